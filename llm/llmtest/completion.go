@@ -1,0 +1,103 @@
+package llmtest
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// completion is the body of a plain answer.
+type completion struct {
+	ID      string      `json:"id"`
+	Object  string      `json:"object"`
+	Created int64       `json:"created"`
+	Model   string      `json:"model"`
+	Choices []choice    `json:"choices"`
+	Usage   usageCounts `json:"usage"`
+}
+
+type choice struct {
+	Index        int    `json:"index"`
+	Message      spoken `json:"message"`
+	FinishReason string `json:"finish_reason"`
+}
+
+// spoken is an assistant's message. Content is null beside calls.
+type spoken struct {
+	Role      string       `json:"role"`
+	Content   *string      `json:"content"`
+	Refusal   *string      `json:"refusal"`
+	Reasoning string       `json:"reasoning_content,omitempty"`
+	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
+}
+
+// spokenCall is a call; in a stream, a piece of one, which Index assigns.
+type spokenCall struct {
+	Index    *int           `json:"index,omitempty"`
+	ID       string         `json:"id,omitempty"`
+	Type     string         `json:"type,omitempty"`
+	Function spokenFunction `json:"function"`
+}
+
+type spokenFunction struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
+}
+
+type usageCounts struct {
+	PromptTokens     int              `json:"prompt_tokens"`
+	CompletionTokens int              `json:"completion_tokens"`
+	TotalTokens      int              `json:"total_tokens"`
+	Prompt           promptCounts     `json:"prompt_tokens_details"`
+	Completion       completionCounts `json:"completion_tokens_details"`
+}
+
+type promptCounts struct {
+	CachedTokens int `json:"cached_tokens"`
+}
+
+type completionCounts struct {
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+type modelList struct {
+	Object string      `json:"object"`
+	Data   []modelInfo `json:"data"`
+}
+
+type modelInfo struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+// completionOf returns a reply as a plain answer.
+func completionOf(model string, reply llm.Reply) completion {
+	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
+	if reply.Message.Content != "" {
+		said.Content = &reply.Message.Content
+	}
+	for _, call := range reply.Message.ToolCalls {
+		said.ToolCalls = append(said.ToolCalls, spokenCall{
+			ID:       call.ID,
+			Type:     "function",
+			Function: spokenFunction{Name: call.Name, Arguments: call.Arguments},
+		})
+	}
+	return completion{
+		ID:      "chatcmpl-test",
+		Object:  "chat.completion",
+		Created: time.Now().Unix(),
+		Model:   cmp.Or(reply.Model, model),
+		Choices: []choice{{Message: said, FinishReason: cmp.Or(reply.FinishReason, finishReason(reply))}},
+		Usage: usageCounts{
+			PromptTokens:     reply.Usage.InputTokens,
+			CompletionTokens: reply.Usage.OutputTokens,
+			TotalTokens:      reply.Usage.InputTokens + reply.Usage.OutputTokens,
+			Prompt:           promptCounts{reply.Usage.CachedTokens},
+			Completion:       completionCounts{reply.Usage.ReasoningTokens},
+		},
+	}
+}

@@ -1,0 +1,263 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Exercise runs the tests that every client of an OpenAI-compatible endpoint
+// should pass: those of [ExerciseAnswers], also with streams that are cut in
+// random places, and those of what is on the wire. newClient serves the handler
+// and returns a client that asks it, under the base URL + "/v1"; it is called for
+// every test, and cleans up with t.Cleanup. A client that can stream and ask
+// plainly is to be exercised both ways.
+func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
+	t.Helper()
+	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
+	for _, seed := range []uint64{1, 2, 3} {
+		t.Run(fmt.Sprintf("Seed%d", seed), func(t *testing.T) {
+			ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client {
+				return newClient(t, &Endpoint{Client: far, Seed: seed})
+			})
+		})
+	}
+	exerciseWire(t, newClient)
+}
+
+// ExerciseAnswers runs the tests that every [llm.Client] should pass, whatever
+// it talks to. connect returns a client behind which far answers: a client of
+// an endpoint that serves far, a client that wraps far, or far itself.
+func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
+	t.Helper()
+	tests := []struct {
+		name string
+		run  func(*testing.T, func(testing.TB, llm.Client) llm.Client)
+	}{
+		{"RepliesArriveAsTheyWereGiven", repliesArrive},
+		{"RequestsArriveAsTheyWereMade", requestsArrive},
+		{"AnEmptyReplyIsAnError", emptyReplies},
+		{"ErrorsKeepTheirClass", errorsKeepTheirClass},
+		{"RetryAfterArrives", retryAfterArrives},
+		{"ACancelledContextIsTheCallersDoing", cancelled},
+		{"ARequestIsLeftAlone", requestIsLeftAlone},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, connect) })
+	}
+}
+
+// question is a request of one message, or of the messages given.
+func question(messages ...llm.Message) llm.Request {
+	if len(messages) == 0 {
+		messages = []llm.Message{{Role: llm.User, Content: "How is the weather?"}}
+	}
+	return llm.Request{Candidates: []llm.Candidate{{Name: "fast", Model: "test-model"}}, Messages: messages}
+}
+
+// arguments are texts that must cross the wire byte for byte.
+var arguments = []string{
+	`{}`,
+	`{ "city" : "Paris" }`,
+	`{"city":"Zürich 🏔️","n":9007199254740993,"x":1.0,"y":1e400}`,
+	`{"html":"<a href=\"x\">&amp;</a>","line":"a\nb","escaped":"\u00fc\u2028"}`,
+	`{"city":"Paris","city":"Rome"}`,
+}
+
+func repliesArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	var calls []llm.ToolCall
+	for _, text := range arguments {
+		calls = append(calls, ToolCall("call_"+string(rune('a'+len(calls))), "get_weather", text))
+	}
+	textAndCall := Call(calls[0])
+	textAndCall.Message.Content = "Let me look."
+	counted := Say("Counted.")
+	counted.Usage = llm.Usage{InputTokens: 120, OutputTokens: 30, CachedTokens: 100, ReasoningTokens: 20}
+	cut := Say("The three steps are")
+	cut.FinishReason = "length"
+	thought := Say("42")
+	thought.Message.Reasoning = "What is six times seven?"
+	replies := map[string]llm.Reply{
+		"text":               Say("Sunny."),
+		"unicode":            Say("Zürich 🏔️ \u2028 <b>&amp;</b> \"quoted\" \\ \x00 日本語"),
+		"white space inside": Say("\n two\n\n  lines \t"),
+		"one call":           Call(calls[1]),
+		"parallel calls":     Call(calls...),
+		"equal calls":        Call(ToolCall("1", "list_files", "{}"), ToolCall("2", "list_files", "{}")),
+		"arguments not JSON": Call(ToolCall("1", "get_weather", `{"city": "Par`)),
+		"empty arguments":    Call(ToolCall("1", "list_files", "")),
+		"text beside a call": textAndCall,
+		"usage":              counted,
+		"cut at the limit":   cut,
+		"reasoning":          thought,
+	}
+	for name, given := range replies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t, Script(given))
+
+			got, err := client.Complete(t.Context(), question())
+			require.NoError(t, err)
+
+			given.Candidate, given.Model = "fast", "test-model"
+			require.Equal(t, given, got)
+		})
+	}
+}
+
+func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	far := Script(Say("unused"), Say("unused"), Say("Done."))
+	client := connect(t, far)
+
+	var calls []llm.ToolCall
+	results := []llm.Message{{Role: llm.Tool, ToolCallID: "call_a", Content: ""}}
+	for i, text := range arguments {
+		calls = append(calls, ToolCall("call_"+string(rune('a'+i)), "get_weather", text))
+		if i > 0 {
+			results = append(results, llm.Message{Role: llm.Tool, ToolCallID: calls[i].ID, Content: "17 °C <&> \n"})
+		}
+	}
+	conversation := []llm.Message{
+		{Role: llm.System, Content: "Be brief. <rules>&amp;</rules>"},
+		{Role: llm.User, Content: "Zürich 🏔️\u2028?"},
+		{Role: llm.Assistant, ToolCalls: calls},
+	}
+	conversation = append(conversation, results...)
+	conversation = append(conversation,
+		llm.Message{Role: llm.Assistant, Content: "And one more.", ToolCalls: calls[:1]},
+		llm.Message{Role: llm.Tool, ToolCallID: calls[0].ID, Content: "ok"},
+		llm.Message{Role: llm.User, Parts: []llm.Part{
+			{Type: "text", Text: "What is this?"},
+			{Type: "image", URL: "data:image/png;base64,AAAA"},
+		}},
+	)
+	asked := question(conversation...)
+	asked.Key = "model-0123456789abcdef"
+	asked.Tools = []llm.ToolSpec{
+		{Name: "get_weather", Description: "The <weather>.", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}}}`)},
+		{Name: "list_files"},
+	}
+	zero, seed, parallel := 0.0, 0, false
+	asked.Params = llm.Params{
+		Temperature:       &zero,
+		TopP:              &zero,
+		MaxOutputTokens:   100,
+		Seed:              &seed,
+		ReasoningEffort:   "low",
+		ParallelToolCalls: &parallel,
+		ToolChoice:        "get_weather",
+		OutputSchema:      json.RawMessage(`{"type":"object","minimum":1.0}`),
+		Extra:             map[string]json.RawMessage{"min_p": json.RawMessage(`0.10`)},
+	}
+
+	_, err := client.Complete(t.Context(), asked)
+	require.NoError(t, err)
+
+	got := far.Requests()
+	require.Len(t, got, 1)
+	asked.Candidates, got[0].Candidates = nil, nil // only the provider's name crosses the wire
+	require.Equal(t, asked, got[0])
+}
+
+func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	for name, given := range map[string]llm.Reply{
+		"no text":        {FinishReason: "stop", Usage: llm.Usage{OutputTokens: 3}},
+		"blank text":     Say(" \n"),
+		"only reasoning": {Message: llm.Message{Reasoning: "hm"}, FinishReason: "length"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t, Script(given))
+
+			_, err := client.Complete(t.Context(), question())
+			require.ErrorIs(t, err, llm.ErrEmptyReply)
+
+			var told *llm.Error
+			require.ErrorAs(t, err, &told)
+			require.Equal(t, given.FinishReason, told.FinishReason)
+			require.Equal(t, given.Usage, told.Usage)
+		})
+	}
+}
+
+func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	// Not TooLarge: what is too large for an endpoint may fit when it is shorter.
+	for _, class := range []llm.Class{
+		llm.RateLimited, llm.Overloaded, llm.Connection, llm.BadReply, llm.ContextTooLong,
+		llm.InvalidRequest, llm.Unauthorized, llm.QuotaExceeded, llm.NotFound, llm.Filtered,
+	} {
+		t.Run(string(class), func(t *testing.T) {
+			t.Parallel()
+			far := Func(func(context.Context, llm.Request) (llm.Reply, error) {
+				return llm.Reply{}, &llm.Error{Class: class, Message: "out of order"}
+			})
+			client := connect(t, far)
+
+			_, err := client.Complete(t.Context(), question())
+
+			var told *llm.Error
+			require.ErrorAs(t, err, &told)
+			require.Equal(t, class, told.Class, "%v", err)
+			if class != llm.Connection {
+				require.ErrorContains(t, err, "out of order")
+			}
+			require.Len(t, far.Requests(), 1, "a client does not retry")
+		})
+	}
+}
+
+func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
+		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {
+			return llm.Reply{}, &llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: wait}
+		}))
+
+		_, err := client.Complete(t.Context(), question())
+
+		var told *llm.Error
+		require.ErrorAs(t, err, &told)
+		require.Equal(t, wait, told.RetryAfter)
+	}
+}
+
+func cancelled(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	asked := make(chan struct{})
+	client := connect(t, Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+		close(asked)
+		<-ctx.Done()
+		return llm.Reply{}, ctx.Err()
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+
+	_, err := client.Complete(ctx, question())
+
+	require.ErrorIs(t, err, context.Canceled)
+	var told *llm.Error
+	require.False(t, errors.As(err, &told), "the model did nothing wrong: %v", err)
+}
+
+func requestIsLeftAlone(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+	client := connect(t, Script(Say("unused"), Say("Done.")))
+	asked := question(
+		llm.Message{Role: llm.User, Content: "go"},
+		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{ToolCall("1", "list_files", "{}")}, Reasoning: "hm"},
+		llm.Message{Role: llm.Tool, ToolCallID: "1"},
+	)
+	before := clone(asked)
+
+	_, err := client.Complete(t.Context(), asked)
+	require.NoError(t, err)
+	require.Equal(t, before, asked)
+}

@@ -1,0 +1,119 @@
+package llmtest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// long is a reply of every kind of piece.
+func long() llm.Reply {
+	reply := Call(
+		ToolCall("call_a", "write_file", `{"path":"ü.txt","content":"`+strings.Repeat("日本語 <b> \\n", 20)+`"}`),
+		ToolCall("call_b", "list_files", `{}`),
+		ToolCall("call_c", "write_file", `{"path":"b.txt","content":"9007199254740993"}`),
+	)
+	reply.Message.Content = "Let me write Zürich 🏔️ down."
+	reply.Message.Reasoning = "The user wants a file."
+	reply.Usage = llm.Usage{InputTokens: 7, OutputTokens: 3}
+	return reply
+}
+
+// A client that passes pieces on passes all of them on, in order, and none
+// after its return; one that does not stream passes none on.
+func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
+	for seed := range uint64(5) {
+		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
+		client := newClient(t, endpoint)
+		var got llm.Message
+		returned := false
+		ctx := llm.WithStream(t.Context(), func(d llm.Delta) {
+			require.False(t, returned)
+			got.Content += d.Text
+			got.Reasoning += d.Reasoning
+			if d.ToolCall == nil {
+				return
+			}
+			for len(got.ToolCalls) <= d.ToolCall.Index {
+				got.ToolCalls = append(got.ToolCalls, llm.ToolCall{})
+			}
+			call := &got.ToolCalls[d.ToolCall.Index]
+			call.Name += d.ToolCall.Name
+			call.Arguments += d.ToolCall.Arguments
+		})
+
+		reply, err := client.Complete(ctx, question())
+		returned = true
+
+		require.NoError(t, err)
+		require.Equal(t, long().Message, reply.Message)
+		if !endpoint.Requests()[0].Stream {
+			require.Empty(t, got)
+			continue
+		}
+		require.Equal(t, long().Usage, reply.Usage)
+		require.Equal(t, reply.Message.Content, got.Content)
+		require.Equal(t, reply.Message.Reasoning, got.Reasoning)
+		require.Len(t, got.ToolCalls, 3)
+		for _, call := range reply.Message.ToolCalls {
+			call.ID = "" // pieces carry none, and come in the order of their first
+			require.Contains(t, got.ToolCalls, call)
+		}
+	}
+}
+
+// cutStream cuts a reply at every place before its end.
+func cutStream(t *testing.T, newClient connectHTTP) {
+	whole := goodAnswer{whole: completionOf("test-model", long()), stream: true, usage: true}
+	body := whole.body()
+	for _, abort := range []bool{false, true} {
+		t.Run(fmt.Sprintf("abort=%v", abort), func(t *testing.T) {
+			t.Parallel()
+			var cut atomic.Int64
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", whole.contentType())
+				send(w, body[:cut.Load()])
+				if abort {
+					panic(http.ErrAbortHandler)
+				}
+			}))
+			for at := 1; at < whole.safe(body); at += 97 {
+				cut.Store(int64(at))
+				_, err := client.Complete(t.Context(), question())
+
+				var told *llm.Error
+				require.ErrorAs(t, err, &told, "cut at %d", at)
+				require.Equal(t, llm.Connection, told.Class, "cut at %d: %v", at, err)
+			}
+		})
+	}
+}
+
+// faultsPass asks on a bad day, as a caller does that asks again: every fault is
+// an error that is worth another try, and the reply is the one of a good day.
+func faultsPass(t *testing.T, newClient connectHTTP) {
+	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
+	client := newClient(t, endpoint)
+	for i := range 60 {
+		req := question()
+		req.Key = fmt.Sprint("model-", i)
+		for attempt := 0; ; attempt++ {
+			reply, err := client.Complete(t.Context(), req)
+			if err == nil {
+				require.Equal(t, long().Message, reply.Message)
+				break
+			}
+			var told *llm.Error
+			require.True(t, errors.As(err, &told) && told.Class.Retryable(), "%v", err)
+			require.Less(t, attempt, maxFaultsInARow, "%v", err)
+		}
+	}
+	require.Len(t, endpoint.Faults.Counts(), len(kinds), "every kind of fault happened")
+}

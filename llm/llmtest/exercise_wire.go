@@ -1,0 +1,171 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// connectHTTP is the newClient of [Exercise].
+type connectHTTP = func(testing.TB, http.Handler) llm.Client
+
+func exerciseWire(t *testing.T, newClient connectHTTP) {
+	t.Helper()
+	tests := []struct {
+		name string
+		run  func(*testing.T, connectHTTP)
+	}{
+		{"TheKeyIsAHeader", keyIsAHeader},
+		{"EmptyFieldsAreThere", emptyFieldsAreThere},
+		{"ReasoningIsNotSentBack", reasoningIsNotSent},
+		{"AnswersThatAreNoCompletion", noCompletion},
+		{"ACutConnectionIsNotAskedAgain", cutConnection},
+		{"PiecesMakeTheReply", piecesMakeTheReply},
+		{"ACutStreamIsNoReply", cutStream},
+		{"FaultsPass", faultsPass},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, newClient) })
+	}
+}
+
+func keyIsAHeader(t *testing.T, newClient connectHTTP) {
+	endpoint := &Endpoint{Client: Script(Say("Hi."))}
+	client := newClient(t, endpoint)
+	keyed, plain := question(), question()
+	keyed.Key = "model-0123456789abcdef"
+
+	for _, req := range []llm.Request{keyed, plain} {
+		_, err := client.Complete(t.Context(), req)
+		require.NoError(t, err)
+	}
+
+	got := endpoint.Requests()
+	require.Len(t, got, 2)
+	require.Equal(t, []string{keyed.Key}, got[0].Header["Idempotency-Key"])
+	require.NotContains(t, got[1].Header, "Idempotency-Key")
+}
+
+// An endpoint refuses a tool message without content and a call without
+// arguments; a library that leaves out what is empty makes such requests.
+func emptyFieldsAreThere(t *testing.T, newClient connectHTTP) {
+	endpoint := &Endpoint{Client: Script(Say("unused"), Say("Hi.")), Lenient: true}
+	client := newClient(t, endpoint)
+
+	_, err := client.Complete(t.Context(), question(
+		llm.Message{Role: llm.User, Content: ""},
+		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{ToolCall("1", "list_files", "")}},
+		llm.Message{Role: llm.Tool, ToolCallID: "1", Content: ""},
+	))
+	require.NoError(t, err)
+
+	var body struct {
+		Messages []struct {
+			Content   json.RawMessage `json:"content"`
+			ToolCalls []struct {
+				Function map[string]json.RawMessage `json:"function"`
+			} `json:"tool_calls"`
+		} `json:"messages"`
+	}
+	require.NoError(t, json.Unmarshal(endpoint.Requests()[0].Body, &body))
+	require.Len(t, body.Messages, 3)
+	require.Equal(t, `""`, string(body.Messages[0].Content))
+	require.Equal(t, `""`, string(body.Messages[1].ToolCalls[0].Function["arguments"]))
+	require.Equal(t, `""`, string(body.Messages[2].Content))
+}
+
+func reasoningIsNotSent(t *testing.T, newClient connectHTTP) {
+	endpoint := &Endpoint{Client: Script(Say("unused"), Say("unused"), Say("Hi."))}
+	client := newClient(t, endpoint)
+
+	_, err := client.Complete(t.Context(), question(
+		llm.Message{Role: llm.User, Content: "2+2?"},
+		llm.Message{Role: llm.Assistant, Content: "4", Reasoning: "private thoughts"},
+		llm.Message{Role: llm.User, Content: "Sure?"},
+		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{ToolCall("1", "list_files", "{}")}, Reasoning: "private thoughts"},
+		llm.Message{Role: llm.Tool, ToolCallID: "1", Content: "4"},
+	))
+	require.NoError(t, err)
+	require.NotContains(t, string(endpoint.Requests()[0].Body), "private thoughts")
+}
+
+func noCompletion(t *testing.T, newClient connectHTTP) {
+	tests := []struct {
+		name, kind, body string
+		says             string
+	}{
+		{"web page", "text/html; charset=utf-8", "<!DOCTYPE html><html><head><title>Sign in</title></head></html>", "HTML"},
+		{"web page that says it is JSON", "application/json", "\n<html></html>", "HTML"},
+		{"plain text", "text/plain", "upstream unavailable", "upstream unavailable"},
+		{"half a body", "application/json", `{"id":"x","choices":[{"index":0,"mess`, ""},
+		{"nothing", "application/json", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", test.kind)
+				_, _ = io.WriteString(w, test.body)
+			}))
+
+			_, err := client.Complete(t.Context(), question())
+
+			var told *llm.Error
+			require.ErrorAs(t, err, &told)
+			want := llm.BadReply
+			if test.says == "HTML" { // another URL is needed, not another try
+				want = llm.NotFound
+			}
+			require.Equal(t, want, told.Class, "%v", err)
+			require.Contains(t, told.Message, test.says)
+		})
+	}
+}
+
+// The second request goes over the first one's connection: that is when an HTTP
+// client may send it again by itself. The caller owns the only retry policy.
+func cutConnection(t *testing.T, newClient connectHTTP) {
+	for _, test := range []struct {
+		name string
+		cut  func(http.ResponseWriter)
+	}{
+		{"before the answer", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
+		{"within the answer", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"choices":[`+strings.Repeat(" ", 100))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			healthy := Handler(Script(Say("Hi.")))
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) > 1 {
+					_, _ = io.Copy(io.Discard, r.Body)
+					test.cut(w)
+				}
+				healthy.ServeHTTP(w, r)
+			}))
+			req := question()
+			req.Key = "model-0123456789abcdef"
+
+			_, err := client.Complete(t.Context(), req)
+			require.NoError(t, err)
+			_, err = client.Complete(t.Context(), req)
+
+			var told *llm.Error
+			require.ErrorAs(t, err, &told)
+			require.Equal(t, llm.Connection, told.Class, "%v", err)
+			require.EqualValues(t, 2, asked.Load(), "a client does not retry")
+		})
+	}
+}

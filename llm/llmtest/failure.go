@@ -1,0 +1,107 @@
+package llmtest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// refusal is an error response.
+type refusal struct {
+	status     int
+	message    string
+	kind       string
+	param      string
+	code       string
+	retryAfter time.Duration
+}
+
+// errorBody is OpenAI's form of an error.
+type errorBody struct {
+	Error errorObject `json:"error"`
+}
+
+type errorObject struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+// invalid is the refusal of a request that is wrong in itself.
+func invalid(param, format string, args ...any) *refusal {
+	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
+}
+
+// usual is how OpenAI answers errors of a class.
+var usual = map[llm.Class]refusal{
+	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
+	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},
+	llm.ContextTooLong: {status: http.StatusBadRequest, code: "context_length_exceeded"},
+	llm.InvalidRequest: {status: http.StatusBadRequest},
+	llm.Unauthorized:   {status: http.StatusUnauthorized, code: "invalid_api_key"},
+	llm.QuotaExceeded:  {status: http.StatusTooManyRequests, kind: "insufficient_quota", code: "insufficient_quota"},
+	llm.NotFound:       {status: http.StatusNotFound, code: "model_not_found"},
+	llm.Filtered:       {status: http.StatusBadRequest, code: "content_filter"},
+	llm.TooLarge:       {status: http.StatusRequestEntityTooLarge, code: "request_too_large"},
+}
+
+// emptyReply returns the reply that an error of class [llm.EmptyReply] stands
+// for, and whether err is one.
+func emptyReply(err error) (llm.Reply, bool) {
+	var told *llm.Error
+	if !errors.As(err, &told) || told.Class != llm.EmptyReply {
+		return llm.Reply{}, false
+	}
+	return llm.Reply{Model: told.Model, FinishReason: told.FinishReason, Usage: told.Usage}, true
+}
+
+// fail answers with an error of the client.
+func fail(w http.ResponseWriter, err error) {
+	var told *llm.Error
+	if !errors.As(err, &told) {
+		refuse(w, &refusal{status: http.StatusInternalServerError, kind: "server_error", message: err.Error()})
+		return
+	}
+	switch told.Class {
+	case llm.Connection:
+		panic(http.ErrAbortHandler) // net/http's way to cut the connection
+	case llm.BadReply:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = fmt.Fprintln(w, told.Message)
+		return
+	}
+	r := usual[told.Class]
+	r.status = cmp.Or(told.Status, r.status, http.StatusInternalServerError)
+	r.message, r.retryAfter = told.Message, told.RetryAfter
+	refuse(w, &r)
+}
+
+func refuse(w http.ResponseWriter, r *refusal) {
+	if wait := r.retryAfter; wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		if wait%time.Second != 0 {
+			w.Header().Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
+		}
+	}
+	writeJSON(w, r.status, errorBody{errorObject{
+		Message: r.message,
+		Type:    cmp.Or(r.kind, "invalid_request_error"),
+		Param:   orNull(r.param),
+		Code:    orNull(r.code),
+	}})
+}
+
+// orNull is nil for "", which is how OpenAI writes an absent word.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

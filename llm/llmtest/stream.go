@@ -1,0 +1,118 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+)
+
+// chunk is one event of a stream.
+type chunk struct {
+	ID      string        `json:"id"`
+	Object  string        `json:"object"`
+	Created int64         `json:"created"`
+	Model   string        `json:"model"`
+	Choices []chunkChoice `json:"choices"`
+	Usage   *usageCounts  `json:"usage,omitempty"`
+}
+
+type chunkChoice struct {
+	Index        int     `json:"index"`
+	Delta        delta   `json:"delta"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type delta struct {
+	Role      string       `json:"role,omitempty"`
+	Content   *string      `json:"content,omitempty"`
+	Reasoning string       `json:"reasoning_content,omitempty"`
+	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
+}
+
+// events returns a completion as the data of server-sent events: the role, the
+// text and each call in pieces, the finish reason, the usage if asked for, and
+// [DONE].
+func events(whole completion, usage bool, cut cutter) [][]byte {
+	next := chunk{ID: whole.ID, Object: "chat.completion.chunk", Created: whole.Created, Model: whole.Model}
+	said := whole.Choices[0]
+	var all [][]byte
+	for _, d := range deltas(said.Message, cut) {
+		next.Choices = []chunkChoice{{Delta: d}}
+		all = append(all, compact(next))
+	}
+	next.Choices = []chunkChoice{{FinishReason: &said.FinishReason}}
+	all = append(all, compact(next))
+	if usage {
+		next.Choices, next.Usage = []chunkChoice{}, &whole.Usage
+		all = append(all, compact(next))
+	}
+	return append(all, []byte("[DONE]"))
+}
+
+// compact is the JSON of a plain struct, on one line.
+func compact(v any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v) // cannot fail
+	return bytes.TrimSpace(buffer.Bytes())
+}
+
+// writeStream sends events. With a source of randomness the bytes leave in
+// random portions, between comments, and with line ends of every kind.
+func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	if random == nil {
+		for _, data := range events {
+			send(w, []byte("data: "+string(data)+"\n\n"))
+		}
+		return
+	}
+	end := []string{"\n", "\r\n", "\r"}[random.IntN(3)]
+	var all bytes.Buffer
+	for _, data := range events {
+		if random.IntN(4) == 0 {
+			all.WriteString(": keep-alive" + end + end)
+		}
+		all.WriteString("data: " + string(data) + end + end)
+	}
+	for all.Len() > 0 {
+		send(w, all.Next(1+random.IntN(200)))
+	}
+}
+
+func send(w http.ResponseWriter, data []byte) {
+	_, _ = w.Write(data) // the client may have gone
+	if flusher, ok := w.(http.Flusher); ok {
+		flusher.Flush()
+	}
+}
+
+// deltas cuts a message into the pieces of a stream. Pieces of different calls
+// mix when the cutter is random.
+func deltas(said spoken, cut cutter) []delta {
+	empty := ""
+	all := []delta{{Role: said.Role, Content: &empty}}
+	for _, piece := range cut.pieces(said.Reasoning) {
+		all = append(all, delta{Reasoning: piece})
+	}
+	if said.Content != nil {
+		for _, piece := range cut.pieces(*said.Content) {
+			all = append(all, delta{Content: &piece})
+		}
+	}
+	var calls [][]delta
+	for i, call := range said.ToolCalls {
+		call.Index = &i
+		rest := call.Function.Arguments
+		call.Function.Arguments = ""
+		pieces := []delta{{ToolCalls: []spokenCall{call}}}
+		for _, piece := range cut.pieces(rest) {
+			pieces = append(pieces, delta{ToolCalls: []spokenCall{{Index: &i, Function: spokenFunction{Arguments: piece}}}})
+		}
+		calls = append(calls, pieces)
+	}
+	return append(all, cut.mix(calls)...)
+}

@@ -1,0 +1,175 @@
+package llmtest
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// request is the body of a chat request. Pointers and raw values tell a field
+// that is absent from one that is empty.
+type request struct {
+	Model               string          `json:"model"`
+	Messages            []message       `json:"messages"`
+	Tools               []toolSpec      `json:"tools"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       streamOptions   `json:"stream_options"`
+	Temperature         *float64        `json:"temperature"`
+	TopP                *float64        `json:"top_p"`
+	MaxTokens           int             `json:"max_tokens"`
+	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	Seed                *int            `json:"seed"`
+	ReasoningEffort     string          `json:"reasoning_effort"`
+	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
+	ToolChoice          json.RawMessage `json:"tool_choice"`
+	ResponseFormat      json.RawMessage `json:"response_format"`
+
+	// extra are the fields that are none of the above.
+	extra map[string]json.RawMessage
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type message struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCalls  []toolCall      `json:"tool_calls"`
+	ToolCallID *string         `json:"tool_call_id"`
+}
+
+type toolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string  `json:"name"`
+		Arguments *string `json:"arguments"`
+	} `json:"function"`
+}
+
+type toolSpec struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+type part struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text"`
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+// known are the names of the fields of request.
+var known = []string{
+	"model", "messages", "tools", "stream", "stream_options", "temperature", "top_p", "max_tokens",
+	"max_completion_tokens", "seed", "reasoning_effort", "parallel_tool_calls", "tool_choice", "response_format",
+}
+
+// readRequest reads a body; what it could read it returns also with a refusal.
+func readRequest(body []byte) (*request, *refusal) {
+	var r request
+	if err := json.Unmarshal(body, &r); err != nil {
+		return &r, invalid("", "We could not parse the JSON body of your request: %v", err)
+	}
+	if err := json.Unmarshal(body, &r.extra); err != nil {
+		return &r, invalid("", "The body is not a JSON object: %v", err)
+	}
+	for _, name := range known {
+		delete(r.extra, name)
+	}
+	return &r, nil
+}
+
+// request returns what the body says, in the project's vocabulary.
+func (r *request) request() llm.Request {
+	req := llm.Request{
+		Candidates: []llm.Candidate{{Name: r.Model, Model: r.Model}},
+		Params: llm.Params{
+			Temperature:       r.Temperature,
+			TopP:              r.TopP,
+			MaxOutputTokens:   cmp.Or(r.MaxCompletionTokens, r.MaxTokens),
+			Seed:              r.Seed,
+			ReasoningEffort:   r.ReasoningEffort,
+			ParallelToolCalls: r.ParallelToolCalls,
+			ToolChoice:        r.toolChoice(),
+			OutputSchema:      r.outputSchema(),
+		},
+	}
+	if len(r.extra) > 0 {
+		req.Params.Extra = r.extra
+	}
+	for _, t := range r.Tools {
+		req.Tools = append(req.Tools, llm.ToolSpec(t.Function))
+	}
+	for _, m := range r.Messages {
+		req.Messages = append(req.Messages, m.message())
+	}
+	return req
+}
+
+func (r *request) toolChoice() string {
+	var word string
+	if json.Unmarshal(r.ToolChoice, &word) == nil {
+		return word
+	}
+	var named struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	_ = json.Unmarshal(r.ToolChoice, &named)
+	return named.Function.Name
+}
+
+func (r *request) outputSchema() json.RawMessage {
+	var format struct {
+		JSONSchema struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	}
+	_ = json.Unmarshal(r.ResponseFormat, &format)
+	return format.JSONSchema.Schema
+}
+
+func (m message) message() llm.Message {
+	out := llm.Message{Role: llm.Role(m.Role)}
+	out.Content, out.Parts = m.content()
+	if m.ToolCallID != nil {
+		out.ToolCallID = *m.ToolCallID
+	}
+	for _, call := range m.ToolCalls {
+		c := llm.ToolCall{ID: call.ID, Name: call.Function.Name}
+		if call.Function.Arguments != nil {
+			c.Arguments = *call.Function.Arguments
+		}
+		out.ToolCalls = append(out.ToolCalls, c)
+	}
+	return out
+}
+
+// content is the text, or the parts of content that is a list.
+func (m message) content() (text string, parts []llm.Part) {
+	if json.Unmarshal(m.Content, &text) == nil {
+		return text, nil
+	}
+	var list []part
+	_ = json.Unmarshal(m.Content, &list)
+	for _, p := range list {
+		out := llm.Part{Type: p.Type, URL: p.ImageURL.URL}
+		if p.Type == "image_url" {
+			out.Type = "image"
+		}
+		if p.Text != nil {
+			out.Text = *p.Text
+		}
+		parts = append(parts, out)
+	}
+	return "", parts
+}

@@ -1,0 +1,111 @@
+package openai_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/openai"
+)
+
+// canned is a way to an endpoint that answers with a body.
+type canned struct {
+	kind string
+	body io.Reader
+}
+
+func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(c.body)}, nil
+}
+
+// answer is what a client makes of a body.
+func answer(t *testing.T, kind string, body io.Reader) (llm.Reply, []llm.Delta, error) {
+	client, err := openai.New(openai.Options{HTTPClient: &http.Client{Transport: canned{kind, body}}})
+	require.NoError(t, err)
+	req := ask()
+	req.Tools = offered()
+	var pieces []llm.Delta
+	reply, err := client.Complete(llm.WithStream(t.Context(), func(d llm.Delta) { pieces = append(pieces, d) }), req)
+	return reply, pieces, err
+}
+
+var sendable = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// valid holds what a client returned against what its callers rely on.
+func valid(t *testing.T, reply llm.Reply, err error) {
+	if err != nil {
+		var told *llm.Error
+		require.ErrorAs(t, err, &told)
+		require.NotEmpty(t, told.Class)
+		require.True(t, utf8.ValidString(err.Error()))
+		require.Less(t, len(err.Error()), 1000)
+		return
+	}
+	require.NoError(t, reply.Validate())
+	require.Equal(t, llm.Assistant, reply.Message.Role)
+	encoded, err := json.Marshal(reply)
+	require.NoError(t, err)
+	var back llm.Reply
+	require.NoError(t, json.Unmarshal(encoded, &back))
+	require.Equal(t, reply, back, "a reply is the same after a way through history")
+	ids := map[string]bool{"": true}
+	for _, call := range reply.Message.ToolCalls {
+		require.False(t, ids[call.ID])
+		ids[call.ID] = true
+		require.Regexp(t, sendable, call.Name)
+	}
+}
+
+// FuzzStream reads any bytes as a stream: at once and byte by byte to the same
+// end, and to a valid reply or an error.
+func FuzzStream(f *testing.F) {
+	seedQuirks(f, true)
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\r\rdata: " + stop + "\r\n"))
+	f.Add([]byte("event: error\ndata: {\ndata: }\n\n"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		reply, pieces, err := answer(t, "text/event-stream", bytes.NewReader(body))
+		valid(t, reply, err)
+
+		slow, slowPieces, slowErr := answer(t, "text/event-stream", iotest.OneByteReader(bytes.NewReader(body)))
+		require.Equal(t, reply, slow)
+		require.Equal(t, pieces, slowPieces)
+		require.Equal(t, err == nil, slowErr == nil, "%v, %v", err, slowErr)
+		if err == nil && len(pieces) > 0 {
+			require.Contains(t, string(body), "finish_reason", "only a finish reason ends a stream")
+		}
+	})
+}
+
+// FuzzReply reads any bytes as a whole reply.
+func FuzzReply(f *testing.F) {
+	seedQuirks(f, false)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		reply, _, err := answer(t, "application/json", bytes.NewReader(body))
+		valid(t, reply, err)
+	})
+}
+
+// seedQuirks seeds with the bodies of the catalogue, large ones left out.
+func seedQuirks(f *testing.F, streamed bool) {
+	files, err := filepath.Glob("testdata/quirks/*.json")
+	require.NoError(f, err)
+	for _, file := range files {
+		encoded, err := os.ReadFile(file)
+		require.NoError(f, err)
+		var q quirk
+		require.NoError(f, json.Unmarshal(encoded, &q))
+		if body := q.bytes(f); (q.SSE != nil) == streamed && len(body) < 10_000 {
+			f.Add(body)
+		}
+	}
+}

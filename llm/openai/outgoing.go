@@ -1,0 +1,105 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// rewriteRequest returns the library's request body with fields set and with
+// the keys that the library leaves out when their value is empty. Everything
+// else stays as it is, digit for digit.
+func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
+	var whole map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &whole); err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	var messages []map[string]json.RawMessage
+	if err := json.Unmarshal(whole["messages"], &messages); err != nil {
+		return nil, fmt.Errorf("read the request's messages: %w", err)
+	}
+	for _, message := range messages {
+		if err := completeMessage(message); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if whole["messages"], err = encode(messages); err != nil {
+		return nil, err
+	}
+	maps.Copy(whole, fields)
+	return encode(whole)
+}
+
+// completeMessage adds the content, and the arguments, names and IDs of calls,
+// that are there but empty. Without them endpoints answer 400: a tool that
+// printed nothing would stop the agent for good.
+func completeMessage(message map[string]json.RawMessage) error {
+	calls, called := message["tool_calls"]
+	switch {
+	case message["content"] == nil && called:
+		message["content"] = json.RawMessage("null")
+	case message["content"] == nil:
+		message["content"] = json.RawMessage(`""`)
+	case message["content"][0] == '[':
+		parts, err := editEach(message["content"], func(part map[string]json.RawMessage) error {
+			if string(part["type"]) == `"text"` {
+				setDefault(part, "text")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		message["content"] = parts
+	}
+	if !called {
+		return nil
+	}
+	calls, err := editEach(calls, func(call map[string]json.RawMessage) error {
+		var function map[string]json.RawMessage
+		if err := json.Unmarshal(call["function"], &function); err != nil {
+			return err
+		}
+		setDefault(call, "id")
+		setDefault(function, "name")
+		setDefault(function, "arguments")
+		var err error
+		call["function"], err = encode(function)
+		return err
+	})
+	message["tool_calls"] = calls
+	return err
+}
+
+// editEach applies edit to every object of a JSON array.
+func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error) (json.RawMessage, error) {
+	var objects []map[string]json.RawMessage
+	if err := json.Unmarshal(array, &objects); err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		if err := edit(object); err != nil {
+			return nil, err
+		}
+	}
+	return encode(objects)
+}
+
+func setDefault(object map[string]json.RawMessage, key string) {
+	if object[key] == nil {
+		object[key] = json.RawMessage(`""`)
+	}
+}
+
+// encode is json.Marshal without the escaping for HTML.
+func encode(v any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}

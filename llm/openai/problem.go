@@ -1,0 +1,211 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// answer is what an endpoint sent, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	at     time.Time
+	// failed says that this is an error, whatever the status is: an event of a
+	// stream may be one by its name.
+	failed bool
+}
+
+// problem is the error that an answer carries, in whichever of the many forms.
+type problem struct {
+	// status is the one that the error object tells; 0 when it tells none.
+	status int
+	// words are the codes and types that the error names itself by.
+	words []string
+	// message is for people.
+	message string
+	// wait is how long the error asks to wait, beside what its message says.
+	wait time.Duration
+	// generation is what a model wrote that its own server could not read as a
+	// call (Groq).
+	generation string
+}
+
+// html reports whether the body is a web page.
+func (a answer) html() bool {
+	return bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) ||
+		strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
+}
+
+// problem returns the error in the answer's body. For a success that holds
+// none it is nil; for any other status it is never nil.
+func (a answer) problem() *problem {
+	body := bytes.TrimSpace(a.body)
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0] // Gemini wraps the object in a list
+	}
+	var whole struct {
+		Error   json.RawMessage `json:"error"`
+		Object  text            `json:"object"`
+		Detail  json.RawMessage `json:"detail"`
+		Message json.RawMessage `json:"message"`
+		Choices json.RawMessage `json:"choices"`
+	}
+	isObject := json.Unmarshal(body, &whole) == nil
+	failed := a.failed || a.status >= http.StatusMultipleChoices
+	var choices []struct {
+		Error json.RawMessage `json:"error"`
+	}
+	_ = json.Unmarshal(whole.Choices, &choices)
+	switch {
+	case isObject && present(whole.Error):
+		return readProblem(whole.Error)
+	case len(choices) > 0 && present(choices[0].Error):
+		return readProblem(choices[0].Error)
+	case isObject && string(whole.Object) == "error":
+		return readProblem(body)
+	case !failed:
+		return nil
+	case isObject && present(whole.Detail):
+		return &problem{message: details(whole.Detail)}
+	case isObject && present(whole.Message):
+		return readProblem(body)
+	case a.html():
+		return &problem{message: title(a.body)}
+	}
+	return &problem{message: string(body)}
+}
+
+// present reports whether a field says anything: success may carry an error of
+// null, false, "" or {}.
+func present(field json.RawMessage) bool {
+	switch string(bytes.TrimSpace(field)) {
+	case "", "null", "false", `""`, "{}", "[]":
+		return false
+	}
+	return true
+}
+
+// readProblem reads an error object, or an error that is a mere string.
+func readProblem(encoded json.RawMessage) *problem {
+	var object struct {
+		Message  json.RawMessage     `json:"message"`
+		Type     text                `json:"type"`
+		Code     text                `json:"code"`
+		Status   text                `json:"status"`
+		Inner    struct{ Code text } `json:"innererror"`
+		Metadata struct{ Raw text }  `json:"metadata"`
+		Param    text                `json:"param"`
+
+		RetryAfter       text        `json:"retry_after"`
+		Details          []retryInfo `json:"details"`
+		FailedGeneration text        `json:"failed_generation"`
+	}
+	if err := json.Unmarshal(encoded, &object); err != nil && object.Message == nil {
+		return &problem{message: details(encoded)}
+	}
+	p := &problem{message: details(object.Message), generation: string(object.FailedGeneration)}
+	p.wait = waitInDetails(string(object.RetryAfter), object.Details)
+	for _, word := range []text{object.Code, object.Type, object.Status, object.Inner.Code} {
+		if n, err := strconv.Atoi(string(word)); err == nil && n >= 400 && n < 600 {
+			p.status = cmp.Or(p.status, n)
+		} else if word != "" {
+			p.words = append(p.words, string(word))
+		}
+	}
+	if raw := string(object.Metadata.Raw); raw != "" {
+		p.message = strings.TrimSpace(p.message + ": " + raw)
+	}
+	p.message = cmp.Or(p.message, strings.Join(p.words, ", "))
+	// What is refused may be named by its place alone.
+	if param := string(object.Param); p.message != "" && param != "" && !strings.Contains(p.message, param) {
+		p.message += " (" + param + ")"
+	}
+	return p
+}
+
+// details returns what a message says that is a string, a list of strings, or a
+// list of FastAPI's objects of place and message.
+func details(encoded json.RawMessage) string {
+	if len(encoded) == 0 {
+		return ""
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(encoded, &list) != nil {
+		var s text
+		_ = s.UnmarshalJSON(encoded)
+		return string(s)
+	}
+	var said []string
+	for _, item := range list {
+		var object struct {
+			Loc []text `json:"loc"`
+			Msg text   `json:"msg"`
+		}
+		if json.Unmarshal(item, &object) != nil || object.Msg == "" {
+			said = append(said, details(item))
+			continue
+		}
+		var place []string
+		for _, step := range object.Loc {
+			place = append(place, string(step))
+		}
+		said = append(said, strings.Join(place, ".")+": "+string(object.Msg))
+	}
+	return strings.Join(said, ", ")
+}
+
+// title returns a web page's title; the page itself says nothing to a reader.
+func title(page []byte) string {
+	lower := bytes.ToLower(page)
+	from := bytes.Index(lower, []byte("<title>"))
+	to := bytes.Index(lower, []byte("</title>"))
+	if from < 0 || to < from || len(lower) != len(page) {
+		return "a web page"
+	}
+	return "a web page titled " + strconv.Quote(strings.TrimSpace(html.UnescapeString(string(page[from+len("<title>"):to]))))
+}
+
+// class decides what the problem means: the provider's words before the status,
+// since a 200 may carry an error, a 429 may never pass, and a 500 may be a
+// context that is too long.
+func (p *problem) class(status int) llm.Class {
+	if class := classOfWords(p.words, p.message); class != "" {
+		return class
+	}
+	if status < http.StatusMultipleChoices {
+		status = p.status
+	}
+	switch status {
+	case 0:
+		return cmp.Or(classOfType(p.words), llm.BadReply)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return llm.Unauthorized
+	case http.StatusPaymentRequired:
+		return llm.QuotaExceeded
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return llm.NotFound
+	case http.StatusRequestEntityTooLarge:
+		return llm.ContextTooLong
+	case http.StatusTooManyRequests:
+		return llm.RateLimited
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return llm.Overloaded
+	}
+	switch {
+	case status >= http.StatusInternalServerError:
+		return llm.Overloaded
+	case status < http.StatusBadRequest:
+		return llm.NotFound // a redirect
+	}
+	return llm.InvalidRequest
+}

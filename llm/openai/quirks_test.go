@@ -1,0 +1,241 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/openai"
+)
+
+var quirks = flag.String("quirks", "testdata/quirks", "directory of the cases of TestQuirks")
+
+// otherwise are the cases whose outcome in the client is not the catalogue's, on
+// purpose, with the outcome and the reason.
+var otherwise = map[string]struct{ outcome, reason string }{
+	"sse-when-not-asked":      {"proceed", "the note prefers reading the stream where streams are read"},
+	"ok-gzip-unannounced":     {"proceed", "the note permits reading it by its magic number: a paid answer is not thrown away"},
+	"tool-use-failed-dialect": {"repair", "the note permits reading the dialect: the model gets what it asked for, not an error about spelling"},
+
+	"args-large":         {"proceed", "arrives whole; the limit is that of the workflow payload, which the caller knows and the client does not"},
+	"args-nul-character": {"proceed", "legal JSON that fits the schema; it is the tool that refuses the path"},
+
+	"history-400-bad-arguments":             {"fail", "never sent: the core sends {} in place of arguments that are no object; fails, named, should it come all the same"},
+	"history-400-content-absent":            {"fail", "never sent: outgoing.go adds the content, and the core says that there was no output"},
+	"history-400-lone-surrogate":            {"fail", "never sent: no half of a pair gets past the decoder or package repair"},
+	"history-400-orphan-result":             {"fail", "never sent: a compaction never parts a call from its result"},
+	"history-400-reasoning-missing":         {"fail", "Options.SendReasoning sends it; without, the note says fail"},
+	"history-400-unanswered-calls":          {"fail", "never sent: a call's result enters the transcript with the call, also after a crash"},
+	"history-400-unanswered-calls-deepseek": {"fail", "as history-400-unanswered-calls"},
+}
+
+func TestQuirks(t *testing.T) {
+	t.Parallel()
+	cases := readQuirks(t, *quirks)
+	tally := &tally{wrong: map[string]bool{}}
+	for _, q := range cases {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/stream=%v", q.Name, stream), func(t *testing.T) {
+				t.Parallel()
+				t.Cleanup(func() {
+					if t.Failed() {
+						tally.add(q.Name)
+					}
+				})
+				q.run(t, stream)
+			})
+		}
+	}
+	t.Cleanup(func() { tally.report(t, cases) })
+}
+
+func readQuirks(t *testing.T, dir string) []quirk {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var cases []quirk
+	for _, file := range files {
+		encoded, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var q quirk
+		require.NoError(t, json.Unmarshal(encoded, &q), file)
+		cases = append(cases, q)
+	}
+	return cases
+}
+
+// offered are the tools that the catalogue takes to exist.
+func offered() []llm.ToolSpec {
+	object := func(required string, properties string) json.RawMessage {
+		return json.RawMessage(`{"type":"object","required":[` + required + `],"properties":{` + properties + `}}`)
+	}
+	return []llm.ToolSpec{
+		{Name: "get_weather", Parameters: object(`"city"`, `"city":{"type":"string"}`)},
+		{Name: "list_files", Parameters: object(``, ``)},
+		{Name: "read_files", Parameters: object(`"paths"`, `"paths":{"type":"array","items":{"type":"string"}}`)},
+		{Name: "shell", Parameters: object(`"command"`, `"command":{"type":"string"}`)},
+		{Name: "write_file", Parameters: object(`"path","content"`, `"path":{"type":"string"},"content":{"type":"string"}`)},
+	}
+}
+
+func (q quirk) run(t *testing.T, stream bool) {
+	var asked atomic.Int32
+	client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q.answer(t, w, int(asked.Add(1)))
+	}), func(o *openai.Options) { o.NoStream = !stream })
+	req := ask()
+	req.Tools = offered()
+
+	reply, err := client.Complete(t.Context(), req)
+
+	require.EqualValues(t, 1, asked.Load(), "a client does not retry")
+	want := q.Expect.Outcome
+	if o, ok := otherwise[q.Name]; ok {
+		want = o.outcome
+	}
+	require.Equal(t, want, outcome(t, reply, err, want), "error %v, reply %.300v", err, reply)
+	if err != nil {
+		q.compareError(t, err)
+	} else if want != "tool_error" {
+		q.compare(t, reply)
+	}
+	for n := range q.Then {
+		again, err := client.Complete(t.Context(), req)
+		require.NoError(t, err)
+		require.NotEmpty(t, again.Message.ToolCalls, "the answer to request %d", n+2)
+	}
+}
+
+// outcome says what comes of an answer. A reply that is as it is expected to be
+// counts as that; the reply itself does not tell proceed from repair.
+func outcome(t *testing.T, reply llm.Reply, err error, want string) string {
+	var told *llm.Error
+	switch {
+	case errors.As(err, &told) && told.Class == llm.ContextTooLong:
+		return "compact"
+	case told != nil && told.Class.Retryable():
+		return "retry"
+	case err != nil:
+		return "fail"
+	case len(reply.Message.ToolCalls) > 0 && refused(t, reply.Message.ToolCalls[0]):
+		return "tool_error"
+	case want == "proceed" || want == "repair":
+		return want
+	}
+	return "a reply"
+}
+
+// refused reports whether a call is answered with an error and not run.
+func refused(t *testing.T, call llm.ToolCall) bool {
+	require.Regexp(t, `^[A-Za-z0-9_-]{1,64}$`, call.Name, "the history must not hold the name")
+	at := slices.IndexFunc(offered(), func(s llm.ToolSpec) bool { return s.Name == call.Name })
+	if at < 0 {
+		return true
+	}
+	var object map[string]any
+	if json.Unmarshal([]byte(call.Arguments), &object) != nil || object == nil {
+		return true
+	}
+	var schema jsonschema.Schema
+	require.NoError(t, json.Unmarshal(offered()[at].Parameters, &schema))
+	resolved, err := schema.Resolve(nil)
+	require.NoError(t, err)
+	return resolved.Validate(object) != nil
+}
+
+func (q quirk) compareError(t *testing.T, err error) {
+	var told *llm.Error
+	require.ErrorAs(t, err, &told)
+	if strings.HasPrefix(q.Name, "history-400-") {
+		require.Equal(t, llm.InvalidRequest, told.Class)
+	}
+	require.Contains(t, strings.ToLower(err.Error()), strings.ToLower(q.Expect.ErrorContains))
+	require.GreaterOrEqual(t, told.RetryAfter, time.Duration(q.Expect.MinDelayMS)*time.Millisecond)
+	require.Less(t, len(err.Error()), 1000)
+	require.NotContains(t, err.Error(), "very-secret")
+}
+
+// compare holds a reply against the calls and texts that are expected.
+func (q quirk) compare(t *testing.T, reply llm.Reply) {
+	want := q.Expect
+	if want.Outcome != "tool_error" {
+		require.Len(t, reply.Message.ToolCalls, len(want.Calls))
+	}
+	var ids []string
+	for i, call := range want.Calls {
+		got := reply.Message.ToolCalls[i]
+		require.Equal(t, call.Name, got.Name)
+		require.JSONEq(t, string(call.Arguments), got.Arguments)
+		require.NotEmpty(t, got.ID)
+		require.NotContains(t, ids, got.ID)
+		ids = append(ids, got.ID)
+	}
+	if want.Content != "" {
+		require.Equal(t, want.Content, reply.Message.Content)
+	}
+	if want.Reasoning != "" {
+		require.Equal(t, want.Reasoning, reply.Message.Reasoning)
+	}
+}
+
+// tally counts the cases that came out wrong.
+type tally struct {
+	mu    sync.Mutex
+	wrong map[string]bool
+}
+
+func (c *tally) add(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong[name] = true
+}
+
+// report prints the cases outcome by outcome.
+func (c *tally) report(t *testing.T, cases []quirk) {
+	type row struct{ cases, right, otherwise, wrong int }
+	rows := map[string]*row{"all": {}}
+	var reasons []string
+	for _, q := range cases {
+		if rows[q.Expect.Outcome] == nil {
+			rows[q.Expect.Outcome] = &row{}
+		}
+		o, argued := otherwise[q.Name]
+		for _, r := range []*row{rows[q.Expect.Outcome], rows["all"]} {
+			r.cases++
+			switch {
+			case c.wrong[q.Name]:
+				r.wrong++
+			case argued:
+				r.otherwise++
+			default:
+				r.right++
+			}
+		}
+		if argued {
+			reasons = append(reasons, fmt.Sprintf("%s: %s, not %s: %s", q.Name, o.outcome, q.Expect.Outcome, o.reason))
+		}
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "\n%-11s %5s %6s %10s %6s\n", "outcome", "cases", "right", "otherwise", "wrong")
+	for _, outcome := range slices.Sorted(maps.Keys(rows)) {
+		r := rows[outcome]
+		fmt.Fprintf(&table, "%-11s %5d %6d %10d %6d\n", outcome, r.cases, r.right, r.otherwise, r.wrong)
+	}
+	fmt.Fprintf(&table, "\notherwise, on purpose:\n  %s", strings.Join(reasons, "\n  "))
+	t.Log(table.String())
+}

@@ -1,0 +1,146 @@
+package repair
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// pairs replaces every half of a surrogate pair in valid JSON text by U+FFFD.
+// Go reads a half so anyway; endpoints answer 400 to a history that holds one.
+func pairs(text string) string {
+	if !strings.Contains(text, `\u`) {
+		return text
+	}
+	out := []byte(text)
+	for i := 0; i+1 < len(out); i++ {
+		if out[i] != '\\' {
+			continue
+		}
+		first, ok := unit(out[i:])
+		if !ok {
+			i++ // past what the backslash escapes
+			continue
+		}
+		if utf16.IsSurrogate(first) {
+			second, _ := unit(out[i+6:])
+			if utf16.DecodeRune(first, second) != '\uFFFD' {
+				i += 6
+			} else {
+				copy(out[i:], `\ufffd`)
+			}
+		}
+		i += 5
+	}
+	return string(out)
+}
+
+// unit reads an escape of the form \u0000.
+func unit(text []byte) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
+// maxDepth bounds the nesting of what is searched for doubled members.
+const maxDepth = 100
+
+var errTooDeep = errors.New("nested too deep")
+
+// single returns valid JSON text with each object's members named once, the
+// last value winning as it does in most readers, and whether any was doubled:
+// what is validated, shown and approved must be what is run.
+func single(text string) (string, bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	s := singler{in: d}
+	out, err := s.value(nil, 0)
+	if err != nil || !s.found {
+		return "", false
+	}
+	return string(out), true
+}
+
+type singler struct {
+	in    *json.Decoder
+	found bool
+}
+
+// value appends the next value of the input to out.
+func (s *singler) value(out []byte, depth int) ([]byte, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	token, err := s.in.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		return s.object(out, depth)
+	case json.Delim('['):
+		out = append(out, '[')
+		for n := 0; s.in.More(); n++ {
+			if n > 0 {
+				out = append(out, ',')
+			}
+			if out, err = s.value(out, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		_, err = s.in.Token()
+		return append(out, ']'), err
+	}
+	return encode(out, token)
+}
+
+func (s *singler) object(out []byte, depth int) ([]byte, error) {
+	values := map[string][]byte{}
+	var names []string
+	for s.in.More() {
+		token, err := s.in.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := token.(string)
+		if _, there := values[name]; there {
+			s.found = true
+		} else {
+			names = append(names, name)
+		}
+		if values[name], err = s.value(nil, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.in.Token(); err != nil {
+		return nil, err
+	}
+	out = append(out, '{')
+	for i, name := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = encode(out, name); err != nil {
+			return nil, err
+		}
+		out = append(append(out, ':'), values[name]...)
+	}
+	return append(out, '}'), nil
+}
+
+// encode appends a value that is no object and no list, without escaping for HTML.
+func encode(out []byte, value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return append(out, bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))...), nil
+}
