@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Call is one tool call of the model. It is identified by its key: the model key of the
+// reply that asked, its position in that reply, tool and arguments.
+type Call struct {
+	Key       Key    `json:"key"`
+	Model     Key    `json:"model"`
+	Position  int    `json:"position"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	// Child is the key of the sub-agent that the call waits for; empty for a tool.
+	Child    Key      `json:"child,omitempty"`
+	Approval Approval `json:"approval,omitempty"`
+	Result   *Result  `json:"result,omitempty"`
+}
+
+// Result is what a call came to. There is one for each call; an error is a result.
+type Result struct {
+	Content string `json:"content"`
+	IsError bool   `json:"is_error,omitempty"`
+	// Interrupted says that this is not the call's own result, which may still come
+	// and then repairs it, once.
+	Interrupted bool  `json:"interrupted,omitempty"`
+	Time        int64 `json:"time"`
+}
+
+// maxInterrupted bounds the calls whose late result is still taken.
+const maxInterrupted = 100
+
+// openCalls returns a copy of the calls without a result.
+func (s *State) openCalls() []Call {
+	var open []Call
+	for _, c := range s.Calls {
+		if c.Result == nil {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// Pending returns the calls without a result, in the model's order.
+func (s *State) Pending() []Call { return s.openCalls() }
+
+// openAll turns the tool calls of a reply into calls, answering at once those that
+// cannot be run: all of them where there is a refusal.
+func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
+	s.Calls = make([]Call, 0, len(calls))
+	for i, tc := range calls {
+		c := Call{
+			Key:   s.toolKey(model, i, tc.Name, tc.Arguments),
+			Model: model, Position: i,
+			CallID: tc.ID, Name: tc.Name, Arguments: tc.Arguments,
+		}
+		refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
+		tool, known := s.Definition.Tool(tc.Name)
+		switch {
+		case refusal != "":
+			refuse(refusal)
+		case !known:
+			refuse(textUnknownTool(tc.Name, s.Definition.toolNames()))
+		case tc.Arguments != "" && !isObject(tc.Arguments):
+			refuse(textBadArguments(tc.Name))
+		case tool.Agent != "":
+			s.openChild(&c, tool, now)
+		}
+		if c.Result == nil && tool.Approval {
+			s.ask(&c)
+		}
+		s.Calls = append(s.Calls, c)
+	}
+}
+
+// uniqueIDs gives an ID to calls that have none or share one, since within a
+// message it pairs a call with its result.
+func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
+	calls = slices.Clone(calls)
+	seen := map[string]bool{}
+	for i, c := range calls {
+		if c.ID == "" || seen[c.ID] {
+			calls[i].ID = "call_" + digest([]any{model, i})[:24]
+		}
+		seen[calls[i].ID] = true
+	}
+	return calls
+}
+
+func (s *State) toolFinished(e ToolFinished) bool {
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
+	if i < 0 {
+		return s.repairLater(e.Result, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
+	}
+	if !s.answer(&s.Calls[i], e.Result) {
+		return false
+	}
+	if e.Recalled {
+		s.Usage.Recalled++
+	}
+	s.settle(e.Result.Time)
+	return true
+}
+
+// answer gives c its result. An interrupted one gives way to the real one.
+func (s *State) answer(c *Call, r Result) bool {
+	if c.Result != nil && (!c.Result.Interrupted || r.Interrupted) {
+		return false
+	}
+	if c.Result != nil {
+		s.Usage.Repaired++
+	}
+	c.Result = &r
+	return true
+}
+
+// repairLater takes the real result of an interrupted call that is in the
+// transcript already. The newest call that fits gets it: as a message, since the
+// transcript is never edited.
+func (s *State) repairLater(r Result, fits func(Call) bool) bool {
+	if r.Interrupted {
+		return false
+	}
+	for i, c := range slices.Backward(s.Interrupted) {
+		if !fits(c) {
+			continue
+		}
+		s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
+		s.Usage.Repaired++
+		s.Inbox = append(s.Inbox, Incoming{
+			ID: "late-" + string(c.Key), Text: textLate(c.Name, c.CallID, r.Content), Steer: true,
+			Late: &Late{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
+		})
+		return true
+	}
+	return false
+}
+
+// interruptAll answers every open call: started ones with an unknown outcome,
+// since a tool may have done its work.
+func (s *State) interruptAll(why string, now int64) {
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		switch {
+		case c.Result != nil:
+		case c.Approval == Asked:
+			c.Result = &Result{Content: textNotRun(why), IsError: true, Time: now}
+		default:
+			c.Result = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now}
+			if child := s.child(c.Child); child != nil {
+				child.Interrupted = true
+			}
+		}
+	}
+}
+
+// flush moves the calls' results into the transcript together, in the order in which
+// the model asked, once the last one is in: so the next request does not depend on
+// the order of arrival.
+func (s *State) flush() {
+	if len(s.Calls) == 0 || len(s.openCalls()) > 0 {
+		return
+	}
+	for _, c := range s.Calls {
+		s.append(Message{
+			Message: llm.Message{Role: llm.Tool, Content: c.Result.Content, ToolCallID: c.CallID},
+			Key:     c.Key, Time: c.Result.Time,
+		})
+		s.Usage.ToolCalls++
+		if c.Result.Interrupted {
+			s.Usage.Interrupted++
+			c.Result = nil
+			s.Interrupted = append(s.Interrupted, c)
+		}
+	}
+	if extra := len(s.Interrupted) - maxInterrupted; extra > 0 {
+		s.Interrupted = slices.Delete(s.Interrupted, 0, extra)
+	}
+	s.Calls = nil
+}

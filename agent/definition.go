@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Definition is what an agent is: read once when it starts and then pinned in its
+// state, so that a later change of the configuration does not disturb it. It
+// holds names and parameters; where a model is found, with which key and how long it may
+// take stays with the worker.
+type Definition struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+
+	Candidates   []llm.Candidate `json:"candidates"`
+	Params       llm.Params      `json:"params,omitzero"`
+	Instructions string          `json:"instructions,omitempty"`
+
+	// Tools are what the model may call, sub-agents among them, sorted by name.
+	Tools  []Tool `json:"tools,omitempty"`
+	Limits Limits `json:"limits,omitzero"`
+}
+
+// Tool is one thing the model may call.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+
+	// Ref is the name under which a worker finds the tool. Empty for a sub-agent.
+	Ref string `json:"ref,omitempty"`
+	// Effect is one of the constants of package tool; empty means at most once.
+	Effect string `json:"effect,omitempty"`
+	// Queue is the task queue of the one worker that can run the tool; empty means
+	// any worker of the agent's own.
+	Queue string `json:"queue,omitempty"`
+	// Approval says that a person has to agree to each call.
+	Approval bool `json:"approval,omitempty"`
+
+	// Agent is set for a sub-agent: the name of its definition.
+	Agent string `json:"agent,omitempty"`
+	// BudgetMS is how long a call waits for the sub-agent before it is answered
+	// as interrupted, in milliseconds; 0 means for ever.
+	BudgetMS int64 `json:"budget_ms,omitempty"`
+}
+
+// Limits bound an agent. Zero means no limit, except where a field says otherwise.
+type Limits struct {
+	// Turns is the number of model calls in one turn, that is, between a user's
+	// message and the answer to it.
+	Turns int `json:"turns,omitempty"`
+	// Tokens is the number of input and output tokens in the agent's whole life.
+	Tokens int `json:"tokens,omitempty"`
+	// WallMS is the time of one turn in milliseconds. Waiting for the next
+	// message takes none of it.
+	WallMS int64 `json:"wall_ms,omitempty"`
+	// Depth is how many levels of sub-agents there may be below the root agent. Zero
+	// means none.
+	Depth int `json:"depth,omitempty"`
+	// ToolResultBytes is the size to which each tool result is cut.
+	ToolResultBytes int `json:"tool_result_bytes,omitempty"`
+}
+
+// Head returns the part of every request that stays the same from call to call:
+// candidates, parameters, tools and the system message. The system message is the
+// instructions as they are; there is none when they are empty.
+func (d *Definition) Head() llm.Request {
+	head := llm.Request{Candidates: d.Candidates, Params: d.Params}
+	for _, t := range d.Tools {
+		head.Tools = append(head.Tools, llm.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Schema})
+	}
+	// The order must not depend on the one in which the tools were configured:
+	// providers cache prompts by their prefix.
+	slices.SortFunc(head.Tools, func(a, b llm.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
+	if d.Instructions != "" {
+		head.Messages = []llm.Message{{Role: llm.System, Content: d.Instructions}}
+	}
+	return head
+}
+
+// Tool returns the tool that the model knows by name.
+func (d *Definition) Tool(name string) (Tool, bool) {
+	for _, t := range d.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+func (d *Definition) toolNames() []string {
+	names := make([]string, len(d.Tools))
+	for i, t := range d.Tools {
+		names[i] = t.Name
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,177 @@
+package agent
+
+import "github.com/reagent-dev/reagent/llm"
+
+// Event is something that has happened to an agent. Every event may arrive more than
+// once: the second time it changes nothing. Times are Unix milliseconds of the
+// workflow clock.
+type Event interface{ event() }
+
+type (
+	// DefinitionLoaded pins the definition.
+	DefinitionLoaded struct {
+		Key        Key
+		Definition Definition
+	}
+
+	// DefinitionFailed ends the agent before it began.
+	DefinitionFailed struct {
+		Key     Key
+		Class   string
+		Message string
+	}
+
+	// MessageReceived puts a message into the inbox and lets a held agent go on.
+	MessageReceived struct {
+		Message Incoming
+		Time    int64
+	}
+
+	// MessageTaken moves a message from the inbox into the transcript.
+	MessageTaken struct {
+		ID   string
+		Time int64
+	}
+
+	// ModelReplied appends the model's message and opens its calls.
+	ModelReplied struct {
+		Key   Key
+		Reply llm.Reply
+		// Recalled says that the reply was given in an earlier run.
+		Recalled bool
+		Time     int64
+	}
+
+	// ModelFailed holds the turn, or marks the context as too long.
+	ModelFailed struct {
+		Key     Key
+		Class   string
+		Message string
+		Time    int64
+	}
+
+	// ToolFinished gives one call its result.
+	ToolFinished struct {
+		Key      Key
+		Result   Result
+		Recalled bool
+	}
+
+	// ChildFinished gives a sub-agent's result to the calls that wait for it.
+	ChildFinished struct {
+		Key    Key
+		Result Result
+		// Reattached says that the sub-agent was found and not started.
+		Reattached bool
+	}
+
+	// ChildInterrupted answers the calls that wait for a sub-agent, which goes on,
+	// for the reason Why.
+	ChildInterrupted struct {
+		Key  Key
+		Why  string
+		Time int64
+	}
+
+	// Decided is a person's word on a call that waits for approval.
+	Decided struct {
+		Decision Decision
+		Time     int64
+	}
+
+	// Compacted replaces what was sent of the messages before From by a summary.
+	Compacted struct {
+		Summary string
+		From    int
+	}
+
+	// Stopped holds the turn: an interrupt, or a step that cannot be carried out.
+	Stopped struct {
+		Key     Key
+		Class   string
+		Message string
+		Time    int64
+	}
+
+	// WallReached ends the turn of that number, whose time is up.
+	WallReached struct {
+		Turn int
+		Time int64
+	}
+
+	// Resumed lets an agent whose run of that ID has ended go on in another one. With Reload its
+	// definition is read anew; calls that are open keep their keys.
+	Resumed struct {
+		RunID  string
+		Reload bool
+		Time   int64
+	}
+
+	// Closed lets the agent finish when its turn and its inbox are done.
+	Closed struct{}
+
+	// CancelRequested ends the agent now.
+	CancelRequested struct{ Time int64 }
+)
+
+func (DefinitionLoaded) event() {}
+func (DefinitionFailed) event() {}
+func (MessageReceived) event()  {}
+func (MessageTaken) event()     {}
+func (ModelReplied) event()     {}
+func (ModelFailed) event()      {}
+func (ToolFinished) event()     {}
+func (ChildFinished) event()    {}
+func (ChildInterrupted) event() {}
+func (Decided) event()          {}
+func (Compacted) event()        {}
+func (Stopped) event()          {}
+func (WallReached) event()      {}
+func (Resumed) event()          {}
+func (Closed) event()           {}
+func (CancelRequested) event()  {}
+
+// Apply changes the state by what has happened and reports whether it did. An
+// event that does not fit, because it came before or comes too late, changes nothing.
+func (s *State) Apply(e Event) bool {
+	if _, resumes := e.(Resumed); s.Outcome != nil && !resumes {
+		return false
+	}
+	switch e := e.(type) {
+	case DefinitionLoaded:
+		return s.definitionLoaded(e)
+	case DefinitionFailed:
+		return s.definitionFailed(e)
+	case MessageReceived:
+		return s.messageReceived(e)
+	case MessageTaken:
+		return s.messageTaken(e)
+	case ModelReplied:
+		return s.modelReplied(e)
+	case ModelFailed:
+		return s.modelFailed(e)
+	case ToolFinished:
+		return s.toolFinished(e)
+	case ChildFinished:
+		return s.childFinished(e)
+	case ChildInterrupted:
+		return s.childInterrupted(e)
+	case Decided:
+		return s.decided(e)
+	case Compacted:
+		return s.compacted(e)
+	case Stopped:
+		return s.stopped(e)
+	case WallReached:
+		return s.wallReached(e)
+	case Resumed:
+		return s.resumed(e)
+	case Closed:
+		changed := !s.Closing
+		s.Closing = true
+		return changed
+	case CancelRequested:
+		return s.cancelRequested(e)
+	}
+	return false
+}

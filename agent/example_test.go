@@ -1,0 +1,61 @@
+package agent_test
+
+import (
+	"fmt"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// A driver asks for the next step, carries it out, and applies what came of it. This one
+// knows all answers beforehand; the one in package workflows asks Temporal.
+func Example() {
+	s := agent.New("sum-1", agent.Start{
+		Agent: "counter", Life: "l", Message: &agent.Incoming{ID: "first", Text: "What is 6 * 7?"},
+	}, 0)
+	for {
+		switch step := s.Next().(type) {
+		case agent.Load:
+			fmt.Println("load", step.Agent)
+			s.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: agent.Definition{
+				Name: "counter", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
+				Tools: []agent.Tool{{Name: "calculator", Ref: "calculator"}},
+			}})
+		case agent.Take:
+			fmt.Println("take", step.ID)
+			s.Apply(agent.MessageTaken{ID: step.ID})
+		case agent.CallModel:
+			fmt.Println("call model with", step.Request.Count, "messages")
+			reply := llm.Message{Role: llm.Assistant, Content: "42"}
+			if step.Request.Count == 1 {
+				call := llm.ToolCall{ID: "1", Name: "calculator", Arguments: `{"expression":"6*7"}`}
+				reply = llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}
+			}
+			s.Apply(agent.ModelReplied{Key: step.Key, Reply: llm.Reply{Message: reply}})
+		case agent.RunTools:
+			for _, call := range step.Calls {
+				fmt.Println("run", call.Name, call.Arguments)
+				s.Apply(agent.ToolFinished{Key: call.Key, Result: agent.Result{Content: "42"}})
+			}
+		case agent.Finish:
+			fmt.Println("finish:", step.Outcome.Status, step.Outcome.Answer)
+			return
+		}
+	}
+	// Output:
+	// load counter
+	// take first
+	// call model with 1 messages
+	// run calculator {"expression":"6*7"}
+	// call model with 3 messages
+	// finish: completed 42
+}
+
+// An event that arrives again changes nothing, so that a driver may deliver what it is not
+// sure to have delivered.
+func ExampleState_Apply() {
+	s := agent.New("talk", agent.Start{Agent: "x", Life: "l", Mode: agent.Chat}, 0)
+	hello := agent.MessageReceived{Message: agent.Incoming{ID: "m1", Text: "Hello"}}
+	fmt.Println(s.Apply(hello), s.Apply(hello), len(s.Inbox))
+	// Output: true false 1
+}

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// ForkPointError says that a fork would part a call from its result, and where
+// it would not.
+type ForkPointError struct {
+	At int
+	// Before and After are the nearest numbers of messages at which a fork is
+	// possible; -1 where there is none.
+	Before, After int
+}
+
+// Error names the nearest points.
+func (e *ForkPointError) Error() string {
+	text := fmt.Sprintf("no fork after %d messages: it would part a call from its result, or there are not so many", e.At)
+	switch {
+	case e.Before >= 0 && e.After >= 0:
+		return fmt.Sprintf("%s; %d and %d are possible", text, e.Before, e.After)
+	case e.Before >= 0:
+		return fmt.Sprintf("%s; %d is possible", text, e.Before)
+	case e.After >= 0:
+		return fmt.Sprintf("%s; %d is possible", text, e.After)
+	}
+	return text
+}
+
+// CheckFork reports whether an agent can be forked after so many messages.
+func CheckFork(messages []Message, at int) error {
+	if forkable(messages, at) {
+		return nil
+	}
+	e := &ForkPointError{At: at, Before: -1, After: -1}
+	for n := min(at, len(messages)); n > 0 && e.Before < 0; n-- {
+		if forkable(messages, n) {
+			e.Before = n
+		}
+	}
+	for n := max(at, 1); n <= len(messages) && e.After < 0; n++ {
+		if forkable(messages, n) {
+			e.After = n
+		}
+	}
+	return e
+}
+
+// forkable reports whether the first n messages stand by themselves: every call has its result.
+func forkable(messages []Message, n int) bool {
+	if n < 1 || n > len(messages) {
+		return false
+	}
+	last := messages[n-1]
+	if last.Role == llm.Assistant && len(last.ToolCalls) > 0 {
+		return false
+	}
+	return n == len(messages) || messages[n].Role != llm.Tool
+}
+
+// Fork returns a new agent with the first messages of this one. It has an identity
+// and so keys of its own, and no sub-agents: nothing of the other's is run or
+// waited for again. Its definition is the other's.
+func (s *State) Fork(id Identity, mode Mode, at int) (*State, error) {
+	if err := CheckFork(s.Messages, at); err != nil {
+		return nil, err
+	}
+	fork := &State{
+		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth,
+		Definition: s.Definition, Head: s.Head, Messages: slices.Clone(s.Messages[:at]),
+	}
+	if s.From < at {
+		// A cut inside what was compacted starts from the whole again.
+		fork.From, fork.Summary = s.From, s.Summary
+	}
+	for i := range fork.SentCount() {
+		fork.Chain = Chain(fork.Chain, fork.Sent(i))
+	}
+	for _, m := range fork.Messages {
+		if m.Role == llm.User {
+			fork.Turn.Number++
+		}
+	}
+	return fork, nil
+}

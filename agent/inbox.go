@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Incoming is a message that waits to be taken into the transcript.
+type Incoming struct {
+	// ID is the client's: a message of an ID that was seen before is dropped.
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	// Steer lets the message enter at the next boundary of the running turn. Without
+	// it, it is the next turn's.
+	Steer bool `json:"steer,omitempty"`
+	// Late is set where the message carries the result of an interrupted call.
+	Late *Late `json:"late,omitempty"`
+	Time int64 `json:"time"`
+}
+
+// Late is the result of a call that had been answered as interrupted.
+type Late struct {
+	Call   Key    `json:"call"`
+	Child  Key    `json:"child,omitempty"`
+	Result Result `json:"result"`
+}
+
+// Bounds on what an agent takes in.
+const (
+	// MaxMessageBytes is the size of one message. Temporal refuses a payload over
+	// 2 MB, and JSON makes text longer.
+	MaxMessageBytes = 1 << 20
+	// MaxInbox is the number of messages that may wait, by which a driver refuses new ones. The
+	// core takes more: after a reset Temporal delivers all earlier messages at once,
+	// and none of them may be lost.
+	MaxInbox = 100
+	// MaxIDBytes is the length of a message's ID.
+	MaxIDBytes = 200
+
+	maxSeen = 10_000
+)
+
+// Errors for a message that an agent does not take. Those for its size say so in their text.
+var (
+	ErrEnded     = errors.New("the agent has ended")
+	ErrClosing   = errors.New("the agent is closing and takes no more messages")
+	ErrInboxFull = fmt.Errorf("%d messages wait already; try again when the agent has answered some", MaxInbox)
+	ErrMessage   = errors.New("invalid message")
+)
+
+// CheckMessage reports what is wrong with a message in itself.
+func CheckMessage(m Incoming) error {
+	switch {
+	case m.ID == "" || len(m.ID) > MaxIDBytes:
+		return fmt.Errorf("%w: id has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
+	case strings.TrimSpace(m.Text) == "":
+		return fmt.Errorf("%w: text is empty", ErrMessage)
+	case len(m.Text) > MaxMessageBytes:
+		return fmt.Errorf("%w: text has %.1f MB; the limit is %d MiB: put long material into a file that a tool can read",
+			ErrMessage, float64(len(m.Text))/1e6, MaxMessageBytes>>20)
+	case m.Late != nil:
+		return fmt.Errorf("%w: late is not for clients to set", ErrMessage)
+	}
+	return nil
+}
+
+// Accepts reports why the agent would not take m now; nil if it would, or has it.
+func (s *State) Accepts(m Incoming) error {
+	if err := CheckMessage(m); err != nil {
+		return err
+	}
+	switch {
+	case s.Outcome != nil:
+		return ErrEnded
+	case slices.Contains(s.Seen, m.ID):
+		return nil
+	case s.Closing:
+		return ErrClosing
+	}
+	return nil
+}
+
+func (s *State) messageReceived(e MessageReceived) bool {
+	if slices.Contains(s.Seen, e.Message.ID) || s.Accepts(e.Message) != nil {
+		return false
+	}
+	s.Seen = append(s.Seen, e.Message.ID)
+	if extra := len(s.Seen) - maxSeen; extra > 0 {
+		s.Seen = slices.Delete(s.Seen, 0, extra)
+	}
+	e.Message.Time = e.Time
+	s.Inbox = append(s.Inbox, e.Message)
+	if s.Held != nil {
+		s.Held = nil
+		s.Turn.Began = e.Time
+	}
+	return true
+}
+
+func (s *State) messageTaken(e MessageTaken) bool {
+	if step, ok := s.Next().(Take); !ok || step.ID != e.ID {
+		return false
+	}
+	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.ID == e.ID })
+	m := s.Inbox[i]
+	s.Inbox = slices.Delete(s.Inbox, i, i+1)
+	if s.answered() || len(s.Messages) == 0 {
+		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
+	}
+	if m.Late != nil {
+		if child := s.child(m.Late.Child); child != nil {
+			child.Interrupted = false
+		}
+	}
+	s.append(Message{Message: llm.Message{Role: llm.User, Content: m.Text}, Key: Key(m.ID), Time: m.Time})
+	s.settle(e.Time)
+	return true
+}

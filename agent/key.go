@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/reagent-dev/reagent/internal/canon"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// This file makes every identity. Keys are activity IDs, which Temporal compares on
+// replay, so a formula never changes: a new one gets a new version, agents that run keep the
+// version pinned in their state, and absent fields are not encoded.
+
+// KeyVersion is the version of the key formulas, and of the texts in text.go, that
+// new agents use.
+const KeyVersion = 1
+
+// Key names one effect by its content: "model-" or another kind, and 32
+// hexadecimal digits.
+type Key string
+
+// The kinds of keys.
+const (
+	KindDefinition = "definition"
+	KindModel      = "model"
+	KindTool       = "tool"
+	KindChild      = "agent"
+	KindState      = "state"
+)
+
+// Kind returns what the key names: one of the Kind constants, or "" for another text.
+func (k Key) Kind() string {
+	kind, _, _ := strings.Cut(string(k), "-")
+	switch kind {
+	case KindDefinition, KindModel, KindTool, KindChild, KindState:
+		return kind
+	}
+	return ""
+}
+
+// Identity is what all keys of one agent have in common.
+type Identity struct {
+	KeyVersion int    `json:"key_version"`
+	AgentID    string `json:"agent_id"`
+	// Life tells two agents of one ID apart: it is new when an ID is started afresh and
+	// stays over a reset, a continue-as-new and a resume.
+	Life string `json:"life"`
+}
+
+// key hashes content, which must be plain data with a JSON form.
+func (id Identity) key(kind string, content any) Key {
+	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Life, kind, content})[:32])
+}
+
+func (id Identity) definitionKey(agent string, reloads int) Key {
+	return id.key(KindDefinition, struct {
+		Agent   string `json:"agent"`
+		Reloads int    `json:"reloads,omitempty"`
+	}{agent, reloads})
+}
+
+func (id Identity) modelKey(request Ref) Key {
+	return id.key(KindModel, struct {
+		Head  string `json:"head"`
+		Chain string `json:"chain"`
+	}{request.Head, request.Chain})
+}
+
+// toolKey takes the position in the reply, because equal calls made on purpose are
+// two, and not the provider's call ID, because providers reuse it.
+func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
+	content := struct {
+		Model     Key             `json:"model"`
+		Position  int             `json:"position"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+		Text      *string         `json:"text,omitempty"`
+	}{Model: model, Position: position, Tool: name}
+	if _, err := canon.Text([]byte(arguments)); err == nil {
+		content.Arguments = json.RawMessage(arguments)
+	} else {
+		content.Text = &arguments
+	}
+	return id.key(KindTool, content)
+}
+
+// StateKey names a page of the state that a run reads from an earlier one.
+func (in Start) StateKey(id Identity, page int) Key {
+	return id.key(KindState, struct {
+		RunID string `json:"run_id"`
+		Page  int    `json:"page,omitempty"`
+	}{in.From.RunID, page})
+}
+
+// childInput is what makes two requests for a sub-agent the same request.
+type childInput struct {
+	Agent    string `json:"agent"`
+	Task     string `json:"task"`
+	Instance string `json:"instance,omitempty"`
+}
+
+func (id Identity) childKey(input childInput, ordinal int) Key {
+	return id.key(KindChild, struct {
+		Input   childInput `json:"input"`
+		Ordinal int        `json:"ordinal,omitempty"`
+	}{input, ordinal})
+}
+
+// ChildID returns the workflow ID of the sub-agent with the given name and key. It
+// shows a part of the key only; the whole one stands in the child's memo.
+func ChildID(parentID, name string, key Key) string {
+	digits := string(key[len(KindChild)+1:])
+	return parentID + "/" + name + "-" + digits[:16]
+}
+
+// ChildLife returns the life of the sub-agent with the given key, so that a
+// parent that starts it again, after a reset, means the same one.
+func ChildLife(key Key) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
+}
+
+// HeadHash returns the hash of everything of a request but its messages other than the
+// system message: see [Definition.Head].
+func HeadHash(head llm.Request) string { return digest(head) }
+
+// Chain returns the hash of a conversation that goes on with m after one
+// whose hash is previous; the hash of no messages is "". Hashing a request costs its new
+// messages only.
+func Chain(previous string, m llm.Message) string {
+	return digest([]any{previous, m})
+}
+
+// ChainAll extends previous by all of messages.
+func ChainAll(previous string, messages []llm.Message) string {
+	for _, m := range messages {
+		previous = Chain(previous, m)
+	}
+	return previous
+}
+
+// digest returns the SHA-256 of v's canonical JSON in hexadecimal. It panics if
+// v has none, which no value of this package's own types can cause: strings are made valid UTF-8 and
+// schemas are checked before they come here.
+func digest(v any) string {
+	text, err := canon.Value(v)
+	if err != nil {
+		panic("agent: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+var id = Identity{KeyVersion: 1, AgentID: "report", Life: "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
+
+// Known answers: these keys stand in histories. If one changes, agents that run
+// break; a new formula needs a new key version.
+func TestKeysAreWhatTheyWere(t *testing.T) {
+	head := (&Definition{
+		Candidates: []llm.Candidate{{Name: "main", Model: "gpt-4o-mini"}}, Instructions: "Be brief.",
+		Tools: []Tool{{Name: "add", Description: "adds", Schema: json.RawMessage(`{"type":"object"}`), Ref: "math.add"}},
+	}).Head()
+	request := Ref{Head: HeadHash(head), Chain: Chain("", llm.Message{Role: llm.User, Content: "2+2 = <?>"}), Count: 1}
+	model := id.modelKey(request)
+	child := id.childKey(childInput{Agent: "clerk", Task: "count"}, 1)
+	for name, c := range map[string]struct{ got, want string }{
+		"definition":     {string(id.definitionKey("assistant", 0)), "definition-2a5f59403e5eb433d6366d184b5738b1"},
+		"head":           {request.Head, "73f9f7b807da2866fecf625832ba597a30a47df1e8d61bfcbe225e3dbfb5014a"},
+		"chain":          {request.Chain, "a985fa9670eec133e7b6ba714044070b44860db95f47ddcb0116fd9c9989aadf"},
+		"model":          {string(model), "model-f406805ad90ad9ef77fec051c490e605"},
+		"tool":           {string(id.toolKey(model, 0, "add", `{"b":1, "a":9007199254740993}`)), "tool-b0e86962c8de663a172d0fc86f1b3609"},
+		"tool with text": {string(id.toolKey(model, 0, "add", `{"b":`)), "tool-096b9e3d870945eb82129457dbd4bbea"},
+		"child":          {string(child), "agent-34f7643895ec400d7de4b7ede504a9b5"},
+		"child's ID":     {ChildID("report", "clerk", child), "report/clerk-34f7643895ec400d"},
+		"child's life":   {ChildLife(child), "9e252da2-a77a-539e-9125-03b77424f1e9"},
+	} {
+		require.Equal(t, c.want, c.got, name)
+	}
+}
+
+func TestToolKeysTellCallsApart(t *testing.T) {
+	base := id.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`)
+	require.Equal(t, base, id.toolKey("model-1", 0, "add", ` { "b" : [1,2], "a":1 }`), "spelling does not matter")
+	other := id
+	other.Life = "another"
+	for name, key := range map[string]Key{
+		"the reply":    id.toolKey("model-2", 0, "add", `{"a":1,"b":[1,2]}`),
+		"the position": id.toolKey("model-1", 1, "add", `{"a":1,"b":[1,2]}`),
+		"the tool":     id.toolKey("model-1", 0, "sub", `{"a":1,"b":[1,2]}`),
+		"arguments":    id.toolKey("model-1", 0, "add", `{"a":1,"b":[2,1]}`),
+		"a digit":      id.toolKey("model-1", 0, "add", `{"a":1.0,"b":[1,2]}`),
+		"the life":     other.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`),
+	} {
+		require.NotEqual(t, base, key, name)
+	}
+	require.NotEqual(t,
+		id.toolKey("model-1", 0, "add", `{"a":9007199254740993}`),
+		id.toolKey("model-1", 0, "add", `{"a":9007199254740992}`), "digits are not rounded")
+	require.NotEqual(t, id.toolKey("model-1", 0, "add", `"x"`), id.toolKey("model-1", 0, "add", `x`), "JSON and text differ")
+}
+
+// excluded are the fields of a request that change no key, with the reason.
+var excluded = map[string]string{
+	"Request.Key":                "is derived from the others",
+	"Request.Messages.Reasoning": "is never sent",
+}
+
+// Every field of a request is hashed or excluded by name, so that no field can be
+// added and forgotten.
+func TestEveryFieldOfARequestIsHashed(t *testing.T) {
+	key := func(r llm.Request) Key {
+		head := r
+		head.Messages = nil
+		chain := ""
+		for _, m := range r.Messages {
+			chain = Chain(chain, sent(m))
+		}
+		return id.modelKey(Ref{Head: HeadHash(head), Chain: chain})
+	}
+	base := func() llm.Request {
+		return llm.Request{
+			Candidates: []llm.Candidate{{Name: "n", Model: "m"}},
+			Tools:      []llm.ToolSpec{{Name: "t"}},
+			Messages:   []llm.Message{{Role: llm.User, Parts: []llm.Part{{Type: "text"}}, ToolCalls: []llm.ToolCall{{Arguments: "{}"}}}},
+		}
+	}
+	seen := map[string]bool{}
+	var walk func(path string, at func(*llm.Request) reflect.Value)
+	walk = func(path string, at func(*llm.Request) reflect.Value) {
+		r := base()
+		v := at(&r)
+		switch {
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				walk(path+"."+v.Type().Field(i).Name, func(r *llm.Request) reflect.Value { return at(r).Field(i) })
+			}
+		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+			require.Equal(t, 1, v.Len(), "give the base request one element of %s", path)
+			walk(path, func(r *llm.Request) reflect.Value { return at(r).Index(0) })
+		default:
+			seen[path] = true
+			change(t, path, v)
+			if _, ok := excluded[path]; ok {
+				require.Equal(t, key(base()), key(r), "%s is excluded, but changes the key", path)
+			} else {
+				require.NotEqual(t, key(base()), key(r), "%s is neither hashed nor excluded", path)
+			}
+		}
+	}
+	walk("Request", func(r *llm.Request) reflect.Value { return reflect.ValueOf(r).Elem() })
+	for path := range excluded {
+		require.True(t, seen[path], "%s is excluded but does not exist", path)
+	}
+	require.Greater(t, len(seen), 20)
+}
+
+func change(t *testing.T, path string, v reflect.Value) {
+	raw := json.RawMessage(`{"type":"object"}`)
+	switch v.Interface().(type) {
+	case string, llm.Role:
+		text := "changed"
+		if path == "Request.Messages.ToolCalls.Arguments" {
+			text = `{"changed":true}`
+		}
+		v.SetString(text)
+	case int:
+		v.SetInt(7)
+	case *float64:
+		v.Set(reflect.ValueOf(new(float64)))
+	case *int:
+		v.Set(reflect.ValueOf(new(int)))
+	case *bool:
+		v.Set(reflect.ValueOf(new(bool)))
+	case json.RawMessage:
+		v.Set(reflect.ValueOf(raw))
+	case map[string]json.RawMessage:
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{"x": raw}))
+	default:
+		t.Fatalf("%s: say here how to change a %s", path, v.Type())
+	}
+}
+
+// An absent field is not encoded, so that a field added later changes no key.
+func TestAbsentFieldsAreNotEncoded(t *testing.T) {
+	text, err := json.Marshal(llm.Request{
+		Candidates: []llm.Candidate{{Name: "n", Model: "m"}},
+		Tools:      []llm.ToolSpec{{Name: "t"}},
+		Messages:   []llm.Message{{Role: llm.User}},
+	})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"candidates":[{"name":"n","model":"m"}],"tools":[{"name":"t"}],"messages":[{"role":"user"}]}`, string(text))
+}
+
+// The order of configuration does not reach the model: B16.
+func TestToolsAreSentInOneOrder(t *testing.T) {
+	a := &Definition{Tools: []Tool{{Name: "b"}, {Name: "a"}}}
+	b := &Definition{Tools: []Tool{{Name: "a"}, {Name: "b"}}}
+	require.Equal(t, HeadHash(a.Head()), HeadHash(b.Head()))
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Step is what the agent does next. The driver carries it out and applies what
+// came of it.
+type Step interface{ step() }
+
+type (
+	// Finish ends the agent.
+	Finish struct{ Outcome Outcome }
+
+	// Load reads the agent's definition.
+	Load struct {
+		Key   Key
+		Agent string
+	}
+
+	// RunTools works off the calls that have no result, in the model's order. The
+	// driver starts those it has not started, and waits.
+	RunTools struct{ Calls []Call }
+
+	// Compact shortens what is sent.
+	Compact struct{}
+
+	// Take moves a message from the inbox into the transcript.
+	Take struct{ ID string }
+
+	// CallModel asks the model.
+	CallModel struct {
+		Key     Key
+		Request Ref
+	}
+
+	// Wait does nothing until an event arrives.
+	Wait struct{}
+)
+
+func (Finish) step()    {}
+func (Load) step()      {}
+func (RunTools) step()  {}
+func (Compact) step()   {}
+func (Take) step()      {}
+func (CallModel) step() {}
+func (Wait) step()      {}
+
+// Wants reports whether the step asks for the effect with the given key.
+func Wants(step Step, key Key) bool {
+	switch step := step.(type) {
+	case Load:
+		return step.Key == key
+	case CallModel:
+		return step.Key == key
+	case RunTools:
+		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key })
+	}
+	return false
+}
+
+// Advance carries out the steps that need nobody: taking messages from the inbox, and
+// holding a turn whose context is full. It returns whether there was one.
+func (s *State) Advance(now int64) bool {
+	changed := false
+	for {
+		var e Event
+		switch step := s.Next().(type) {
+		case Take:
+			e = MessageTaken{ID: step.ID, Time: now}
+		case Compact:
+			e = noRoom(now)
+		default:
+			return changed
+		}
+		s.Apply(e)
+		changed = true
+	}
+}
+
+// noRoom is the event of a context that is full.
+func noRoom(now int64) Event {
+	return Stopped{
+		Class: string(llm.ContextTooLong), Time: now,
+		Message: "the conversation is longer than the model's context window",
+	}
+}
+
+// Next returns what to do now. The first rule that fits decides:
+//
+//  0. an outcome is set                         → Finish
+//     there is no definition yet                → Load
+//  1. calls have no result                      → RunTools
+//  2. held                                      → Wait (chat), Finish failed (task)
+//  3. the context is marked too long            → Compact
+//  4. a steering message waits in the inbox     → Take
+//  5. the last message is not the assistant's   → CallModel
+//  6. a message waits in the inbox              → Take
+//     else                                      → Wait (chat), Finish (task)
+func (s *State) Next() Step {
+	switch {
+	case s.Outcome != nil:
+		return Finish{*s.Outcome}
+	case s.Definition == nil:
+		return Load{Key: s.definitionKey(s.Agent, s.Reloads), Agent: s.Agent}
+	case len(s.Calls) > 0:
+		return RunTools{Calls: s.openCalls()}
+	case s.Held != nil:
+		if s.Mode == Chat && !s.Closing {
+			return Wait{}
+		}
+		return Finish{Outcome{Status: Failed, Answer: s.Answer(), Class: s.Held.Class, Message: s.Held.Message}}
+	case s.TooLong:
+		return Compact{}
+	}
+	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer }); i >= 0 {
+		return Take{ID: s.Inbox[i].ID}
+	}
+	if n := len(s.Messages); n > 0 && s.Messages[n-1].Role != llm.Assistant {
+		request := s.Request()
+		return CallModel{Key: s.modelKey(request), Request: request}
+	}
+	if len(s.Inbox) > 0 {
+		return Take{ID: s.Inbox[0].ID}
+	}
+	if !s.Closing && (s.Mode == Chat || len(s.Messages) == 0) {
+		return Wait{}
+	}
+	return Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}
+}

@@ -1,0 +1,225 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// The scripts in testdata/scripts are conversations between a driver and the
+// core. Each line of a command's input is an event; the output is what the state
+// says next. Keys are written as short names, in the order in which they first appear. Run with
+// -rewrite to take over new output, and read the difference.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		s := &script{names: map[string]string{}}
+		datadriven.RunTest(t, path, s.run)
+	})
+}
+
+type script struct {
+	state *agent.State
+	now   int64
+	names map[string]string // key → name
+}
+
+func (s *script) run(t *testing.T, d *datadriven.TestData) string {
+	switch d.Cmd {
+	case "agent": // agent mode=chat depth=1, with a definition as input
+		s.start(t, d)
+	case "apply":
+		for line := range strings.SplitSeq(d.Input, "\n") {
+			s.apply(t, line)
+		}
+	case "restart": // the state goes through JSON, as in a continue-as-new
+		text, err := json.Marshal(s.state)
+		require.NoError(t, err)
+		s.state = new(agent.State)
+		require.NoError(t, json.Unmarshal(text, s.state))
+	case "transcript":
+		return s.transcript()
+	default:
+		t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
+	}
+	return s.next()
+}
+
+func (s *script) start(t *testing.T, d *datadriven.TestData) {
+	origin := agent.Start{Life: "l", Agent: "x"}
+	if d.HasArg("mode") {
+		var mode string
+		d.ScanArgs(t, "mode", &mode)
+		origin.Mode = agent.Mode(mode)
+	}
+	if d.HasArg("depth") {
+		d.ScanArgs(t, "depth", &origin.Depth)
+	}
+	s.state = agent.New("a", origin, 0)
+	load := s.state.Next().(agent.Load)
+	def := agent.Definition{Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
+	require.NoError(t, json.Unmarshal([]byte(d.Input), &def))
+	require.True(t, s.state.Apply(agent.DefinitionLoaded{Key: load.Key, Definition: def}))
+}
+
+// apply reads an event such as `say m1 steer hello` or `tool t2 "interrupted" text`.
+func (s *script) apply(t *testing.T, line string) {
+	s.now += 1000
+	word, rest, _ := strings.Cut(line, " ")
+	arg, text, _ := strings.Cut(rest, " ")
+	var e agent.Event
+	switch word {
+	case "message":
+		steer := strings.HasPrefix(text, "(steer) ")
+		e = agent.MessageReceived{Time: s.now, Message: agent.Incoming{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
+	case "take":
+		if call, late := strings.CutPrefix(arg, "late-"); late {
+			arg = "late-" + string(s.key(call))
+		}
+		e = agent.MessageTaken{ID: arg, Time: s.now}
+	case "say":
+		e = agent.ModelReplied{Key: s.key(arg), Time: s.now, Reply: llm.Reply{Message: llm.Message{Content: text}, Usage: llm.Usage{InputTokens: 10, OutputTokens: 5}}}
+	case "call": // call model [{"id":…}]
+		var calls []llm.ToolCall
+		require.NoError(t, json.Unmarshal([]byte(text), &calls), line)
+		e = agent.ModelReplied{Key: s.key(arg), Time: s.now, Reply: llm.Reply{Message: llm.Message{ToolCalls: calls}, Usage: llm.Usage{InputTokens: 10, OutputTokens: 5}}}
+	case "fail":
+		class, message, _ := strings.Cut(text, " ")
+		e = agent.ModelFailed{Key: s.key(arg), Class: class, Message: message, Time: s.now}
+	case "tool":
+		e = agent.ToolFinished{Key: s.key(arg), Result: agent.Result{Content: text, Time: s.now}}
+	case "lost":
+		e = agent.ToolFinished{Key: s.key(arg), Result: agent.ToolLost(s.now)}
+	case "child":
+		e = agent.ChildFinished{Key: s.key(arg), Result: agent.ChildAnswered(text, s.now)}
+	case "childlost":
+		e = agent.ChildInterrupted{Key: s.key(arg), Why: text, Time: s.now}
+	case "decide": // decide key yes|no [arguments or reason]
+		verdict, more, _ := strings.Cut(text, " ")
+		decision := agent.Decision{Key: s.key(arg), Approve: verdict == "yes"}
+		if decision.Approve {
+			decision.Arguments = more
+		} else {
+			decision.Reason = more
+		}
+		e = agent.Decided{Decision: decision, Time: s.now}
+	case "wall":
+		e = agent.WallReached{Turn: s.state.Turn.Number, Time: s.now}
+	case "compact":
+		var from int
+		_, err := fmt.Sscan(arg, &from)
+		require.NoError(t, err)
+		e = agent.Compacted{From: from, Summary: text}
+	case "stop":
+		e = agent.Stopped{Class: arg, Message: text, Time: s.now}
+	case "resume": // resume RUN [reload]
+		e = agent.Resumed{RunID: arg, Reload: text == "reload", Time: s.now}
+	case "define":
+		load := s.state.Next().(agent.Load)
+		def := agent.Definition{Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
+		require.NoError(t, json.Unmarshal([]byte(rest), &def))
+		e = agent.DefinitionLoaded{Key: load.Key, Definition: def}
+	case "close":
+		e = agent.Closed{}
+	case "cancel":
+		e = agent.CancelRequested{Time: s.now}
+	default:
+		t.Fatalf("no event %q", word)
+	}
+	s.state.Apply(e)
+	before, err := json.Marshal(s.state)
+	require.NoError(t, err)
+	require.False(t, s.state.Apply(e), "the same event again changed something: %s", line)
+	after, err := json.Marshal(s.state)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after), "the same event again: %s", line)
+	s.next() // names the keys that are new
+}
+
+// key returns the key with that name, or the text itself.
+func (s *script) key(name string) agent.Key {
+	for key, n := range s.names {
+		if n == name {
+			return agent.Key(key)
+		}
+	}
+	return agent.Key(name)
+}
+
+// name gives each key a short name, by its kind and the order of appearance.
+func (s *script) name(key agent.Key) string {
+	if name, ok := s.names[string(key)]; ok {
+		return name
+	}
+	kind, _, _ := strings.Cut(string(key), "-")
+	n := 1
+	for _, other := range s.names {
+		if strings.HasPrefix(other, kind) {
+			n++
+		}
+	}
+	s.names[string(key)] = fmt.Sprintf("%s%d", kind, n)
+	return s.names[string(key)]
+}
+
+func (s *script) next() string {
+	switch step := s.state.Next().(type) {
+	case agent.Finish:
+		o := step.Outcome
+		text := fmt.Sprintf("finish %s %q", o.Status, o.Answer)
+		if o.Stopped != "" {
+			text += " stopped by " + o.Stopped
+		}
+		if o.Class+o.Message != "" {
+			text += fmt.Sprintf(" because %s %s", o.Class, o.Message)
+		}
+		return text
+	case agent.RunTools:
+		lines := []string{"run"}
+		for _, c := range step.Calls {
+			line := fmt.Sprintf("  %s %s %s", s.name(c.Key), c.Name, c.Arguments)
+			if c.Child != "" {
+				line += " by " + s.name(c.Child)
+			}
+			if c.Approval != "" {
+				line += " " + string(c.Approval)
+			}
+			lines = append(lines, line)
+		}
+		return strings.Join(lines, "\n")
+	case agent.CallModel:
+		return fmt.Sprintf("call %s with %d messages", s.name(step.Key), step.Request.Count)
+	case agent.Take:
+		if call, late := strings.CutPrefix(step.ID, "late-"); late {
+			return "take late-" + s.name(agent.Key(call))
+		}
+		return "take " + step.ID
+	case agent.Wait:
+		if s.state.Held != nil {
+			return fmt.Sprintf("wait, held: %s %s", s.state.Held.Class, s.state.Held.Message)
+		}
+		return "wait"
+	default:
+		return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", step), "agent."))
+	}
+}
+
+func (s *script) transcript() string {
+	lines := make([]string, len(s.state.Messages))
+	for i, m := range s.state.Messages {
+		lines[i] = fmt.Sprintf("%d %s: %s", i, m.Role, m.Content)
+		for _, c := range m.ToolCalls {
+			lines[i] += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, c.Arguments)
+		}
+		if m.Role == llm.Tool {
+			lines[i] = fmt.Sprintf("%d tool %s: %s", i, m.ToolCallID, m.Content)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), "\n\n", "\n…\n")
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Start is what an agent starts from: the input of its workflow. It may come from a
+// client, a schedule, or a workflow that runs an agent as its child.
+type Start struct {
+	// Agent is the name of the definition. Required.
+	Agent string `json:"agent"`
+	// Mode defaults to [Task].
+	Mode Mode `json:"mode,omitempty"`
+	// Life tells this agent from earlier ones of the same ID. A client mints a UUID. Empty
+	// means the ID of the first run, which a reset keeps.
+	Life string `json:"life,omitempty"`
+	// Message is the first message. Required in task mode.
+	Message *Incoming `json:"message,omitempty"`
+
+	// Key, Depth and MaxDepth are set in a sub-agent: its key, how many levels it is below the
+	// root agent, and the root agent's limit.
+	Key      Key  `json:"key,omitempty"`
+	Depth    int  `json:"depth,omitempty"`
+	MaxDepth *int `json:"max_depth,omitempty"`
+
+	// State is the compressed state of the run that this one continues.
+	State []byte `json:"state,omitempty"`
+	// From is the run from whose history the state is read.
+	From *From `json:"from,omitempty"`
+	// Base is a run that ended before this one, whose results count: set where the agent was reset
+	// or resumed at any time before.
+	Base string `json:"base,omitempty"`
+}
+
+// From names a run, and what of its agent is taken.
+type From struct {
+	// ID and RunID are Temporal's names of the run.
+	ID    string `json:"id"`
+	RunID string `json:"run_id"`
+	// Events is the number of events that are read; 0 means all of a closed run.
+	Events int64 `json:"events,omitempty"`
+	// Fork makes a new agent of the first At messages.
+	Fork bool `json:"fork,omitempty"`
+	At   int  `json:"at,omitempty"`
+	// Resume lets an agent go on that has ended; with Reload by its definition read anew. With neither
+	// Fork nor Resume the run continues the other as if nothing were between them.
+	Resume bool `json:"resume,omitempty"`
+	Reload bool `json:"reload,omitempty"`
+}
+
+// Continues reports whether the start is that of an agent that has a state already.
+func (in Start) Continues() bool { return in.State != nil || in.From != nil }
+
+// Check reports what is wrong with the start.
+func (in Start) Check() error {
+	switch {
+	case in.Agent == "":
+		return errors.New("start: agent is not set")
+	case in.Mode != "" && in.Mode != Task && in.Mode != Chat:
+		return fmt.Errorf("start: mode is %q; it must be %q or %q", in.Mode, Task, Chat)
+	case in.Message == nil && in.Mode != Chat && !in.Continues():
+		return errors.New("start: an agent in task mode needs a message")
+	}
+	if in.Message != nil {
+		if err := CheckMessage(*in.Message); err != nil {
+			return fmt.Errorf("start: %w", err)
+		}
+	}
+	return nil
+}
+
+// New returns the state of an agent to which nothing has happened yet but its
+// start, at the given time.
+func New(agentID string, in Start, now int64) *State {
+	if in.Mode == "" {
+		in.Mode = Task
+	}
+	s := &State{
+		Identity: Identity{KeyVersion: KeyVersion, AgentID: agentID, Life: in.Life},
+		Agent:    in.Agent, Mode: in.Mode, Depth: in.Depth, MaxDepth: in.MaxDepth,
+	}
+	if in.Message != nil {
+		s.Apply(MessageReceived{Message: *in.Message, Time: now})
+	}
+	return s
+}

@@ -1,0 +1,225 @@
+// Package agent is the pure core of a durable agent: what it is ([State]), what can
+// happen to it ([Event]), and what it does next ([Step]).
+//
+// State is plain JSON data. [State.Apply] is its only mutation and [State.Next] is a
+// question about it. There is no phase, no counter for identities and no first-run branch: resuming an
+// agent is asking Next. The package knows no clock, no randomness, no
+// goroutine and no I/O; times enter with events, in Unix milliseconds.
+//
+//	driver                     core
+//	  │  Next() ───────────────▶ step
+//	  │  does the step
+//	  │  Apply(what happened) ─▶ state
+//	  └─ again
+package agent
+
+import (
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Mode says what an agent does when it has answered.
+type Mode string
+
+const (
+	// Task agents end with the answer. The zero Mode means Task.
+	Task Mode = "task"
+	// Chat agents wait for the next message.
+	Chat Mode = "chat"
+)
+
+// State is everything an agent knows. The zero State is not valid: see [New].
+// A State is not safe for concurrent use; only Apply may change it.
+type State struct {
+	Identity
+	Agent string `json:"agent"` // the definition's name
+	Mode  Mode   `json:"mode"`
+	Depth int    `json:"depth,omitempty"` // levels below the root agent
+	// MaxDepth is the root agent's limit, which holds for the whole tree; nil in a root.
+	MaxDepth *int `json:"max_depth,omitempty"`
+
+	Definition *Definition `json:"definition,omitempty"`
+	Head       string      `json:"head,omitempty"` // HeadHash of Definition.Head
+
+	// Messages is the transcript. What is sent of it begins at From, behind Summary
+	// where there is one.
+	Messages []Message    `json:"messages,omitempty"`
+	From     int          `json:"from,omitempty"`
+	Summary  *llm.Message `json:"summary,omitempty"`
+	Chain    string       `json:"chain,omitempty"` // hash of what is sent
+
+	// Calls are those of the last assistant message while one of them lacks a result.
+	Calls []Call `json:"calls,omitempty"`
+	// Interrupted are calls in the transcript whose real result may still come.
+	Interrupted []Call `json:"interrupted,omitempty"`
+	// Decisions of people on calls, oldest first.
+	Decisions []Decision `json:"decisions,omitempty"`
+
+	Children []Child `json:"children,omitempty"`
+	// Minted counts, by the hash of its input, how many children a request has made.
+	Minted map[string]int `json:"minted,omitempty"`
+
+	Inbox []Incoming `json:"inbox,omitempty"`
+	// Seen holds the IDs of the newest messages received, oldest first.
+	Seen []string `json:"seen,omitempty"`
+
+	// ResumedFrom is the ID of the run that this agent was last resumed from, Reloads how often
+	// its definition was read anew.
+	ResumedFrom string `json:"resumed_from,omitempty"`
+	Reloads     int    `json:"reloads,omitempty"`
+
+	Turn    Turn     `json:"turn"`
+	Usage   Usage    `json:"usage"`
+	Held    *Held    `json:"held,omitempty"`
+	TooLong bool     `json:"too_long,omitempty"` // the context has to be compacted
+	Closing bool     `json:"closing,omitempty"`  // finish instead of waiting
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+// Turn is where the agent stands between a user's message and its answer.
+type Turn struct {
+	Number     int `json:"number"` // from 1; 0 before the first message
+	ModelCalls int `json:"model_calls,omitempty"`
+	// Began is when the turn began, or went on after it was held.
+	Began int64 `json:"began,omitempty"`
+	// Stopped names the limit that ended the turn: "turns", "tokens" or "wall".
+	Stopped string `json:"stopped,omitempty"`
+}
+
+// Usage is what the agent has consumed. A reply counts once, whatever was retried.
+type Usage struct {
+	ModelCalls int `json:"model_calls"`
+	ToolCalls  int `json:"tool_calls"`
+	llm.Usage
+
+	// Recalled counts results of earlier runs that were used without running anything.
+	Recalled int `json:"recalled,omitempty"`
+	// Reattached counts sub-agents that were found rather than started.
+	Reattached int `json:"reattached,omitempty"`
+	// Interrupted counts calls that were answered without their own result, and
+	// Repaired those whose own result came after all.
+	Interrupted int `json:"interrupted,omitempty"`
+	Repaired    int `json:"repaired,omitempty"`
+}
+
+// Held is why the agent does nothing until someone acts.
+type Held struct {
+	Key     Key    `json:"key,omitempty"` // the effect that failed
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Time    int64  `json:"time"`
+}
+
+// Status tells in a word where an agent stands.
+type Status string
+
+// The states of an agent. The last three are the ways in which it ends itself.
+const (
+	Running   Status = "running"
+	Waiting   Status = "waiting"
+	HeldUp    Status = "held"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Outcome is how an agent ended.
+type Outcome struct {
+	Status Status `json:"status"`
+	// Answer is the last thing the agent said.
+	Answer string `json:"answer,omitempty"`
+	// Stopped names the limit that cut the last turn short; empty otherwise.
+	Stopped string `json:"stopped,omitempty"`
+	// Class and Message tell why it failed.
+	Class   string `json:"class,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Request returns the reference to the request that a model call made now would send.
+func (s *State) Request() Ref {
+	return Ref{Head: s.Head, Chain: s.Chain, Count: s.SentCount()}
+}
+
+// Ref identifies a request without holding it.
+type Ref struct {
+	Head  string `json:"head"`  // HeadHash of everything but the messages
+	Chain string `json:"chain"` // Chain over the messages
+	Count int    `json:"count"` // of messages
+}
+
+// SentCount returns how many messages a request sends, the system message aside.
+func (s *State) SentCount() int {
+	n := len(s.Messages) - s.From
+	if s.Summary != nil {
+		n++
+	}
+	return n
+}
+
+// Sent returns message i of those a request sends, the system message aside, in
+// the form in which it is sent.
+func (s *State) Sent(i int) llm.Message {
+	if s.Summary != nil {
+		if i == 0 {
+			return *s.Summary
+		}
+		i--
+	}
+	return sent(s.Messages[s.From+i].Message)
+}
+
+// Deadline returns when the running turn's time is up, in Unix milliseconds; 0
+// when no turn runs or it has no limit.
+func (s *State) Deadline() int64 {
+	if s.Definition == nil || s.Definition.Limits.WallMS == 0 || !s.TurnRuns() {
+		return 0
+	}
+	return s.Turn.Began + s.Definition.Limits.WallMS
+}
+
+// TurnRuns reports whether a user's message waits for its answer and nothing holds it.
+func (s *State) TurnRuns() bool {
+	return s.Outcome == nil && s.Held == nil && s.Turn.Number > 0 && !s.answered()
+}
+
+// answered reports whether the last message is an answer: the assistant's, with no call open.
+func (s *State) answered() bool {
+	n := len(s.Messages)
+	return n > 0 && s.Messages[n-1].Role == llm.Assistant && len(s.Calls) == 0
+}
+
+// Answer returns the last thing the agent said to the user; empty if nothing.
+func (s *State) Answer() string {
+	for _, m := range slices.Backward(s.Messages) {
+		if m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// Status tells where the agent stands. One that waits for a person's decision waits.
+func (s *State) Status() Status {
+	switch step := s.Next().(type) {
+	case Finish:
+		return step.Outcome.Status
+	case Wait:
+		if s.Held != nil {
+			return HeldUp
+		}
+		return Waiting
+	case RunTools:
+		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Approval != Asked }) {
+			return Waiting
+		}
+	}
+	return Running
+}
+
+// append adds m to the transcript.
+func (s *State) append(m Message) {
+	s.Chain = Chain(s.Chain, sent(m.Message))
+	m.Hash = s.Chain
+	s.Messages = append(s.Messages, m)
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The texts that the core itself writes into a transcript. They are sent to the
+// model and so are part of later keys: like a key formula, a text never
+// changes within a key version.
+
+const textNoOutput = "(no output)"
+
+func textUnknownTool(name string, known []string) string {
+	if len(known) == 0 {
+		return fmt.Sprintf("error: there is no tool %q; this agent has no tools", name)
+	}
+	return fmt.Sprintf("error: there is no tool %q; the tools are: %s", name, strings.Join(known, ", "))
+}
+
+func textBadArguments(name string) string {
+	return fmt.Sprintf("error: the arguments for %s are not a JSON object; the call was not run", name)
+}
+
+func textBadTask(name, problem string) string {
+	return fmt.Sprintf("error: the arguments for the agent %s do not fit: %s", name, problem)
+}
+
+func textDepth(limit int) string {
+	return fmt.Sprintf("error: not run: this agent is %s deep, the limit for sub-agents (limits.depth)", count(limit, "level"))
+}
+
+func textNotRun(why string) string { return "not run: " + why }
+
+func textStopped(why string) string {
+	return "interrupted: " + why + "; outcome unknown — check before you retry"
+}
+
+func textChildInterrupted(why, handle string) string {
+	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
+}
+
+func textDenied(reason string) string {
+	if reason == "" {
+		return "denied: a person refused this call"
+	}
+	return "denied: a person refused this call: " + reason
+}
+
+func textLate(tool, callID, result string) string {
+	return fmt.Sprintf("The interrupted call %s of %s has its result now:\n\n%s", callID, tool, result)
+}
+
+func textLimit(why string) string {
+	return "I stopped here: " + why + ". What I have done so far stands above."
+}
+
+func textTurns(limit int) string {
+	return fmt.Sprintf("this turn reached its limit of %s (limits.turns)", count(limit, "model call"))
+}
+
+func textTokens(limit int) string {
+	return fmt.Sprintf("this agent reached its limit of %s (limits.tokens)", count(limit, "token"))
+}
+
+func textWall(limitMS int64) string {
+	return fmt.Sprintf("this turn reached its time limit of %s (limits.wall)", duration(limitMS))
+}
+
+const textCancelled = "the agent was cancelled"
+
+func textSummary(summary string) string {
+	return "Summary of the earlier part of this conversation, which is left out:\n\n" + summary
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// duration writes whole hours, minutes and seconds as people do.
+func duration(ms int64) string {
+	switch {
+	case ms%3_600_000 == 0:
+		return count(int(ms/3_600_000), "hour")
+	case ms%60_000 == 0:
+		return count(int(ms/60_000), "minute")
+	case ms%1000 == 0:
+		return count(int(ms/1000), "second")
+	default:
+		return fmt.Sprintf("%d ms", ms)
+	}
+}
+
+// ToolLost is the result of a call whose tool may or may not have run.
+func ToolLost(now int64) Result {
+	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
+}
+
+// ToolFailed is the result of a call that could not be carried out.
+func ToolFailed(tool, why string, now int64) Result {
+	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
+}
+
+// ChildOverdue is the event of a sub-agent that has not answered within its budget.
+func ChildOverdue(child Key, budgetMS, now int64) Event {
+	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
+}
+
+// ChildAnswered is the result of a call whose sub-agent has answered.
+func ChildAnswered(answer string, now int64) Result {
+	return Result{Content: answer, Time: now}
+}
+
+// ChildFailed is the result of a call whose sub-agent has ended without an answer.
+func ChildFailed(name, why string, now int64) Result {
+	return Result{Content: fmt.Sprintf("error: the agent %s ended without an answer: %s", name, why), IsError: true, Time: now}
+}

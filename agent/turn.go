@@ -1,0 +1,165 @@
+package agent
+
+import "github.com/reagent-dev/reagent/llm"
+
+func (s *State) definitionLoaded(e DefinitionLoaded) bool {
+	if s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads) {
+		return false
+	}
+	s.Definition = &e.Definition
+	s.Head = HeadHash(e.Definition.Head())
+	// A definition that was read anew may lack the tool of a call that is open.
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if _, known := s.Definition.Tool(c.Name); c.Result == nil && c.Child == "" && !known {
+			result := ToolFailed(c.Name, "it is no longer among the agent's tools", s.Messages[len(s.Messages)-1].Time)
+			c.Result = &result
+		}
+	}
+	s.flush()
+	return true
+}
+
+func (s *State) definitionFailed(e DefinitionFailed) bool {
+	if s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads) {
+		return false
+	}
+	s.Outcome = &Outcome{Status: Failed, Class: e.Class, Message: e.Message}
+	return true
+}
+
+// asked returns the model call that the agent waits for.
+func (s *State) asked(key Key) bool {
+	step, ok := s.Next().(CallModel)
+	return ok && step.Key == key
+}
+
+func (s *State) modelReplied(e ModelReplied) bool {
+	if !s.asked(e.Key) {
+		return false
+	}
+	m := replied(e.Key, e.Reply.Message)
+	s.append(Message{Message: m, Key: e.Key, Time: e.Time})
+	s.Turn.ModelCalls++
+	s.Usage.ModelCalls++
+	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
+	if e.Recalled {
+		s.Usage.Recalled++
+	}
+
+	// At a limit the model would not see the results in this turn, so nothing is
+	// done for it to see.
+	refusal := ""
+	if name, why := s.limit(); name != "" {
+		refusal = textNotRun(why)
+	}
+	s.openAll(e.Key, m.ToolCalls, refusal, e.Time)
+	s.settle(e.Time)
+	return true
+}
+
+func (s *State) modelFailed(e ModelFailed) bool {
+	if !s.asked(e.Key) {
+		return false
+	}
+	if e.Class == string(llm.ContextTooLong) {
+		s.TooLong = true
+		return true
+	}
+	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
+	return true
+}
+
+func (s *State) stopped(e Stopped) bool {
+	if s.Held != nil || s.Definition == nil || s.answered() || s.Turn.Number == 0 {
+		return false
+	}
+	s.interruptAll(e.Message, e.Time)
+	s.flush()
+	s.TooLong = false
+	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
+	return true
+}
+
+func (s *State) wallReached(e WallReached) bool {
+	if e.Turn != s.Turn.Number || !s.TurnRuns() {
+		return false
+	}
+	why := textWall(s.Definition.Limits.WallMS)
+	s.interruptAll(why, e.Time)
+	s.flush()
+	s.stopTurn("wall", why, e.Time)
+	return true
+}
+
+func (s *State) cancelRequested(e CancelRequested) bool {
+	s.interruptAll(textCancelled, e.Time)
+	s.flush()
+	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), Message: textCancelled}
+	return true
+}
+
+// resumed takes back the end of an agent. What was answered stays answered; a
+// message that was being waited for is still waited for.
+func (s *State) resumed(e Resumed) bool {
+	if s.ResumedFrom == e.RunID {
+		return false
+	}
+	s.ResumedFrom = e.RunID
+	s.Outcome, s.Held, s.Closing = nil, nil, false
+	s.Turn.Began = e.Time
+	if e.Reload {
+		s.Definition = nil
+		s.Reloads++
+	}
+	return true
+}
+
+// compacted moves the beginning of what is sent. A cut before a tool message would
+// part it from its call, so such an event is not taken.
+func (s *State) compacted(e Compacted) bool {
+	if !s.TooLong || e.From <= s.From || e.From >= len(s.Messages) || s.Messages[e.From].Role == llm.Tool {
+		return false
+	}
+	s.TooLong = false
+	s.From = e.From
+	s.Summary = &llm.Message{Role: llm.User, Content: textSummary(e.Summary)}
+	s.Chain = ""
+	for i := range s.SentCount() {
+		s.Chain = Chain(s.Chain, s.Sent(i))
+	}
+	return true
+}
+
+// settle brings the state to rest after a result or a message: what can enter the
+// transcript enters it, and a turn that must not go on ends.
+func (s *State) settle(now int64) {
+	s.flush()
+	if _, asks := s.Next().(CallModel); !asks {
+		return
+	}
+	if name, why := s.limit(); name != "" {
+		s.stopTurn(name, why, now)
+	}
+}
+
+// limit returns the limit that forbids another model call, and how to say so.
+func (s *State) limit() (name, why string) {
+	limits := s.Definition.Limits
+	switch {
+	case limits.Turns > 0 && s.Turn.ModelCalls >= limits.Turns:
+		return "turns", textTurns(limits.Turns)
+	case limits.Tokens > 0 && s.Usage.InputTokens+s.Usage.OutputTokens >= limits.Tokens:
+		return "tokens", textTokens(limits.Tokens)
+	}
+	return "", ""
+}
+
+// stopTurn ends the turn with a notice in the agent's name.
+func (s *State) stopTurn(name, why string, now int64) {
+	s.Turn.Stopped = name
+	s.append(Message{
+		Message: llm.Message{Role: llm.Assistant, Content: textLimit(why)},
+		Notice:  true, Time: now,
+	})
+}
