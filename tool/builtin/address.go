@@ -1,0 +1,62 @@
+package builtin
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+)
+
+// closed are the networks that are not the public internet and that netip has
+// no word for.
+var closed = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata of Alibaba
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's host, a public address in name only
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments; metadata of Oracle
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, broadcast
+	netip.MustParsePrefix("::/96"),            // IPv4-compatible
+	netip.MustParsePrefix("::ffff:0:0:0/96"),  // IPv4-translated
+	netip.MustParsePrefix("64:ff9b::/96"),     // NAT64: reaches IPv4 addresses
+	netip.MustParsePrefix("64:ff9b:1::/48"),   // NAT64, local
+	netip.MustParsePrefix("100::/64"),         // discard
+	netip.MustParsePrefix("2001::/32"),        // Teredo: reaches IPv4 addresses
+	netip.MustParsePrefix("2001:db8::/32"),    // documentation
+	netip.MustParsePrefix("2002::/16"),        // 6to4: reaches IPv4 addresses
+	netip.MustParsePrefix("fec0::/10"),        // site-local
+}
+
+// refusePrivate is a control function of a [net.Dialer]: it sees the address
+// that a connection is about to be made to.
+func refusePrivate(network, address string, _ syscall.RawConn) error {
+	if !strings.HasPrefix(network, "tcp") {
+		return fmt.Errorf("connections over %s are not allowed", network)
+	}
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("address cannot be parsed: %w", err)
+	}
+	if !public(ap.Addr()) {
+		return fmt.Errorf("address %s is not a public one: private and local addresses are not allowed", ap.Addr())
+	}
+	return nil
+}
+
+// public reports whether an address belongs to the public internet.
+func public(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	// Global unicast leaves out loopback, link-local, multicast and unspecified.
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range closed {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}

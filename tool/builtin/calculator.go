@@ -1,0 +1,144 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// maxExpression bounds an expression in bytes, and so the depth and the number
+// of its operations.
+const maxExpression = 1000
+
+type calculatorIn struct {
+	Expression string `json:"expression" jsonschema:"such as (3 + 4) * 2 ^ 10 / sqrt(2)"`
+}
+
+func calculator() tool.Tool {
+	return tool.MustFunc("calculator",
+		"Calculates an arithmetic expression: + - * / % ^, parentheses, the constants pi and e, and the functions "+
+			strings.Join(functionNames(), ", ")+". Whole numbers and fractions are exact; angles are in radians.",
+		tool.ReadOnly,
+		func(_ context.Context, in calculatorIn) (string, error) {
+			n, err := calculate(in.Expression)
+			if err != nil {
+				return "", err
+			}
+			return n.String(), nil
+		})
+}
+
+// calculate parses with expr and evaluates here: expr's own machine works in int
+// and float64, where 2^63 wraps around and 0.1 + 0.2 is not 0.3. It also knows
+// strings, ranges and closures, none of which a node below allows.
+func calculate(expression string) (n number, err error) {
+	if len(expression) > maxExpression {
+		return number{}, fmt.Errorf("the expression is longer than %d characters", maxExpression)
+	}
+	tree, err := parser.Parse(expression)
+	if err != nil {
+		// The second part of the text draws the place with spaces; the first names it.
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return number{}, fmt.Errorf("not an arithmetic expression: %s", text)
+	}
+	return evaluate(tree.Node)
+}
+
+func evaluate(node ast.Node) (number, error) {
+	switch node := node.(type) {
+	case *ast.IntegerNode:
+		return exact(new(big.Rat).SetInt64(int64(node.Value)))
+	case *ast.FloatNode:
+		// The shortest text that gives this float is what was written, up to 17 digits.
+		r, ok := new(big.Rat).SetString(fmt.Sprint(node.Value))
+		if !ok {
+			return approximate(node.Value)
+		}
+		return exact(r)
+	case *ast.IdentifierNode:
+		switch strings.ToLower(node.Value) {
+		case "pi":
+			return approximate(math.Pi)
+		case "e":
+			return approximate(math.E)
+		}
+		return number{}, fmt.Errorf("unknown name %q: there are pi, e, %s", node.Value, strings.Join(functionNames(), ", "))
+	case *ast.UnaryNode:
+		x, err := evaluate(node.Node)
+		if err != nil {
+			return number{}, err
+		}
+		switch node.Operator {
+		case "+":
+			return x, nil
+		case "-":
+			return x.negate(), nil
+		}
+		return number{}, fmt.Errorf("the operator %q is not arithmetic", node.Operator)
+	case *ast.BinaryNode:
+		x, err := evaluate(node.Left)
+		if err != nil {
+			return number{}, err
+		}
+		y, err := evaluate(node.Right)
+		if err != nil {
+			return number{}, err
+		}
+		return operate(node.Operator, x, y)
+	case *ast.BuiltinNode: // expr's own names: abs, round, max, …
+		return apply(node.Name, node.Arguments)
+	case *ast.CallNode:
+		if callee, ok := node.Callee.(*ast.IdentifierNode); ok {
+			return apply(callee.Value, node.Arguments)
+		}
+	}
+	return number{}, fmt.Errorf("only numbers, + - * / %% ^, parentheses and functions are allowed")
+}
+
+func operate(operator string, x, y number) (number, error) {
+	switch operator {
+	case "+":
+		return x.add(y)
+	case "-":
+		return x.add(y.negate())
+	case "*":
+		return x.multiply(y)
+	case "/":
+		return x.divide(y)
+	case "%":
+		return x.remainder(y)
+	case "^", "**":
+		return x.power(y)
+	}
+	return number{}, fmt.Errorf("the operator %q is not arithmetic", operator)
+}
+
+func apply(name string, arguments []ast.Node) (number, error) {
+	f, ok := functions[name]
+	if !ok {
+		return number{}, fmt.Errorf("unknown function %q: there are %s", name, strings.Join(functionNames(), ", "))
+	}
+	if len(arguments) < f.least || len(arguments) > f.most {
+		return number{}, fmt.Errorf("%s does not take %d arguments", name, len(arguments))
+	}
+	values := make([]number, len(arguments))
+	for i, a := range arguments {
+		v, err := evaluate(a)
+		if err != nil {
+			return number{}, err
+		}
+		values[i] = v
+	}
+	n, err := f.call(values)
+	if err != nil {
+		return number{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return n, nil
+}

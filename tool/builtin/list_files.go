@@ -1,0 +1,125 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+const (
+	defaultEntries = 200
+	maxEntries     = 2000
+	// maxVisited bounds how much of a large tree one call walks.
+	maxVisited = 100_000
+)
+
+type listFilesIn struct {
+	Path      string `json:"path,omitempty" jsonschema:"folder, relative to the root; the root if left out"`
+	Glob      string `json:"glob,omitempty" jsonschema:"only entries that match, such as *.go or src/**/*.go; with a slash it is matched against the path below the folder"`
+	Recursive bool   `json:"recursive,omitempty" jsonschema:"also list what is in the folders below"`
+	Limit     int    `json:"limit,omitempty" jsonschema:"most entries to list; 200 if left out and 2000 at most"`
+}
+
+func (r root) listFiles() tool.Tool {
+	return tool.MustFunc("list_files", "Lists the files and folders of a folder, sorted by path, with sizes in bytes.",
+		tool.ReadOnly, r.list)
+}
+
+func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
+	dir, err := r.open()
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	start, pattern := clean(in.Path), glob(in.Glob)
+	limit := within(in.Limit, defaultEntries, maxEntries)
+	if err := pattern.valid(); err != nil {
+		return "", fmt.Errorf("glob %q: %w", in.Glob, err)
+	}
+	if info, err := dir.Stat(start); err != nil {
+		return "", readableError(start, err)
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is a file, not a folder", start)
+	}
+
+	var b strings.Builder
+	listed, more := 0, false
+	err = walk(ctx, dir.FS(), start, func(name string, d fs.DirEntry) error {
+		below := strings.TrimPrefix(name, start+"/")
+		if pattern.match(below) {
+			if listed == limit {
+				more = true
+				return fs.SkipAll
+			}
+			listed++
+			b.WriteString(name + describe(d) + "\n")
+		}
+		if d.IsDir() && !in.Recursive && !pattern.deep() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return "", readableError(start, err)
+	}
+	switch {
+	case listed == 0:
+		b.WriteString("[no entries]\n")
+	case more:
+		fmt.Fprintf(&b, "[there are more than %d entries: use a glob, another folder, or a limit]\n", limit)
+	}
+	return b.String(), nil
+}
+
+func describe(d fs.DirEntry) string {
+	switch {
+	case d.IsDir():
+		return "/"
+	case d.Type()&fs.ModeSymlink != 0:
+		return " (link)"
+	case !d.Type().IsRegular():
+		return " (special)"
+	}
+	info, err := d.Info()
+	if err != nil { // gone since it was listed
+		return ""
+	}
+	return fmt.Sprintf(" (%d)", info.Size())
+}
+
+// walk visits what is below a folder in the order of paths, the folder itself
+// left out. It follows no link; a folder that cannot be read is passed over.
+func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string, d fs.DirEntry) error) error {
+	visited := 0
+	return fs.WalkDir(fsys, start, func(name string, d fs.DirEntry, err error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err != nil {
+			if name == start {
+				return err
+			}
+			return nil
+		}
+		if name == start {
+			return nil
+		}
+		if visited++; visited > maxVisited {
+			return fmt.Errorf("the folder has more than %d entries: name a folder below it", maxVisited)
+		}
+		return visit(path.Clean(name), d)
+	})
+}
+
+// within is a number that a model may give: the default for none, and the most
+// for more than that.
+func within(n, fallback, most int) int {
+	if n <= 0 {
+		return fallback
+	}
+	return min(n, most)
+}

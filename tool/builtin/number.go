@@ -1,0 +1,152 @@
+package builtin
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// maxBits bounds an exact number, and with it the time and memory of an
+// operation: numerator and denominator together have about 3,000 digits at most.
+const maxBits = 10_000
+
+var (
+	errDivisionByZero = errors.New("division by zero")
+	errTooLarge       = errors.New("the result is too large")
+	errNotReal        = errors.New("the result is not a real number")
+)
+
+// number is a value of the calculator: exact as a fraction, or a float64 once a
+// function without exact results took part.
+type number struct {
+	rat   *big.Rat // nil if the number is approximate
+	float float64
+}
+
+// exact makes a number of a fraction, approximate if it has grown too long.
+func exact(r *big.Rat) (number, error) {
+	if r.Num().BitLen()+r.Denom().BitLen() > maxBits {
+		f, _ := r.Float64()
+		return approximate(f)
+	}
+	return number{rat: r}, nil
+}
+
+func approximate(f float64) (number, error) {
+	switch {
+	case math.IsNaN(f):
+		return number{}, errNotReal
+	case math.IsInf(f, 0):
+		return number{}, errTooLarge
+	}
+	return number{float: f}, nil
+}
+
+func (n number) float64() float64 {
+	if n.rat != nil {
+		f, _ := n.rat.Float64()
+		return f
+	}
+	return n.float
+}
+
+func (n number) zero() bool {
+	if n.rat != nil {
+		return n.rat.Sign() == 0
+	}
+	return n.float == 0
+}
+
+func (n number) compare(m number) int {
+	if n.rat != nil && m.rat != nil {
+		return n.rat.Cmp(m.rat)
+	}
+	return cmp.Compare(n.float64(), m.float64())
+}
+
+func (n number) negate() number {
+	if n.rat != nil {
+		return number{rat: new(big.Rat).Neg(n.rat)}
+	}
+	return number{float: -n.float}
+}
+
+func (n number) add(m number) (number, error) {
+	if n.rat != nil && m.rat != nil {
+		return exact(new(big.Rat).Add(n.rat, m.rat))
+	}
+	return approximate(n.float64() + m.float64())
+}
+
+func (n number) multiply(m number) (number, error) {
+	if n.rat != nil && m.rat != nil {
+		return exact(new(big.Rat).Mul(n.rat, m.rat))
+	}
+	return approximate(n.float64() * m.float64())
+}
+
+func (n number) divide(m number) (number, error) {
+	if m.zero() {
+		return number{}, errDivisionByZero
+	}
+	if n.rat != nil && m.rat != nil {
+		return exact(new(big.Rat).Quo(n.rat, m.rat))
+	}
+	return approximate(n.float64() / m.float64())
+}
+
+// remainder has the sign of n, as % has in Go.
+func (n number) remainder(m number) (number, error) {
+	if m.zero() {
+		return number{}, errDivisionByZero
+	}
+	if n.rat == nil || m.rat == nil {
+		return approximate(math.Mod(n.float64(), m.float64()))
+	}
+	q := new(big.Rat).Quo(n.rat, m.rat)
+	whole := new(big.Int).Quo(q.Num(), q.Denom())
+	return exact(q.Sub(n.rat, q.Mul(m.rat, new(big.Rat).SetInt(whole))))
+}
+
+// power is exact for whole exponents whose result is short enough.
+func (n number) power(m number) (number, error) {
+	if n.zero() && m.compare(number{rat: new(big.Rat)}) < 0 {
+		return number{}, errDivisionByZero
+	}
+	if n.rat != nil && m.rat != nil && m.rat.IsInt() && m.rat.Num().IsInt64() {
+		e := m.rat.Num().Int64()
+		bits := int64(n.rat.Num().BitLen() + n.rat.Denom().BitLen())
+		if size := max(e, -e); size >= 0 && size <= maxBits/bits {
+			base := n.rat
+			if e < 0 {
+				base = new(big.Rat).Inv(base)
+			}
+			exponent := big.NewInt(size)
+			return exact(new(big.Rat).SetFrac(
+				new(big.Int).Exp(base.Num(), exponent, nil),
+				new(big.Int).Exp(base.Denom(), exponent, nil)))
+		}
+	}
+	return approximate(math.Pow(n.float64(), m.float64()))
+}
+
+// String is a whole number in full, and otherwise 15 significant digits, which
+// is what a float64 holds without noise.
+func (n number) String() string {
+	if n.rat != nil && n.rat.IsInt() {
+		return n.rat.Num().String()
+	}
+	text := strconv.FormatFloat(n.float64(), 'g', 15, 64)
+	mantissa, exponent, scientific := strings.Cut(text, "e")
+	if scientific {
+		if e, err := strconv.Atoi(exponent); err == nil && -7 <= e && e <= 20 {
+			f, _ := strconv.ParseFloat(text, 64)
+			return strconv.FormatFloat(f, 'f', -1, 64)
+		}
+		return mantissa + "e" + exponent
+	}
+	return text
+}

@@ -1,0 +1,124 @@
+package builtin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+const (
+	defaultLines = 2000
+	maxLines     = 20_000
+	// maxRead bounds what one read_file answers, in bytes.
+	maxRead = 256 << 10
+)
+
+type readFileIn struct {
+	Path   string `json:"path" jsonschema:"file, relative to the root"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1; 1 if left out"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"most lines to read; 2000 if left out"`
+}
+
+func (r root) readFile() tool.Tool {
+	return tool.MustFunc("read_file", "Reads lines of a text file. A note at the end tells when there is more.",
+		tool.ReadOnly, r.read)
+}
+
+func (r root) read(ctx context.Context, in readFileIn) (string, error) {
+	dir, err := r.open()
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	name := clean(in.Path)
+	f, info, err := openFile(dir, name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if isBinary, err := binary(f); err != nil {
+		return "", readableError(name, err)
+	} else if isBinary {
+		return "", fmt.Errorf("%s is a binary file of %d bytes", name, info.Size())
+	}
+
+	first, limit := max(in.Offset, 1), within(in.Limit, defaultLines, maxLines)
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for n := 1; n < first; n++ {
+		if n%1000 == 0 && ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if err := skipLine(lines); errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("%s has %d lines: there is no line %d", name, n-1, first)
+		} else if err != nil {
+			return "", readableError(name, err)
+		}
+	}
+
+	var b strings.Builder
+	for n := first; n < first+limit; n++ {
+		line, cut, err := readLine(lines, maxRead)
+		if errors.Is(err, io.EOF) {
+			if n == first && first > 1 {
+				return "", fmt.Errorf("%s has %d lines: there is no line %d", name, n-1, first)
+			}
+			if n == 1 {
+				return "[the file is empty]\n", nil
+			}
+			return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
+		}
+		if err != nil {
+			return "", readableError(name, err)
+		}
+		if b.Len()+len(line) > maxRead && n > first {
+			return note(&b, first, n-1, ""), nil
+		}
+		b.WriteString(line)
+		if cut {
+			return note(&b, first, n, fmt.Sprintf("; line %d is cut after %d bytes", n, maxRead)), nil
+		}
+	}
+	if _, err := lines.Peek(1); err == nil {
+		return note(&b, first, first+limit-1, ""), nil
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
+}
+
+// note ends a text that is not all of the file.
+func note(b *strings.Builder, first, last int, remark string) string {
+	text := strings.ToValidUTF8(b.String(), "\uFFFD")
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + fmt.Sprintf("[lines %d to %d%s; there is more: continue with offset %d]\n", first, last, remark, last+1)
+}
+
+// readLine reads a line with its end, at most limit bytes of it, and passes over
+// the rest.
+func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
+	var b strings.Builder
+	for {
+		part, err := r.ReadSlice('\n')
+		room := limit - b.Len()
+		cut = cut || len(part) > room
+		b.Write(part[:min(len(part), room)])
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && b.Len() > 0:
+			err = nil
+		}
+		return b.String(), cut, err
+	}
+}
+
+// skipLine passes over a line. It returns io.EOF if there is none.
+func skipLine(r *bufio.Reader) error {
+	_, _, err := readLine(r, 1)
+	return err
+}

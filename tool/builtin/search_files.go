@@ -1,0 +1,164 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+const (
+	defaultMatches = 100
+	maxMatches     = 1000
+	maxMatchLine   = 300 // bytes of a line that are shown
+)
+
+type searchFilesIn struct {
+	Query      string `json:"query" jsonschema:"regular expression in RE2 syntax, matched line by line"`
+	Literal    bool   `json:"literal,omitempty" jsonschema:"take the query as plain text"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
+	Path       string `json:"path,omitempty" jsonschema:"folder or file, relative to the root; the root if left out"`
+	Glob       string `json:"glob,omitempty" jsonschema:"only files that match, such as *.go or src/**/*.go"`
+	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; 100 if left out and 1000 at most"`
+}
+
+func (r root) searchFiles() tool.Tool {
+	return tool.MustFunc("search_files", "Searches text files for lines and shows them as path:line: text. Binary and very large files and .git are passed over.",
+		tool.ReadOnly, r.search)
+}
+
+func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
+	query, err := in.compile()
+	if err != nil {
+		return "", err
+	}
+	pattern := glob(in.Glob)
+	if err := pattern.valid(); err != nil {
+		return "", fmt.Errorf("glob %q: %w", in.Glob, err)
+	}
+	dir, err := r.open()
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	start := clean(in.Path)
+	info, err := dir.Stat(start)
+	if err != nil {
+		return "", readableError(start, err)
+	}
+
+	s := search{root: r, dir: dir, query: query, limit: within(in.MaxMatches, defaultMatches, maxMatches)}
+	if info.IsDir() {
+		err = walk(ctx, dir.FS(), start, func(name string, d fs.DirEntry) error {
+			if d.IsDir() && d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			if !d.Type().IsRegular() || !pattern.match(strings.TrimPrefix(name, start+"/")) {
+				return nil
+			}
+			return s.file(name)
+		})
+	} else if err = s.file(start); errors.Is(err, fs.SkipAll) {
+		err = nil
+	}
+	if err != nil {
+		return "", readableError(start, err)
+	}
+	return s.text(), nil
+}
+
+func (in searchFilesIn) compile() (*regexp.Regexp, error) {
+	if in.Query == "" {
+		return nil, fmt.Errorf("the query is empty")
+	}
+	query := in.Query
+	if in.Literal {
+		query = regexp.QuoteMeta(query)
+	}
+	if in.IgnoreCase {
+		query = "(?i)" + query
+	}
+	re, err := regexp.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("%w; set literal to search for plain text", err)
+	}
+	return re, nil
+}
+
+// search is one search_files under way.
+type search struct {
+	root  root
+	dir   *os.Root
+	query *regexp.Regexp
+	limit int
+
+	found             strings.Builder
+	matches           int
+	more              bool
+	binaries, skipped int
+}
+
+// file searches one file. It returns fs.SkipAll when enough was found.
+func (s *search) file(name string) error {
+	f, info, err := openFile(s.dir, name)
+	if err != nil {
+		s.skipped++
+		return nil
+	}
+	defer f.Close()
+	if info.Size() > s.root.maxFileBytes {
+		s.skipped++
+		return nil
+	}
+	if isBinary, err := binary(f); err != nil || isBinary {
+		s.binaries++
+		return nil
+	}
+	// A file may grow while it is read.
+	data, err := io.ReadAll(io.LimitReader(f, s.root.maxFileBytes))
+	if err != nil {
+		s.skipped++
+		return nil
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		if !s.query.MatchString(line) {
+			continue
+		}
+		if s.matches == s.limit {
+			s.more = true
+			return fs.SkipAll
+		}
+		s.matches++
+		fmt.Fprintf(&s.found, "%s:%d: %s\n", name, n, shorten(line))
+	}
+	return nil
+}
+
+func (s *search) text() string {
+	if s.matches == 0 {
+		s.found.WriteString("[no matches]\n")
+	}
+	if s.more {
+		fmt.Fprintf(&s.found, "[there are more than %d matches: narrow the query, the path or the glob]\n", s.limit)
+	}
+	if s.binaries+s.skipped > 0 {
+		fmt.Fprintf(&s.found, "[not searched: %d binary files, %d that are too large or cannot be read]\n", s.binaries, s.skipped)
+	}
+	return s.found.String()
+}
+
+func shorten(line string) string {
+	if len(line) > maxMatchLine {
+		line = line[:maxMatchLine] + "…"
+	}
+	return strings.ToValidUTF8(line, "\uFFFD")
+}

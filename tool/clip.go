@@ -1,0 +1,87 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// minEncoded is what the JSON form of a clipped text may always take, in bytes:
+// well below the 2 MiB at which Temporal refuses a payload.
+const minEncoded = 3 << 19 // 1.5 MiB
+
+// Clip shortens text that a model is to read to limit bytes: the beginning and
+// the end stay, two thirds and one third, and a note between them tells how many
+// bytes were left out. Text that fits is returned as it is. Invalid UTF-8 is
+// replaced by U+FFFD, and the result is always valid UTF-8.
+//
+// The limit counts bytes of text. The JSON form, as encoding/json writes it with
+// HTML escaping, can be six times as long; Clip also holds it to one and a half times the
+// limit or 1.5 MiB, whichever is larger. A limit below 100 leaves no room for a
+// note: the text is cut. A limit of 0 or less leaves nothing.
+func Clip(text string, limit int) string {
+	limit = max(limit, 0)
+	encodedLimit := max(limit+limit/2, minEncoded) - 2 // the quotes
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= limit && encodedLen(text) <= encodedLimit {
+		return text
+	}
+	const room = 64 // no note is longer, encoded
+	if limit < 100 {
+		return text[:prefixLen(text, limit, encodedLimit)]
+	}
+	limit, encodedLimit = limit-room, encodedLimit-room
+	head := text[:prefixLen(text, limit/3*2, encodedLimit/3*2)]
+	tail := text[len(head):]
+	tail = tail[len(tail)-suffixLen(tail, limit/3, encodedLimit/3):]
+	return head + fmt.Sprintf("\n[%d bytes left out]\n", len(text)-len(head)-len(tail)) + tail
+}
+
+// prefixLen is the length of the longest prefix of whole runes within both
+// limits.
+func prefixLen(text string, limit, encodedLimit int) int {
+	n := 0
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		if encodedLimit -= encodedSize(r, size); n+size > limit || encodedLimit < 0 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// suffixLen is prefixLen from the end.
+func suffixLen(text string, limit, encodedLimit int) int {
+	n := 0
+	for n < len(text) {
+		r, size := utf8.DecodeLastRuneInString(text[:len(text)-n])
+		if encodedLimit -= encodedSize(r, size); n+size > limit || encodedLimit < 0 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+func encodedLen(text string) int {
+	n := 0
+	for _, r := range text {
+		n += encodedSize(r, utf8.RuneLen(r))
+	}
+	return n
+}
+
+// encodedSize is the length of a rune in a JSON string of encoding/json.
+func encodedSize(r rune, size int) int {
+	switch r {
+	case '"', '\\', '\n', '\r', '\t', '\b', '\f':
+		return 2
+	case '<', '>', '&', '\u2028', '\u2029':
+		return 6
+	}
+	if r < 0x20 {
+		return 6
+	}
+	return size
+}

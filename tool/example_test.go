@@ -1,0 +1,77 @@
+package tool_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// City is what the model fills in.
+type City struct {
+	Name string `json:"name" jsonschema:"in English"`
+}
+
+func ExampleFunc() {
+	population, err := tool.Func("population", "How many people live in a city.", tool.ReadOnly,
+		func(_ context.Context, in City) (int, error) {
+			if in.Name != "Paris" {
+				return 0, fmt.Errorf("there is no city %q", in.Name)
+			}
+			return 2_100_000, nil
+		})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(population.Spec().Schema))
+
+	// Arguments come from a model: what is wrong with them is for the model to read.
+	for _, args := range []string{`{"name":"Paris"}`, `{"name":"Atlantis"}`, `{"city":"Paris"}`} {
+		result, err := tool.Run(context.Background(), population, args)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(result.IsError, result.Content)
+	}
+	// Output:
+	// {"type":"object","properties":{"name":{"type":"string","description":"in English"}},"required":["name"],"additionalProperties":false}
+	// false 2100000
+	// true there is no city "Atlantis"
+	// true arguments do not match the schema of population: unexpected additional properties ["city"]; correct them and call again
+}
+
+// A tool that changes something gives its call's key to the far side, which then does it once
+// however often it is told to.
+func ExampleInfoFrom() {
+	sent := map[string]bool{}
+	mail := tool.MustFunc("mail", "Sends a mail.", tool.Idempotent,
+		func(ctx context.Context, _ struct{}) (string, error) {
+			sent[tool.InfoFrom(ctx).Key] = true
+			return "sent", nil
+		})
+	ctx := tool.WithInfo(context.Background(), tool.Info{Key: "tool-1"}) // which a worker does
+	for range 2 {
+		if _, err := tool.Run(ctx, mail, "{}"); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(len(sent))
+	// Output: 1
+}
+
+func ExampleRegistry() {
+	var tools tool.Registry
+	for _, name := range []string{"read", "write"} {
+		t := tool.MustFunc(name, "", tool.ReadOnly, func(context.Context, struct{}) (string, error) { return "", nil })
+		if err := tools.Add(t); err != nil {
+			panic(err)
+		}
+	}
+	bound, err := tools.Resolve(context.Background(), []string{"read"})
+	fmt.Println(len(bound), bound[0].Ref, err)
+	_, err = tools.Resolve(context.Background(), []string{"wirte"})
+	fmt.Println(err)
+	// Output:
+	// 1 read <nil>
+	// unknown tool "wirte": did you mean "write"? (there is read, write)
+}

@@ -1,0 +1,73 @@
+package mcp_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/tool"
+	"github.com/reagent-dev/reagent/tool/mcp"
+)
+
+func TestCloseLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	l := startLocal(t, func(s *mcp.Server) { s.Env["WITH_CHILD"] = "yes" })
+	block := find(t, l, "block")
+	done := start(tool.WithInfo(t.Context(), tool.Info{Key: "k"}), block, "")
+	l.eventually(func() bool { return l.count("block k") == 1 })
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, (<-done).err, tool.ErrOutcomeUnknown)
+	require.True(t, gone(l.pids("start")[0]))
+	child := l.pids("child")[0]
+	l.eventually(func() bool { return gone(child) || zombie(child) })
+
+	got := <-start(t.Context(), block, "")
+	require.ErrorContains(t, got.err, "block did not run: the connection was closed here")
+	_, err := l.Tools(t.Context())
+	require.Error(t, err)
+}
+
+// zombie reports whether a process is dead and waits for someone to notice,
+// which nobody does in a container without an init.
+func zombie(pid int) bool {
+	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return strings.Contains(string(data), ") Z ")
+}
+
+func TestCloseEndsAServerThatStays(t *testing.T) {
+	t.Parallel()
+	l := startLocal(t, func(s *mcp.Server) { s.Env["STUBBORN"] = "yes" })
+	require.NoError(t, l.Close())
+	require.True(t, gone(l.pids("start")[0]))
+}
+
+func TestConnectFailsClearly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		server mcp.Server
+		want   string
+	}{
+		"no program":   {mcp.Server{Name: "x", Command: []string{"/no/such/program"}}, "no such file"},
+		"exits":        {mcp.Server{Name: "x", Command: []string{"true"}}, "mcp server x"},
+		"not MCP":      {mcp.Server{Name: "x", Command: []string{"echo", "hello"}}, "mcp server x"},
+		"hangs":        {mcp.Server{Name: "x", Command: []string{"sleep", "1000"}, ConnectTimeout: 50 * time.Millisecond}, "deadline"},
+		"nothing":      {mcp.Server{Name: "x"}, "neither a command nor a URL"},
+		"both":         {mcp.Server{Name: "x", Command: []string{"true"}, URL: "http://x"}, "both"},
+		"no name":      {mcp.Server{Command: []string{"true"}}, "no name"},
+		"scheme":       {mcp.Server{Name: "x", URL: "ftp://u:pass@x"}, "not one of http or https"},
+		"header":       {mcp.Server{Name: "x", URL: "http://x", Headers: map[string]string{"idempotency-key": "1"}}, "sent twice"},
+		"refuses":      {mcp.Server{Name: "x", URL: "http://u:hidden1@127.0.0.1:1/?key=hidden2"}, "connection refused"},
+		"env with URL": {mcp.Server{Name: "x", URL: "http://x", Env: map[string]string{"A": "b"}}, "env"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := mcp.Connect(t.Context(), c.server)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "hidden1")
+			require.NotContains(t, err.Error(), "hidden2")
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// callResult is the result of tools/call as it comes. It is decoded here and not
+// by the SDK, which keeps numbers as float64 and fails on a kind of content that it
+// does not know.
+type callResult struct {
+	Content           []content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent"`
+	IsError           bool            `json:"isError"`
+	ResultType        string          `json:"resultType"`
+}
+
+type content struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"` // base64
+	URI      string `json:"uri"`
+	Name     string `json:"name"`
+	Resource struct {
+		URI      string  `json:"uri"`
+		MIMEType string  `json:"mimeType"`
+		Text     *string `json:"text"`
+		Blob     string  `json:"blob"` // base64
+	} `json:"resource"`
+}
+
+// render makes the text that the model reads: the text parts, a note for each
+// part that is not text, and the structured result where there is no text.
+func render(raw json.RawMessage) tool.Result {
+	var r callResult
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return tool.Result{Content: "the tool ran, but its result cannot be read: " + err.Error(), IsError: true}
+	}
+	if r.ResultType == "input_required" {
+		return tool.Result{Content: "the tool asks for input from a person, which cannot be given here", IsError: true}
+	}
+	var parts []string
+	text := false
+	for _, c := range r.Content {
+		part := c.String()
+		if part == "" {
+			continue
+		}
+		text = text || c.Type == "text"
+		parts = append(parts, part)
+	}
+	if !text && len(r.StructuredContent) > 0 && string(r.StructuredContent) != "null" {
+		parts = append(parts, string(r.StructuredContent))
+	}
+	return tool.Result{Content: strings.Join(parts, "\n"), IsError: r.IsError}
+}
+
+// String is a part as the model reads it.
+func (c content) String() string {
+	switch c.Type {
+	case "text":
+		return c.Text
+	case "image", "audio":
+		return fmt.Sprintf("[%s %s, %d bytes: not shown]", c.Type, c.MIMEType, decodedLen(c.Data))
+	case "resource_link":
+		return fmt.Sprintf("[link to the resource %s %s]", c.Name, c.URI)
+	case "resource":
+		if c.Resource.Text != nil {
+			return fmt.Sprintf("[resource %s]\n%s", c.Resource.URI, *c.Resource.Text)
+		}
+		return fmt.Sprintf("[resource %s %s, %d bytes: not shown]", c.Resource.URI, c.Resource.MIMEType, decodedLen(c.Resource.Blob))
+	}
+	return fmt.Sprintf("[%s: not shown]", c.Type)
+}
+
+// decodedLen is the number of bytes that base64 text stands for.
+func decodedLen(data string) int {
+	return len(strings.TrimRight(data, "=")) * 3 / 4
+}

@@ -1,0 +1,167 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// effectsFile names the file in which a server that runs as a process records
+// what it did. The variable also makes this binary that server.
+const effectsFile = "MCP_TEST_EFFECTS"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(effectsFile); path != "" {
+		serve(path)
+		return
+	}
+	goleak.VerifyTestMain(m,
+		// The far side keeps the sessions that were taken from its clients.
+		goleak.IgnoreTopFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
+}
+
+// serve is the server at the other end of stdin and stdout.
+func serve(path string) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, "server says hello to "+os.Getenv("API_TOKEN"))
+	fmt.Fprintf(f, "start %d\n", os.Getpid())
+	if os.Getenv("WITH_CHILD") != "" { // as npx leaves one
+		child := exec.Command("sleep", "1000")
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(f, "child %d\n", child.Process.Pid)
+	}
+	server := newServer(func(effect string) { fmt.Fprintln(f, effect) }, nil)
+	if err := server.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	if os.Getenv("STUBBORN") != "" { // stays after its stdin was closed
+		select {}
+	}
+}
+
+// newServer makes a real MCP server. Each tool that does something records it
+// with the call's key. The tool "block" answers when release is closed.
+func newServer(record func(effect string), release <-chan struct{}) *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{PageSize: 3})
+	add := func(t *sdk.Tool, call func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)) {
+		if t.InputSchema == nil {
+			t.InputSchema = json.RawMessage(`{"type":"object"}`)
+		}
+		server.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			record(fmt.Sprintf("%s %v", t.Name, req.Params.Meta["reagent.dev/key"]))
+			return call(ctx, req)
+		})
+	}
+	text := func(s string) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}, nil
+	}
+
+	add(&sdk.Tool{Name: "create", Description: "Creates.", InputSchema: json.RawMessage(createSchema)},
+		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return text(string(req.Params.Arguments))
+		})
+	add(&sdk.Tool{Name: "look", Title: "Looks.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("seen") })
+	add(&sdk.Tool{Name: "put", Annotations: &sdk.ToolAnnotations{IdempotentHint: true}},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("put") })
+	add(&sdk.Tool{Name: "user.get"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("got") })
+	add(&sdk.Tool{Name: "environ"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return text(strings.Join(os.Environ(), "\n"))
+		})
+	add(&sdk.Tool{Name: "block"},
+		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			select {
+			case <-release:
+				return text("released")
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		})
+	add(&sdk.Tool{Name: "fail"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "token " + os.Getenv("API_TOKEN") + " is no good"}}}, nil
+		})
+	add(&sdk.Tool{Name: "protocol_error"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return nil, errors.New("the database is on fire")
+		})
+	add(&sdk.Tool{Name: "structured"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{StructuredContent: json.RawMessage(`{"id":9007199254740993}`)}, nil
+		})
+	add(&sdk.Tool{Name: "picture"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{
+				&sdk.TextContent{Text: "here:"},
+				&sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 12345)},
+				&sdk.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 10)},
+				&sdk.ResourceLink{Name: "log", URI: "file:///log"},
+				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "text of a"}},
+				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", MIMEType: "application/zip", Blob: make([]byte, 7)}},
+			}}, nil
+		})
+	add(&sdk.Tool{Name: "ask"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{}, RequestState: "x"}, nil
+		})
+	add(&sdk.Tool{Name: "huge"},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return text(strings.Repeat("x", 17<<20))
+		})
+	return server
+}
+
+const createSchema = `{ "type":"object", "properties": {"z": {"type":"integer","default":9007199254740993}, "a": {}} }`
+
+// find returns the tool that a server has under a name.
+func find(t *testing.T, source tool.Source, local string) tool.Tool {
+	t.Helper()
+	tools, err := source.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tl := range tools {
+		if tl.(tool.Local).LocalName() == local {
+			return tl
+		}
+	}
+	t.Fatalf("no tool %q", local)
+	return nil
+}
+
+// called is what a call returned.
+type called struct {
+	res tool.Result
+	err error
+}
+
+// start calls a tool in the background.
+func start(ctx context.Context, tl tool.Tool, args string) <-chan called {
+	done := make(chan called, 1)
+	go func() {
+		res, err := tool.Run(ctx, tl, args)
+		done <- called{res, err}
+	}()
+	return done
+}
+
+// patience is how long a condition of a test may take to come true.
+const patience = 20 * time.Second

@@ -1,0 +1,46 @@
+package mcp
+
+import (
+	"net/url"
+	"strings"
+)
+
+// minSecret is the length below which a value is not taken for a secret:
+// replacing "1" or "true" everywhere would garble what is said.
+const minSecret = 6
+
+// censor returns a replacer for the values of a server's configuration that may
+// be secret: environment, headers, and the user and query of the URL.
+func censor(s Server) *strings.Replacer {
+	var pairs []string
+	hide := func(values ...string) {
+		for _, v := range values {
+			if len(v) >= minSecret {
+				pairs = append(pairs, v, "[hidden]")
+			}
+		}
+	}
+	for _, v := range s.Env {
+		hide(v)
+	}
+	for _, v := range s.Headers {
+		hide(v)
+		if _, token, ok := strings.Cut(v, " "); ok { // Bearer …
+			hide(token)
+		}
+	}
+	if u, err := url.Parse(s.URL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			hide(password, url.QueryEscape(password))
+		}
+		if u.User != nil {
+			hide(u.User.Username())
+		}
+		for _, values := range u.Query() {
+			for _, v := range values {
+				hide(v, url.QueryEscape(v))
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}

@@ -1,0 +1,192 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// What travels in a call's _meta: its key, by which a server can tell a repeated
+// call from a new one, and the model's ID of the call.
+const (
+	metaKey    = "reagent.dev/key"
+	metaCallID = "reagent.dev/call_id"
+)
+
+// maxPages bounds a list of tools that does not end.
+const maxPages = 1000
+
+// session is one connection to the server. It ends once and is then replaced.
+type session struct {
+	client  *sdk.ClientSession
+	conn    *conn
+	process *process        // nil for a server with a URL
+	base    *http.Transport // nil for a server with a command
+	ended   context.Context // done when the connection is lost or closed
+	end     context.CancelFunc
+}
+
+// openSession connects to the server. What it started is gone when it fails.
+func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
+		Logger:       s.Logger,
+		Capabilities: &sdk.ClientCapabilities{}, // nothing is offered to the server
+		// The SDK would answer a server that asks for input by calling the tool again.
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+	})
+	var (
+		rec   *recorder
+		stdio *stdioTransport
+		base  *http.Transport
+	)
+	if s.URL != "" {
+		transport, rt := newHTTPTransport(s)
+		rec, base = &recorder{inner: transport, negotiated: rt.negotiated}, rt.base
+	} else {
+		stdio = &stdioTransport{server: s, log: log}
+		rec = &recorder{inner: stdio}
+	}
+	cs, err := client.Connect(ctx, rec, &sdk.ClientSessionOptions{ProtocolVersion: s.Protocol})
+	sess := &session{client: cs, conn: rec.conn, base: base}
+	sess.ended, sess.end = context.WithCancel(context.Background())
+	if stdio != nil {
+		sess.process = stdio.process
+	}
+	if err != nil {
+		sess.close()
+		return nil, err
+	}
+	go func() {
+		_ = cs.Wait()
+		sess.end()
+	}()
+	return sess, nil
+}
+
+// close ends the connection at once, with the calls in flight, and waits for the
+// server's process to be gone.
+func (s *session) close() {
+	s.end()
+	if s.conn != nil {
+		_ = s.conn.Close()
+	}
+	if s.client != nil {
+		_ = s.client.Close()
+	}
+	if s.base != nil {
+		s.base.CloseIdleConnections()
+	}
+	if s.process != nil {
+		s.process.stop()
+		<-s.process.exited
+	}
+}
+
+// leave ends a connection that is not good for new calls. Over HTTP the calls in
+// flight have connections of their own, and may still be answered.
+func (s *session) leave() {
+	if s.process != nil {
+		s.close()
+		return
+	}
+	_ = s.client.Close()
+	s.base.CloseIdleConnections()
+}
+
+func (s *session) alive() bool { return s.ended.Err() == nil }
+
+// follow runs one request and returns what became of it.
+func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
+	d := new(delivery)
+	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
+	defer cancel()
+	// The SDK waits for an HTTP response in the context of the call alone.
+	defer context.AfterFunc(s.ended, cancel)()
+	err := request(ctx)
+	s.conn.forget(d)
+	return d.state(), err
+}
+
+func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
+	params := &sdk.CallToolParams{Name: name, Arguments: args}
+	if info := tool.InfoFrom(ctx); info.Key != "" {
+		params.Meta = sdk.Meta{metaKey: info.Key, metaCallID: info.CallID}
+	}
+	return s.follow(ctx, func(ctx context.Context) error {
+		_, err := s.client.CallTool(ctx, params)
+		return err
+	})
+}
+
+// listed is a tool as a server describes it.
+type listed struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations struct {
+		ReadOnlyHint   bool `json:"readOnlyHint"`
+		IdempotentHint bool `json:"idempotentHint"`
+	} `json:"annotations"`
+}
+
+// list reads all pages of the server's list of tools.
+func (s *session) list(ctx context.Context) ([]listed, error) {
+	var all []listed
+	cursor := ""
+	for range maxPages {
+		page, next, err := s.page(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		if next == cursor {
+			return nil, errors.New("the list of tools repeats a page")
+		}
+		cursor = next
+	}
+	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
+}
+
+func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
+	var res *sdk.ListToolsResult
+	d, err := s.follow(ctx, func(ctx context.Context) (err error) {
+		res, err = s.client.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	raw := d.answer
+	if raw == nil { // the SDK had the page in its cache
+		if raw, err = json.Marshal(res); err != nil {
+			return nil, "", err
+		}
+	}
+	var page struct {
+		Tools []listed `json:"tools"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return nil, "", fmt.Errorf("the list of tools cannot be read: %w", err)
+	}
+	// The SDK leaves out tools that it may not call.
+	allowed := map[string]bool{}
+	for _, t := range res.Tools {
+		allowed[t.Name] = true
+	}
+	for _, t := range page.Tools {
+		if allowed[t.Name] {
+			tools = append(tools, t)
+		}
+	}
+	return tools, res.NextCursor, nil
+}
