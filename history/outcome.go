@@ -1,0 +1,133 @@
+package history
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// This file says what the end of an activity or of a sub-agent means to the agent. The
+// driver, which sees it happen, and the fold, which reads of it, both ask here.
+
+// DefaultResultBytes is the size of a tool result where the agent sets none.
+const DefaultResultBytes = 64 << 10
+
+// ModelResult is the result of the activity that asks the model.
+type ModelResult struct {
+	llm.Reply
+	// Recalled says that the reply is that of an earlier run.
+	Recalled bool `json:"recalled,omitempty"`
+}
+
+// ToolResult is the result of the activity that runs a tool.
+type ToolResult struct {
+	Content string `json:"content"`
+	IsError bool   `json:"is_error,omitempty"`
+	// Lost says that the call may have taken effect and its result is not known.
+	Lost bool `json:"lost,omitempty"`
+	// Recalled says that the result is that of an earlier run.
+	Recalled bool `json:"recalled,omitempty"`
+}
+
+// AgentEnd is how an agent ended. It is a part of the result of its workflow.
+type AgentEnd struct {
+	Answer string `json:"answer,omitempty"`
+	// Failure tells why there is no answer.
+	Failure string `json:"failure,omitempty"`
+}
+
+// Loaded is the event of a definition that was read, or not.
+func Loaded(key agent.Key, d agent.Definition, err error) agent.Event {
+	if err != nil {
+		class, message := cause(err)
+		return agent.DefinitionFailed{Key: key, Class: class, Message: message}
+	}
+	return agent.DefinitionLoaded{Key: key, Definition: d}
+}
+
+// Replied is the event of a model call; nil when the call was given up.
+func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
+	switch {
+	case temporal.IsCanceledError(err):
+		return nil
+	case err != nil:
+		class, message := cause(err)
+		return agent.ModelFailed{Key: key, Class: class, Message: message, Time: now}
+	}
+	return agent.ModelReplied{Key: key, Reply: r.Reply, Recalled: r.Recalled, Time: now}
+}
+
+// Finished is the event of a tool call; nil when the call was given up, since it was
+// answered then.
+func Finished(key agent.Key, name string, r ToolResult, err error, now int64) agent.Event {
+	var timeout *temporal.TimeoutError
+	switch {
+	case temporal.IsCanceledError(err):
+		return nil
+	case errors.As(err, &timeout), err == nil && r.Lost:
+		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
+	case err != nil:
+		_, message := cause(err)
+		return agent.ToolFinished{Key: key, Result: agent.ToolFailed(name, message, now)}
+	}
+	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: r.Content, IsError: r.IsError, Time: now}}
+}
+
+// ChildEnded is the event of a sub-agent that was waited for. Limit is the size
+// to which its answer is cut.
+func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.Event {
+	var result agent.Result
+	switch {
+	case err != nil:
+		result = agent.ChildFailed(child.Agent, EndText(err), now)
+	case end.Failure != "":
+		result = agent.ChildFailed(child.Agent, end.Failure, now)
+	default:
+		if limit <= 0 {
+			limit = DefaultResultBytes
+		}
+		result = agent.ChildAnswered(tool.Clip(end.Answer, limit), now)
+	}
+	return agent.ChildFinished{Key: child.Key, Result: result, Reattached: reattached}
+}
+
+// EndText says in a few words how an agent ended that gave no answer. The
+// text enters the transcript of the agent that waited.
+func EndText(err error) string {
+	var (
+		failed     *temporal.ApplicationError
+		timeout    *temporal.TimeoutError
+		terminated *temporal.TerminatedError
+		cancelled  *temporal.CanceledError
+	)
+	switch {
+	case errors.As(err, &terminated):
+		return "it was terminated"
+	case errors.As(err, &timeout):
+		return "it ran out of time"
+	case errors.As(err, &cancelled):
+		return "it was cancelled"
+	case errors.As(err, &failed):
+		return failed.Message()
+	default:
+		return "it failed"
+	}
+}
+
+// cause returns the class and the words of an activity's failure.
+func cause(err error) (class, message string) {
+	var app *temporal.ApplicationError
+	var timeout *temporal.TimeoutError
+	switch {
+	case errors.As(err, &app):
+		return app.Type(), app.Message()
+	case errors.As(err, &timeout):
+		return "Timeout", "the worker was lost again and again while it worked on this"
+	default:
+		return "Failed", err.Error()
+	}
+}
