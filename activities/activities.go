@@ -1,0 +1,187 @@
+// Package activities is the doing: it reads definitions, calls models and tools, and waits
+// for agents that were found rather than started. It decides nothing that
+// the transcript shows; that is package agent's.
+//
+// API keys, addresses and timeouts live here, on the worker, and never enter a payload.
+package activities
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// The activity types. They stand in every history, so they are fixed.
+const (
+	LoadAgent  = "LoadAgent"
+	CallModel  = "CallModel"
+	CallTool   = "CallTool"
+	AwaitAgent = "AwaitAgent"
+	ReadAgent  = "ReadAgent"
+)
+
+// The failure types of activities, beside those of [llm.Class]. They stand in
+// histories, and the driver branches on them.
+const (
+	// UnknownAgent: this worker's configuration has no such agent.
+	UnknownAgent = "UnknownAgent"
+	// BadAgent: the agent's configuration contradicts itself.
+	BadAgent = "BadAgent"
+	// Missing: the agent's model or tool is not on this worker; another may have it.
+	Missing = "Missing"
+	// Unavailable: the transcript or a tool could not be reached; nothing was done.
+	Unavailable = "Unavailable"
+	// Mismatch: what the workflow holds is not what it asked to send.
+	Mismatch = "Mismatch"
+	// StillRunning: the agent waited for has not ended.
+	StillRunning = "StillRunning"
+	// ForeignAgent: the workflow under the sub-agent's ID is not the sub-agent.
+	ForeignAgent = "ForeignAgent"
+	// Gone: the history that holds the agent's state is no more.
+	Gone = "Gone"
+	// Interrupted: the worker stops; the activity may be run again.
+	Interrupted = "Interrupted"
+)
+
+// Agent is one agent that a worker serves.
+type Agent struct {
+	Name        string
+	Description string // how an agent that may call this one sees it
+	Model       string // a name of Options.Models
+	// Instructions are sent verbatim as the system message; none when empty.
+	Instructions string
+	// Tools are references into Options.Tools: a name, "server.name" or "server.*".
+	Tools []string
+	// Agents are the names of the sub-agents that it may call.
+	Agents []string
+	Limits agent.Limits
+}
+
+// Model is one model that a worker can reach.
+type Model struct {
+	Client llm.Client
+	Model  string // the provider's name
+	Params llm.Params
+}
+
+// Options say what a worker offers. They must not be modified after [New].
+type Options struct {
+	// Temporal is the client through which an activity asks its own workflow for
+	// what is to be sent. Required.
+	Temporal client.Client
+	Agents   []Agent
+	Models   map[string]Model
+	// Tools may be nil when no agent has any.
+	Tools *tool.Registry
+	// ToolTimeout bounds one run of a tool. Defaults to 10 minutes.
+	ToolTimeout time.Duration
+	// CacheBytes bounds what is kept of transcripts and earlier runs. Defaults to 256 MiB.
+	CacheBytes int
+	// Converter reads memos; it is the one of the Temporal client. Defaults to the SDK's.
+	Converter converter.DataConverter
+	// Log defaults to [slog.Default].
+	Log *slog.Logger
+}
+
+// Activities holds what the activities need. It is safe for concurrent use.
+type Activities struct {
+	temporal    client.Client
+	agents      map[string]Agent
+	models      map[string]Model
+	tools       *tool.Registry
+	toolTimeout time.Duration
+	cache       *cache
+	runs        *otter.Cache[string, records]
+	states      *otter.Cache[string, packedState]
+	converter   converter.DataConverter
+	log         *slog.Logger
+}
+
+// New checks the options against each other and returns the activities. The
+// error names every agent that cannot work, so that a worker fails at its start.
+// Tools are looked up when an agent starts; see [Activities.Check].
+func New(o Options) (*Activities, error) {
+	if o.Temporal == nil {
+		return nil, errors.New("activities: Options.Temporal is not set")
+	}
+	if o.ToolTimeout == 0 {
+		o.ToolTimeout = 10 * time.Minute
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 256 << 20
+	}
+	if o.Converter == nil {
+		o.Converter = converter.GetDefaultDataConverter()
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Tools == nil {
+		o.Tools = new(tool.Registry)
+	}
+	transcripts, err := newCache(o.CacheBytes / 2)
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	runs, err := newRuns(o.CacheBytes / 4)
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	states, err := otter.New(&otter.Options[string, packedState]{
+		MaximumWeight: uint64(o.CacheBytes / 4),
+		Weigher:       func(_ string, p packedState) uint32 { return uint32(len(p.data)) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	a := &Activities{
+		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
+		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, states: states, converter: o.Converter, log: o.Log,
+	}
+	var problems []error
+	for _, def := range o.Agents {
+		if _, twice := a.agents[def.Name]; twice {
+			problems = append(problems, fmt.Errorf("agent %s is defined twice", def.Name))
+		}
+		a.agents[def.Name] = def
+	}
+	for _, def := range o.Agents {
+		if _, ok := a.models[def.Model]; !ok {
+			problems = append(problems, fmt.Errorf("agent %s: there is no model %q; the models are %v",
+				def.Name, def.Model, slices.Sorted(maps.Keys(a.models))))
+		}
+		for _, sub := range def.Agents {
+			if _, ok := a.agents[sub]; !ok {
+				problems = append(problems, fmt.Errorf("agent %s: there is no agent %q to call; the agents are %v",
+					def.Name, sub, slices.Sorted(maps.Keys(a.agents))))
+			}
+		}
+	}
+	return a, errors.Join(problems...)
+}
+
+// Registry is the part of a worker that takes activities.
+type Registry interface {
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+// Register makes the activities known to a worker.
+func (a *Activities) Register(r Registry) {
+	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: LoadAgent})
+	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: CallModel})
+	r.RegisterActivityWithOptions(a.CallTool, activity.RegisterOptions{Name: CallTool})
+	r.RegisterActivityWithOptions(a.AwaitAgent, activity.RegisterOptions{Name: AwaitAgent})
+	r.RegisterActivityWithOptions(a.ReadAgent, activity.RegisterOptions{Name: ReadAgent})
+}

@@ -1,0 +1,313 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// stage runs the activities in Temporal's test environment, beside a workflow that
+// answers queries from a list of messages.
+type stage struct {
+	*testsuite.TestActivityEnvironment
+	workflow *workflow
+	model    *llmtest.Model
+	registry *tool.Registry
+}
+
+// workflow answers the query of an activity as the driver does.
+type workflow struct {
+	client.Client
+	head     llm.Request
+	messages []llm.Message
+	queries  int
+	page     int // messages a page
+	fail     int // queries that fail first
+}
+
+func (w *workflow) QueryWorkflow(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
+	w.queries++
+	if w.fail > 0 {
+		w.fail--
+		return nil, errors.New("the workflow is busy")
+	}
+	in := args[0].(activities.RequestInput)
+	if in.Head {
+		return value{activities.RequestPage{Head: &w.head}}, nil
+	}
+	return value{activities.RequestPage{Messages: w.messages[in.From:min(in.From+w.page, in.Count, len(w.messages))]}}, nil
+}
+
+type value struct{ v any }
+
+func (v value) HasValue() bool { return true }
+func (v value) Get(out any) error {
+	text, err := json.Marshal(v.v)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, out)
+}
+
+func newStage(t *testing.T, model *llmtest.Model) *stage {
+	s := &stage{model: model, registry: new(tool.Registry), workflow: &workflow{
+		head: llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
+		page: 2,
+	}}
+	var suite testsuite.WorkflowTestSuite
+	s.TestActivityEnvironment = suite.NewTestActivityEnvironment()
+	a, err := activities.New(activities.Options{
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: s.registry,
+		Agents: []activities.Agent{
+			{Name: "x", Model: "main", Tools: []string{"b", "a"}, Agents: []string{"y"}},
+			{Name: "y", Model: "main", Description: "helps"},
+		},
+	})
+	require.NoError(t, err)
+	a.Register(s)
+	return s
+}
+
+func (s *stage) say(role llm.Role, text string) {
+	s.workflow.messages = append(s.workflow.messages, llm.Message{Role: role, Content: text})
+}
+
+// input refers to all messages so far; the last ones travel along.
+func (s *stage) input(delta int) activities.CallModelInput {
+	all := s.workflow.messages
+	return activities.CallModelInput{
+		AgentID: "a", Effect: activities.Effect{Key: agent.Key(fmt.Sprint("model-", len(all)))}, Delta: all[len(all)-delta:],
+		Request: agent.Ref{Head: agent.HeadHash(s.workflow.head), Chain: agent.ChainAll("", all), Count: len(all)},
+	}
+}
+
+func (s *stage) ask(in activities.CallModelInput) (llm.Reply, error) {
+	v, err := s.ExecuteActivity(activities.CallModel, in)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	var reply llm.Reply
+	return reply, v.Get(&reply)
+}
+
+func failure(t *testing.T, err error) *temporal.ApplicationError {
+	t.Helper()
+	var failed *temporal.ApplicationError
+	require.ErrorAs(t, err, &failed)
+	return failed
+}
+
+func TestRequestIsAssembledFromThePagesOfTheWorkflow(t *testing.T) {
+	s := newStage(t, llmtest.Script(llmtest.Say("one"), llmtest.Say("two")))
+	for i := range 5 {
+		s.say(llm.User, fmt.Sprint("message ", i))
+	}
+	reply, err := s.ask(s.input(0))
+	require.NoError(t, err)
+	require.Equal(t, "one", reply.Message.Content)
+	require.Equal(t, 1+3, s.workflow.queries, "the head, and five messages in pages of two")
+	sent := s.model.Requests()[0]
+	require.Equal(t, "model-5", sent.Key)
+	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), sent.Messages)
+
+	// The next request is in the cache but for the message that came along.
+	s.workflow.messages = append(s.workflow.messages, reply.Message)
+	s.say(llm.User, "more")
+	_, err = s.ask(s.input(1))
+	require.NoError(t, err)
+	require.Equal(t, 4, s.workflow.queries)
+	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
+}
+
+// What a worker remembers may be another branch, from before a reset.
+func TestStaleCacheIsNotSent(t *testing.T) {
+	s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("ok"), nil }))
+	s.say(llm.User, "the first branch")
+	s.say(llm.User, "goes on")
+	_, err := s.ask(s.input(2))
+	require.NoError(t, err)
+	s.workflow.messages = nil
+	for _, text := range []string{"the second branch", "goes", "on", "and on"} {
+		s.say(llm.User, text)
+	}
+	_, err = s.ask(s.input(1))
+	require.NoError(t, err)
+	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
+}
+
+func TestWrongMessagesAreNeverSent(t *testing.T) {
+	s := newStage(t, llmtest.Script(llmtest.Say("one")))
+	s.say(llm.User, "hello")
+	in := s.input(0)
+	s.workflow.messages[0].Content = "changed"
+	_, err := s.ask(in)
+	require.Equal(t, activities.Mismatch, failure(t, err).Type())
+	require.True(t, failure(t, err).NonRetryable())
+	require.Empty(t, s.model.Requests())
+}
+
+func TestFailedQueryIsNoAttemptAtTheModel(t *testing.T) {
+	s := newStage(t, llmtest.Script(llmtest.Say("one")))
+	s.say(llm.User, "hello")
+	s.workflow.fail = 3
+	_, err := s.ask(s.input(0))
+	require.NoError(t, err)
+	require.Len(t, s.model.Requests(), 1)
+}
+
+func TestModelErrorsAreClassed(t *testing.T) {
+	for class, retryable := range map[llm.Class]bool{
+		llm.RateLimited: true, llm.Overloaded: true, llm.Connection: true, llm.EmptyReply: true, llm.BadReply: true,
+		llm.ContextTooLong: false, llm.InvalidRequest: false, llm.Unauthorized: false, llm.QuotaExceeded: false, llm.NotFound: false,
+	} {
+		s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+			return llm.Reply{}, &llm.Error{Class: class, Message: "no", RetryAfter: 7_000_000_000}
+		}))
+		s.say(llm.User, "hello")
+		_, err := s.ask(s.input(1))
+		require.Equal(t, string(class), failure(t, err).Type())
+		require.Equal(t, !retryable, failure(t, err).NonRetryable(), class)
+		require.Equal(t, "7s", failure(t, err).NextRetryDelay().String())
+	}
+}
+
+// The bound is on attempts that came to the model, which the heartbeat carries on.
+func TestRetriesAreBounded(t *testing.T) {
+	for class, bound := range map[llm.Class]int{llm.Overloaded: 8, llm.EmptyReply: 3} {
+		for tried := range bound {
+			s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+				return llm.Reply{}, &llm.Error{Class: class, Message: "no"}
+			}))
+			s.SetHeartbeatDetails(map[string]int{"tried": tried})
+			s.say(llm.User, "hello")
+			_, err := s.ask(s.input(1))
+			require.Equal(t, tried == bound-1, failure(t, err).NonRetryable(), "%s after %d", class, tried)
+		}
+	}
+}
+
+func TestModelOfAnotherWorkerIsWaitedFor(t *testing.T) {
+	s := newStage(t, llmtest.Script(llmtest.Say("one")))
+	s.workflow.head.Candidates[0].Name = "other"
+	s.say(llm.User, "hello")
+	_, err := s.ask(s.input(1))
+	require.Equal(t, activities.Missing, failure(t, err).Type())
+	require.False(t, failure(t, err).NonRetryable())
+}
+
+// far is a tool that does what a test says.
+type far struct {
+	name string
+	do   func() (tool.Result, error)
+}
+
+func (f far) Spec() tool.Spec {
+	return tool.Spec{Name: f.name, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+}
+
+func (f far) Call(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
+	if tool.InfoFrom(ctx) != (tool.Info{Key: "tool-1", CallID: "c1", AgentID: "a"}) {
+		return tool.Result{}, fmt.Errorf("info: %+v", tool.InfoFrom(ctx))
+	}
+	return f.do()
+}
+
+func TestToolCallsEndInOneWay(t *testing.T) {
+	lost := fmt.Errorf("connection reset: %w", tool.ErrOutcomeUnknown)
+	for name, c := range map[string]struct {
+		effect tool.Effect
+		args   string
+		result tool.Result
+		err    error
+		tried  int
+		want   history.ToolResult
+		fails  string
+	}{
+		"result":                          {result: tool.Result{Content: "42"}, want: history.ToolResult{Content: "42"}},
+		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: history.ToolResult{Content: "no", IsError: true}},
+		"outcome unknown, at most once":   {err: lost, want: history.ToolResult{Lost: true}},
+		"outcome unknown, read-only":      {effect: tool.ReadOnly, err: lost, fails: activities.Unavailable},
+		"outcome unknown, idempotent":     {effect: tool.Idempotent, err: lost, fails: activities.Unavailable},
+		"did not run":                     {err: errors.New("refused"), fails: activities.Unavailable},
+		"did not run, five times":         {err: errors.New("refused"), tried: 4, want: history.ToolResult{Content: "error: the tool cannot be reached: refused", IsError: true}},
+		"took its worker down five times": {tried: 5, want: history.ToolResult{Lost: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, llmtest.Script())
+			runs := 0
+			require.NoError(t, s.registry.Add(far{"a", func() (tool.Result, error) { runs++; return c.result, c.err }}))
+			if c.tried > 0 {
+				s.SetHeartbeatDetails(map[string]int{"tried": c.tried})
+			}
+			v, err := s.ExecuteActivity(activities.CallTool, activities.CallToolInput{
+				AgentID: "a", Effect: activities.Effect{Key: "tool-1"}, CallID: "c1", Ref: "a", ToolEffect: c.effect, Arguments: `{"n":1}`,
+			})
+			if c.fails != "" {
+				require.Equal(t, c.fails, failure(t, err).Type())
+				require.False(t, failure(t, err).NonRetryable())
+				return
+			}
+			require.NoError(t, err)
+			var got history.ToolResult
+			require.NoError(t, v.Get(&got))
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.tried < 5, runs == 1)
+		})
+	}
+}
+
+func TestToolOfAnotherWorkerIsWaitedFor(t *testing.T) {
+	s := newStage(t, llmtest.Script())
+	_, err := s.ExecuteActivity(activities.CallTool, activities.CallToolInput{Ref: "elsewhere", Arguments: `{}`})
+	require.Equal(t, activities.Missing, failure(t, err).Type())
+	require.False(t, failure(t, err).NonRetryable())
+}
+
+func TestDefinitionIsSettledOnce(t *testing.T) {
+	s := newStage(t, llmtest.Script())
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, s.registry.Add(far{name, nil}))
+	}
+	v, err := s.ExecuteActivity(activities.LoadAgent, activities.LoadAgentInput{Agent: "x"})
+	require.NoError(t, err)
+	var d agent.Definition
+	require.NoError(t, v.Get(&d))
+	require.Equal(t, []llm.Candidate{{Name: "main", Model: "m"}}, d.Candidates)
+	var names []string
+	for _, tool := range d.Tools {
+		names = append(names, tool.Name)
+	}
+	require.Equal(t, []string{"a", "b", "y"}, names)
+	y, _ := d.Tool("y")
+	require.Equal(t, "helps", y.Description)
+	require.Equal(t, "y", y.Agent)
+
+	_, err = s.ExecuteActivity(activities.LoadAgent, activities.LoadAgentInput{Agent: "z"})
+	require.Equal(t, activities.UnknownAgent, failure(t, err).Type())
+	require.Contains(t, failure(t, err).Message(), "x, y")
+}
+
+func TestOptionsThatContradictEachOther(t *testing.T) {
+	_, err := activities.New(activities.Options{
+		Temporal: &workflow{}, Models: map[string]activities.Model{"main": {}},
+		Agents: []activities.Agent{{Name: "x", Model: "big", Agents: []string{"z"}}, {Name: "x", Model: "main"}},
+	})
+	require.ErrorContains(t, err, `no model "big"`)
+	require.ErrorContains(t, err, `no agent "z"`)
+	require.ErrorContains(t, err, "twice")
+}

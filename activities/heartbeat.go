@@ -1,0 +1,100 @@
+package activities
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// heartbeat tells the server that an activity lives, and keeps in the heartbeat's
+// details, which the next attempt can read, how often its effect was tried. Temporal's own
+// count also has the attempts that never came to it.
+type heartbeat struct {
+	ctx  context.Context
+	done chan struct{}
+	wait sync.WaitGroup
+
+	mu    sync.Mutex
+	tried progress
+}
+
+type progress struct {
+	Tried int `json:"tried"`
+	// Text is the end of what the model has said so far in this attempt, for people.
+	Text string `json:"text,omitempty"`
+}
+
+// maxProgressBytes bounds the words in a heartbeat.
+const maxProgressBytes = 2000
+
+func startHeartbeat(ctx context.Context) *heartbeat {
+	h := &heartbeat{ctx: ctx, done: make(chan struct{})}
+	if activity.HasHeartbeatDetails(ctx) {
+		// Details that cannot be read are those of another version: counted anew.
+		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
+	}
+	timeout := activity.GetInfo(ctx).HeartbeatTimeout
+	if timeout <= 0 {
+		return h
+	}
+	h.wait.Go(func() {
+		ticker := time.NewTicker(timeout / 4)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				h.record()
+			case <-h.done:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return h
+}
+
+// attempt counts one try of the effect and returns its number, from 1.
+func (h *heartbeat) attempt() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tried.Tried++
+	h.tried.Text = "" // what an earlier attempt said is void
+	return h.tried.Tried
+}
+
+// hear takes a piece of what the model says.
+func (h *heartbeat) hear(d llm.Delta) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := h.tried.Text + d.Text
+	if extra := len(text) - maxProgressBytes; extra > 0 {
+		text = strings.ToValidUTF8(text[extra:], "")
+	}
+	h.tried.Text = text
+}
+
+func (h *heartbeat) record() {
+	h.mu.Lock()
+	tried := h.tried
+	h.mu.Unlock()
+	activity.RecordHeartbeat(h.ctx, tried)
+}
+
+// keep leaves the count to the next attempt and returns it. It is for an activity that is about to
+// fail; one that succeeds spares the server the call.
+func (h *heartbeat) keep() int {
+	h.record()
+	return h.tried.Tried
+}
+
+// stop ends the heartbeats.
+func (h *heartbeat) stop() {
+	close(h.done)
+	h.wait.Wait()
+}

@@ -1,0 +1,110 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/canon"
+	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// maxDefinitionBytes bounds a definition: it crosses history once as a result, and
+// Temporal refuses a payload over 2 MB.
+const maxDefinitionBytes = 1_500_000
+
+// LoadAgentInput names the agent whose definition is read.
+type LoadAgentInput struct {
+	Effect
+	Agent string `json:"agent"`
+}
+
+// LoadAgent returns the definition that a new agent pins: everything that its
+// requests hold, settled here once.
+func (a *Activities) LoadAgent(ctx context.Context, in LoadAgentInput) (agent.Definition, error) {
+	m, err := a.recall(ctx, in.Effect)
+	if err != nil {
+		return agent.Definition{}, err
+	}
+	var earlier agent.Definition
+	if ok, err := a.recalled(m, &earlier); ok || err != nil {
+		return earlier, err
+	}
+	d, err := a.define(ctx, in.Agent)
+	var fixed *temporal.ApplicationError
+	if err == nil || errors.As(err, &fixed) {
+		return d, err
+	}
+	return d, temporal.NewNonRetryableApplicationError(err.Error(), BadAgent, nil)
+}
+
+// Check reports what is wrong with the agents that this worker serves, by defining each.
+func (a *Activities) Check(ctx context.Context) error {
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(a.agents)) {
+		if _, err := a.define(ctx, name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
+	conf, ok := a.agents[name]
+	if !ok {
+		return agent.Definition{}, temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("there is no agent %q on this worker; it serves %s", name,
+				strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")), UnknownAgent, nil)
+	}
+	model, ok := a.models[conf.Model]
+	if !ok {
+		return agent.Definition{}, fmt.Errorf("agent %s: there is no model %q", name, conf.Model)
+	}
+	d := agent.Definition{
+		Name: name, Description: conf.Description,
+		Candidates: []llm.Candidate{{Name: conf.Model, Model: model.Model}}, Params: model.Params,
+		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
+		Limits:       conf.Limits,
+	}
+	bound, err := a.tools.Resolve(ctx, conf.Tools)
+	if err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	for _, b := range bound {
+		spec := b.Tool.Spec()
+		d.Tools = append(d.Tools, agent.Tool{
+			Name: spec.Name, Description: strings.ToValidUTF8(spec.Description, "\uFFFD"), Schema: spec.Schema,
+			Ref: b.Ref, Effect: string(spec.Effect), Queue: spec.Queue,
+		})
+	}
+	for _, sub := range conf.Agents {
+		if _, taken := d.Tool(sub); taken {
+			return d, fmt.Errorf("agent %s: the sub-agent %s has the name of a tool; rename one of them", name, sub)
+		}
+		d.Tools = append(d.Tools, agent.Tool{
+			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
+			BudgetMS: a.agents[sub].Limits.WallMS,
+		})
+	}
+	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })
+	for _, t := range d.Tools {
+		if len(t.Schema) == 0 {
+			continue
+		}
+		if _, err := canon.Text(t.Schema); err != nil {
+			return d, fmt.Errorf("agent %s: the schema of tool %s: %w", name, t.Name, err)
+		}
+	}
+	if size := payload.Size(d); size > maxDefinitionBytes {
+		return d, fmt.Errorf("agent %s: instructions and tool schemas have %d bytes; the limit is %d: give it fewer tools",
+			name, size, maxDefinitionBytes)
+	}
+	return d, nil
+}

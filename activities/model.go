@@ -1,0 +1,139 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+const (
+	// modelAttempts bounds how often a model is asked for one reply before the
+	// turn is held. With the retry policy's delays that is about two minutes.
+	modelAttempts = 8
+	// emptyAttempts is the bound for empty replies, which are paid for.
+	emptyAttempts = 3
+	// maxReplyBytes bounds a reply in a payload; Temporal refuses one over 2 MB, and
+	// its calls' arguments travel once more, as inputs of one workflow task.
+	maxReplyBytes = 1_000_000
+	// maxErrorBytes bounds what of an endpoint's words enters history.
+	maxErrorBytes = 2_000
+)
+
+// CallModelInput refers to the request. It does not hold it, so that history
+// grows with the conversation and not with its square.
+type CallModelInput struct {
+	Effect
+	AgentID string    `json:"agent_id"`
+	Request agent.Ref `json:"request"`
+	// Delta are the last messages of the request, where they are small.
+	Delta []llm.Message `json:"delta,omitempty"`
+}
+
+// CallModel asks the model. Its failures carry an [llm.Class] as type.
+func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.ModelResult, error) {
+	beat := startHeartbeat(ctx)
+	defer beat.stop()
+
+	m, err := a.recall(ctx, in.Effect)
+	if err != nil {
+		return history.ModelResult{}, err
+	}
+	var earlier history.ModelResult
+	if ok, err := a.recalled(m, &earlier); ok || err != nil {
+		earlier.Recalled = true
+		return earlier, err
+	}
+	req, err := a.assemble(ctx, in.AgentID, in.Request, in.Delta)
+	if err != nil {
+		return history.ModelResult{}, err
+	}
+	req.Key = string(in.Key)
+	candidate := req.Candidates[0]
+	model, ok := a.models[candidate.Name]
+	if !ok {
+		return history.ModelResult{}, missing("model", candidate.Name)
+	}
+	attempt := beat.attempt()
+	reply, err := model.Client.Complete(llm.WithStream(ctx, beat.hear), req)
+	if err != nil {
+		beat.keep()
+		return history.ModelResult{}, modelError(ctx, attempt, err)
+	}
+	reply.Candidate = candidate.Name
+	if len(reply.Repaired) > 0 {
+		a.log.InfoContext(ctx, "a reply was put right", "agent", in.AgentID, "key", in.Key, "repairs", reply.Repaired)
+	}
+	if size := payload.Size(reply); size > maxReplyBytes {
+		return history.ModelResult{}, temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("the model's reply has %d bytes; the limit is %d", size, maxReplyBytes), string(llm.TooLarge), nil)
+	}
+	sent := agent.SentReply(in.Key, reply)
+	skip := len(req.Messages) - in.Request.Count // the system message
+	a.cache.put(in.AgentID, transcript{
+		agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
+	})
+	return history.ModelResult{Reply: reply}, nil
+}
+
+// modelError turns a client's error into a failure that Temporal retries, when
+// trying again may help and has not been tried too often, and otherwise does not.
+func modelError(ctx context.Context, attempt int, err error) error {
+	if ctx.Err() != nil {
+		return interrupted(ctx, err)
+	}
+	class, wait := llm.Connection, time.Duration(0)
+	if known, ok := errors.AsType[*llm.Error](err); ok {
+		class, wait = known.Class, known.RetryAfter
+	}
+	bound := modelAttempts
+	if class == llm.EmptyReply {
+		bound = emptyAttempts
+	}
+	final := !class.Retryable() || attempt >= bound
+	text := cut(err.Error(), maxErrorBytes)
+	if class.Retryable() && final {
+		text = fmt.Sprintf("%s (asked %d times)", text, attempt)
+	}
+	return temporal.NewApplicationErrorWithOptions(text, string(class),
+		temporal.ApplicationErrorOptions{NonRetryable: final, NextRetryDelay: wait})
+}
+
+func missing(kind, name string) error {
+	return temporal.NewApplicationErrorWithOptions(
+		fmt.Sprintf("the %s %q is not on this worker; another may have it", kind, name), Missing,
+		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
+}
+
+// interrupted is the failure of an activity whose context ended: the worker stops,
+// or the workflow does not want it any more.
+func interrupted(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), context.Canceled) && !workerStops(ctx) {
+		return temporal.NewCanceledError()
+	}
+	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(err.Error(), maxErrorBytes), Interrupted, nil)
+}
+
+func workerStops(ctx context.Context) bool {
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		return true
+	default:
+		return false
+	}
+}
+
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return text[:limit] + "…"
+}

@@ -1,0 +1,165 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/maypok86/otter/v2"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+)
+
+// Effect names an effect. Its key is its activity's ID, so the histories of earlier runs
+// are the store of results: no other is needed.
+type Effect struct {
+	Key agent.Key `json:"key"`
+	// RunID is the run that asked. It differs from the run of the activity when the workflow
+	// was reset while the effect was in flight: Temporal then gives the task out once more.
+	RunID string `json:"run_id,omitempty"`
+	// Base is an earlier run whose results count; empty in an agent that was neither reset nor resumed.
+	Base string `json:"base,omitempty"`
+}
+
+// memory is what the earlier runs of an agent tell of an effect.
+type memory struct {
+	result *commonpb.Payloads // nil where there is none
+	// doubt says that the effect was asked for and has no result, or that the history
+	// that would tell is gone.
+	doubt bool
+}
+
+// recall looks for an effect in the earlier runs of the workflow. An ordinary run
+// reads nothing.
+func (a *Activities) recall(ctx context.Context, e Effect) (memory, error) {
+	here := activity.GetInfo(ctx).WorkflowExecution
+	again := e.RunID != "" && e.RunID != here.RunID
+	if e.Base == "" && !again {
+		return memory{}, nil
+	}
+	base := e.Base
+	if base == "" {
+		base = e.RunID
+	}
+	runs, err := a.earlier(ctx, here.ID, here.RunID)
+	if err != nil {
+		return memory{}, fmt.Errorf("recall: %w", err)
+	}
+	if !slices.Contains(runs, base) && base != here.RunID {
+		runs = append(runs, base)
+	}
+	m := memory{doubt: again}
+	for _, run := range runs {
+		r, err := a.records(ctx, here.ID, run)
+		var gone *serviceerror.NotFound
+		switch {
+		case errors.As(err, &gone):
+			m.doubt = true
+			continue
+		case err != nil:
+			return memory{}, fmt.Errorf("recall: run %s: %w", run, err)
+		}
+		if result := r.results[string(e.Key)]; result != nil {
+			return memory{result: result}, nil
+		}
+		m.doubt = m.doubt || r.asked[string(e.Key)]
+	}
+	return m, nil
+}
+
+// recalled decodes a result that was recalled, if there is one.
+func (a *Activities) recalled(m memory, out any) (bool, error) {
+	if m.result == nil {
+		return false, nil
+	}
+	if err := a.converter.FromPayloads(m.result, out); err != nil {
+		return false, fmt.Errorf("recall: %w", err)
+	}
+	return true, nil
+}
+
+// earlier lists the other runs of a workflow ID, newest first: those that this one was
+// reset or continued from, and those that were reset from the same one.
+func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
+	var all []*workflowpb.WorkflowExecutionInfo
+	for {
+		page, err := a.temporal.ListWorkflow(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.GetExecutions()...)
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			break
+		}
+	}
+	var runs []string
+	for _, info := range all {
+		if id := info.GetExecution().GetRunId(); id != runID {
+			runs = append(runs, id)
+		}
+	}
+	return runs, nil
+}
+
+// records is what one run did.
+type records struct {
+	results map[string]*commonpb.Payloads // by activity ID
+	asked   map[string]bool
+	size    int
+}
+
+// records reads a run's history, once for each worker: a run that has ended changes no more.
+func (a *Activities) records(ctx context.Context, workflowID, runID string) (records, error) {
+	if r, ok := a.runs.GetIfPresent(runID); ok {
+		return r, nil
+	}
+	r := records{results: map[string]*commonpb.Payloads{}, asked: map[string]bool{}}
+	names := map[int64]string{}
+	ended := false
+	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return records{}, err
+		}
+		r.add(event, names)
+		ended = history.Closes(event.GetEventType())
+	}
+	if ended {
+		a.runs.Set(runID, r)
+	}
+	return r, nil
+}
+
+func (r *records) add(event *historypb.HistoryEvent, names map[int64]string) {
+	switch event.GetEventType() {
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		id := event.GetActivityTaskScheduledEventAttributes().GetActivityId()
+		names[event.GetEventId()] = id
+		r.asked[id] = true
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		done := event.GetActivityTaskCompletedEventAttributes()
+		r.results[names[done.GetScheduledEventId()]] = done.GetResult()
+		for _, p := range done.GetResult().GetPayloads() {
+			r.size += 200 + len(p.GetData())
+		}
+	}
+}
+
+// newRuns makes the cache of what earlier runs did.
+func newRuns(bytes int) (*otter.Cache[string, records], error) {
+	return otter.New(&otter.Options[string, records]{
+		MaximumWeight: uint64(bytes),
+		Weigher:       func(_ string, r records) uint32 { return uint32(r.size + 100*len(r.asked)) },
+	})
+}

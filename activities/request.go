@@ -1,0 +1,211 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// RequestQuery is the query by which an activity reads from its own workflow
+// what is to be sent. Its name is fixed: workers of two versions share it.
+const RequestQuery = "request"
+
+// RequestInput asks for a part of what is to be sent.
+type RequestInput struct {
+	// Head asks for everything but the messages.
+	Head bool `json:"head,omitempty"`
+	// From is the first message asked for, Count the end of the range.
+	From  int `json:"from"`
+	Count int `json:"count"`
+}
+
+// RequestPage is a part of what is to be sent: as many messages as fit into a page.
+type RequestPage struct {
+	Head     *llm.Request  `json:"head,omitempty"`
+	Messages []llm.Message `json:"messages,omitempty"`
+}
+
+const (
+	// PageBytes bounds the messages of a page; one message may be larger alone. The
+	// server warns of payloads over 512 KB.
+	PageBytes = 450_000
+	// queryTimeout bounds one question to the workflow.
+	queryTimeout = 3 * time.Second
+	// queryPatience bounds how long an activity asks on. A worker that restarts is back sooner.
+	queryPatience = 30 * time.Second
+)
+
+// assemble returns the request that ref names: from this worker's cache, from
+// the messages that came along, and for the rest from the workflow itself. The
+// hashes tell whether it is the right one.
+func (a *Activities) assemble(ctx context.Context, agentID string, ref agent.Ref, delta []llm.Message) (llm.Request, error) {
+	req, err := a.head(ctx, ref)
+	if err != nil {
+		return req, err
+	}
+	known := a.cache.transcript(agentID)
+	if known.count() > ref.Count {
+		known = transcript{}
+	}
+	for {
+		messages := known.messages
+		if missing := ref.Count - len(delta); known.count() < missing {
+			if messages, err = a.fetch(ctx, messages, missing); err != nil {
+				return req, err
+			}
+		}
+		if rest := ref.Count - len(messages); rest > 0 {
+			messages = append(messages, delta[len(delta)-rest:]...)
+		}
+		chain := agent.ChainAll(known.chain, messages[known.count():])
+		if chain == ref.Chain {
+			a.cache.put(agentID, transcript{chain, messages})
+			req.Messages = append(slices.Clip(req.Messages), messages...)
+			return req, nil
+		}
+		if known.count() == 0 {
+			return req, temporal.NewNonRetryableApplicationError(
+				"the messages of the workflow do not have the hash that it asked to send", Mismatch, nil)
+		}
+		// What this worker remembers is another branch, from before a reset or a compaction.
+		known, delta = transcript{}, nil
+	}
+}
+
+// head returns everything of the request but its messages.
+func (a *Activities) head(ctx context.Context, ref agent.Ref) (llm.Request, error) {
+	if head, ok := a.cache.head(ref.Head); ok {
+		return head, nil
+	}
+	page, err := a.ask(ctx, RequestInput{Head: true})
+	if err != nil {
+		return llm.Request{}, err
+	}
+	if page.Head == nil || agent.HeadHash(*page.Head) != ref.Head {
+		return llm.Request{}, temporal.NewNonRetryableApplicationError(
+			"the definition of the workflow does not have the hash that it asked to send", Mismatch, nil)
+	}
+	a.cache.putHead(ref.Head, *page.Head)
+	return *page.Head, nil
+}
+
+// fetch reads the messages up to count that follow those known.
+func (a *Activities) fetch(ctx context.Context, known []llm.Message, count int) ([]llm.Message, error) {
+	messages := slices.Clip(known)
+	for len(messages) < count {
+		page, err := a.ask(ctx, RequestInput{From: len(messages), Count: count})
+		if err != nil {
+			return nil, err
+		}
+		if len(page.Messages) == 0 {
+			return nil, temporal.NewNonRetryableApplicationError(
+				fmt.Sprintf("the workflow holds %d messages, not the %d that it asked to send", len(messages), count), Mismatch, nil)
+		}
+		messages = append(messages, page.Messages...)
+	}
+	return messages, nil
+}
+
+// ask queries this activity's own workflow. A query that fails is not an attempt at
+// the model: it is asked again, here, while the worker runs.
+func (a *Activities) ask(ctx context.Context, in RequestInput) (RequestPage, error) {
+	execution := activity.GetInfo(ctx).WorkflowExecution
+	stop := activity.GetWorkerStopChannel(ctx)
+	patience := time.NewTimer(queryPatience)
+	defer patience.Stop()
+	pause := 50 * time.Millisecond
+	for {
+		page, err := a.query(ctx, execution.ID, execution.RunID, in)
+		if err == nil {
+			return page, nil
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-again.C:
+			pause = min(2*pause, 2*time.Second)
+			continue
+		case <-patience.C:
+		case <-stop:
+		case <-ctx.Done():
+		}
+		again.Stop()
+		return page, temporal.NewApplicationErrorWithOptions(
+			"the workflow did not tell what is to be sent: "+err.Error(), Unavailable,
+			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
+	}
+}
+
+func (a *Activities) query(ctx context.Context, workflowID, runID string, in RequestInput) (RequestPage, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var page RequestPage
+	value, err := a.temporal.QueryWorkflow(ctx, workflowID, runID, RequestQuery, in)
+	if err != nil {
+		return page, err
+	}
+	return page, value.Get(&page)
+}
+
+// transcript is what this worker remembers of one agent's messages.
+type transcript struct {
+	chain    string
+	messages []llm.Message // never modified: appended to behind its capacity
+}
+
+func (t transcript) count() int { return len(t.messages) }
+
+// cache spares an activity the question to its workflow. Losing an entry costs
+// that question and nothing else.
+type cache struct {
+	transcripts *otter.Cache[string, transcript]
+	heads       *otter.Cache[string, llm.Request]
+}
+
+func newCache(bytes int) (*cache, error) {
+	transcripts, err := otter.New(&otter.Options[string, transcript]{
+		MaximumWeight: uint64(bytes) * 3 / 4,
+		Weigher:       func(_ string, t transcript) uint32 { return weight(t.messages) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	heads, err := otter.New(&otter.Options[string, llm.Request]{
+		MaximumWeight: uint64(bytes) / 4,
+		Weigher: func(_ string, head llm.Request) uint32 {
+			return uint32(payload.Size(head))
+		},
+	})
+	return &cache{transcripts, heads}, err
+}
+
+func (c *cache) transcript(agentID string) transcript {
+	t, _ := c.transcripts.GetIfPresent(agentID)
+	t.messages = slices.Clip(t.messages)
+	return t
+}
+
+func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
+
+func (c *cache) head(hash string) (llm.Request, bool) { return c.heads.GetIfPresent(hash) }
+
+func (c *cache) putHead(hash string, head llm.Request) { c.heads.Set(hash, head) }
+
+func weight(messages []llm.Message) uint32 {
+	size := 0
+	for _, m := range messages {
+		size += 100 + len(m.Content)
+		for _, call := range m.ToolCalls {
+			size += 100 + len(call.Arguments)
+		}
+	}
+	return uint32(size)
+}

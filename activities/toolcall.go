@@ -1,0 +1,100 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+const (
+	// toolAttempts bounds how often a tool that may be repeated is: one that takes
+	// its worker down would otherwise do so for ever.
+	toolAttempts = 5
+)
+
+// CallToolInput is one call of a tool.
+type CallToolInput struct {
+	Effect
+	AgentID     string      `json:"agent_id"`
+	CallID      string      `json:"call_id"`
+	Ref         string      `json:"ref"`
+	ToolEffect  tool.Effect `json:"effect,omitempty"`
+	Arguments   string      `json:"arguments"`
+	ResultBytes int         `json:"result_bytes,omitempty"`
+}
+
+// CallTool runs a tool. It fails only where the tool did not run, or may run
+// again; everything else is a result.
+func (a *Activities) CallTool(ctx context.Context, in CallToolInput) (history.ToolResult, error) {
+	beat := startHeartbeat(ctx)
+	defer beat.stop()
+
+	m, err := a.recall(ctx, in.Effect)
+	if err != nil {
+		return history.ToolResult{}, err
+	}
+	var earlier history.ToolResult
+	if ok, err := a.recalled(m, &earlier); ok || err != nil {
+		earlier.Recalled = true
+		return earlier, err
+	}
+	repeatable := in.ToolEffect.Repeatable()
+	if m.doubt && !repeatable {
+		return history.ToolResult{Lost: true}, nil
+	}
+	t, err := a.tools.Lookup(ctx, in.Ref)
+	var unknown *tool.UnknownToolError
+	switch {
+	case errors.As(err, &unknown):
+		return history.ToolResult{}, missing("tool", in.Ref)
+	case err != nil:
+		beat.attempt()
+		return a.notRun(ctx, in, beat, err)
+	}
+	attempt := beat.attempt()
+	if attempt > toolAttempts {
+		return history.ToolResult{Lost: true}, nil
+	}
+	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
+	defer cancel()
+	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(in.Key), CallID: in.CallID, AgentID: in.AgentID})
+	result, err := tool.Run(runCtx, t, in.Arguments)
+	if err == nil {
+		if in.ResultBytes <= 0 {
+			in.ResultBytes = history.DefaultResultBytes
+		}
+		return history.ToolResult{Content: tool.Clip(result.Content, in.ResultBytes), IsError: result.IsError}, nil
+	}
+	ended := runCtx.Err() != nil
+	switch {
+	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
+		return a.notRun(ctx, in, beat, err)
+	case !repeatable:
+		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", in.AgentID, "key", in.Key, "tool", in.Ref, "error", err)
+		return history.ToolResult{Lost: true}, nil
+	case ctx.Err() != nil:
+		return history.ToolResult{}, interrupted(ctx, err)
+	case ended:
+		return history.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), IsError: true}, nil
+	default:
+		return a.notRun(ctx, in, beat, err)
+	}
+}
+
+// notRun has the call tried again, and gives up with a result after some times.
+func (a *Activities) notRun(ctx context.Context, in CallToolInput, beat *heartbeat, err error) (history.ToolResult, error) {
+	if ctx.Err() != nil {
+		return history.ToolResult{}, interrupted(ctx, err)
+	}
+	attempt := beat.keep()
+	if attempt >= toolAttempts {
+		return history.ToolResult{Content: "error: the tool cannot be reached: " + cut(err.Error(), maxErrorBytes), IsError: true}, nil
+	}
+	return history.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorBytes), Unavailable,
+		temporal.ApplicationErrorOptions{NextRetryDelay: time.Duration(attempt) * time.Second})
+}
