@@ -1,0 +1,101 @@
+// Package workflows is the driver: one Temporal workflow that runs one agent. It asks
+// [agent.State] for the next step, carries the step out by activities, child
+// workflows and timers, and applies what came of it. It decides nothing itself.
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+)
+
+// Agent is the workflow type. It stands in every history, so it is fixed, like all
+// names in this file.
+const Agent = "Agent"
+
+// The updates of a running agent. A refused update leaves no trace in history.
+const (
+	// MessageUpdate takes an [agent.Incoming] and returns [Accepted].
+	MessageUpdate = history.MessageUpdate
+	// CloseUpdate lets the agent finish when its turn and its inbox are done.
+	CloseUpdate = history.CloseUpdate
+)
+
+// The queries. [activities.RequestQuery] is one more.
+const (
+	// TranscriptQuery takes a [TranscriptInput] and returns a [Transcript].
+	TranscriptQuery = "transcript"
+	// StateQuery returns a [View].
+	StateQuery = "state"
+	// PendingQuery returns the [agent.Call]s without a result.
+	PendingQuery = "pending"
+)
+
+// The memo fields of an agent, beside [activities.MemoKey].
+const (
+	MemoAgent = "reagent_agent" // the definition's name
+	MemoLife  = "reagent_life"
+)
+
+// Refused is the error type of an update that a validator refused.
+const Refused = "Refused"
+
+// Start is the input of the workflow.
+type Start = agent.Start
+
+// Result is what the workflow returns.
+type Result struct {
+	// Answer is the last thing the agent said.
+	Answer string `json:"answer"`
+	// Stopped names the limit that cut the last turn short: "turns", "tokens" or "wall".
+	Stopped string      `json:"stopped,omitempty"`
+	Usage   agent.Usage `json:"usage"`
+}
+
+// Options set what the workflow asks of Temporal. They may change from one
+// worker to the next: nothing of them is part of a replay.
+type Options struct {
+	// HeartbeatTimeout is how long after a worker's death its work is
+	// given to another. Defaults to 3 seconds. It has to be well above the
+	// worker's MaxHeartbeatThrottleInterval.
+	HeartbeatTimeout time.Duration
+}
+
+// Workflows holds the options of the agent workflow.
+type Workflows struct{ options Options }
+
+// New returns the workflows; the zero Options mean the defaults.
+func New(o Options) *Workflows {
+	if o.HeartbeatTimeout == 0 {
+		o.HeartbeatTimeout = 3 * time.Second
+	}
+	return &Workflows{o}
+}
+
+// Registry is the part of a worker that takes workflows.
+type Registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+}
+
+// Register makes the workflow known to a worker.
+func (w *Workflows) Register(r Registry) {
+	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: Agent})
+}
+
+// Agent runs one agent until it ends. An agent that is held in task mode fails with an
+// error whose type is the cause's class; it has no retry policy, because
+// starting it again would do its work again.
+func (w *Workflows) Agent(ctx workflow.Context, in Start) (Result, error) {
+	if err := in.Check(); err != nil {
+		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+	}
+	d, err := newDriver(ctx, in, w.options)
+	if err != nil {
+		return Result{}, err
+	}
+	return d.run(ctx)
+}

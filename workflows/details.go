@@ -1,0 +1,177 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// What a person sees in the Temporal Web UI.
+
+const (
+	// summaryBytes keeps below Temporal's limit of 400 bytes for a summary.
+	summaryBytes = 200
+	// detailsBytes keeps below Temporal's limit of 20,000 bytes for details.
+	detailsBytes = 16_000
+	// lineRunes is how long the lines of a quoted text are.
+	lineRunes = 110
+	// storyMessages is how many of the last messages the details show.
+	storyMessages = 12
+)
+
+// Memo returns the memo of an agent.
+func Memo(in Start) map[string]any {
+	memo := map[string]any{MemoAgent: in.Agent, MemoLife: in.Life}
+	if in.Key != "" {
+		memo[activities.MemoKey] = in.Key
+	}
+	return memo
+}
+
+// StaticSummary returns the line by which a list of workflows shows an agent.
+func StaticSummary(in Start) string {
+	if in.Message == nil {
+		return clip(in.Agent)
+	}
+	return clip(in.Agent + " · " + in.Message.Text)
+}
+
+// StaticDetails returns what stays true of an agent, in Markdown.
+func StaticDetails(in Start) string {
+	var b strings.Builder
+	mode := in.Mode
+	if mode == "" {
+		mode = agent.Task
+	}
+	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d\n", in.Agent, mode, in.Depth)
+	if in.Message != nil {
+		fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(in.Message.Text, 4000))
+	}
+	return cutText(b.String(), detailsBytes)
+}
+
+// tell sets the current details: the story so far. They are served by a query and
+// cost no history.
+func (d *driver) tell() {
+	workflow.SetCurrentDetails(d.root, d.story())
+}
+
+func (d *driver) story() string {
+	s := d.state
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out\n", s.Status(), s.Turn.Number,
+		plural(s.Usage.ModelCalls, "model call"), plural(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens)
+	if u := s.Usage; u.Recalled+u.Reattached+u.Interrupted+u.Repaired > 0 {
+		fmt.Fprintf(&b, "\n%d recalled · %d reattached · %d interrupted · %d repaired\n", u.Recalled, u.Reattached, u.Interrupted, u.Repaired)
+	}
+	if s.Held != nil {
+		fmt.Fprintf(&b, "\n**Held** (%s): %s\n", s.Held.Class, quote(s.Held.Message, 1000))
+	}
+	if pending := s.Pending(); len(pending) > 0 {
+		b.WriteString("\n**Pending**\n\n")
+		for _, c := range pending {
+			fmt.Fprintf(&b, "- %s %s\n", code(c.Name, 64), code(c.Arguments, 200))
+		}
+	}
+	if len(s.Children) > 0 {
+		b.WriteString("\n**Sub-agents**\n\n")
+		for _, c := range s.Children {
+			state := "running"
+			if c.Done {
+				state = "done"
+			}
+			fmt.Fprintf(&b, "- %s: %s (%s)\n", code(c.ID, 300), state, code(c.Task, 100))
+		}
+	}
+	b.WriteString("\n**Last messages**\n")
+	tools := map[string]string{} // by the call's ID, which is unique within a message
+	for _, m := range s.Messages[max(0, len(s.Messages)-storyMessages):] {
+		for _, call := range m.ToolCalls {
+			tools[call.ID] = call.Name
+		}
+		b.WriteString("\n" + line(m, tools[m.ToolCallID]) + "\n")
+	}
+	return cutText(b.String(), detailsBytes)
+}
+
+// line shows one message; tool is the one whose result it is.
+func line(m agent.Message, tool string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**", m.Role)
+	if tool != "" {
+		fmt.Fprintf(&b, " `%s`", tool)
+	}
+	if m.Content != "" {
+		limit := 800
+		if m.Role == llm.Tool {
+			limit = 300
+		}
+		b.WriteString("\n\n" + quote(m.Content, limit))
+	}
+	for i, call := range m.ToolCalls {
+		if i == 0 {
+			b.WriteString("\n") // or Markdown takes the list for a part of the line
+		}
+		fmt.Fprintf(&b, "\n- %s %s", code(call.Name, 64), code(call.Arguments, 200))
+	}
+	return b.String()
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// quote writes untrusted text as a Markdown block that nothing in it can end, in
+// lines that fit into the page.
+func quote(text string, limit int) string {
+	var b strings.Builder
+	for part := range strings.Lines(cutText(text, limit)) {
+		runes := []rune(strings.TrimRight(part, "\r\n"))
+		for {
+			end := min(len(runes), lineRunes)
+			if space := slices.Index(runes[end/2:end], ' '); end < len(runes) && space >= 0 {
+				for end > 0 && runes[end-1] != ' ' {
+					end--
+				}
+			}
+			b.WriteString("    " + string(runes[:end]) + "\n")
+			if runes = runes[end:]; len(runes) == 0 {
+				break
+			}
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// code writes untrusted text as Markdown code on one line.
+func code(text string, limit int) string {
+	text = strings.Join(strings.Fields(cutText(text, limit)), " ")
+	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
+}
+
+// clip makes one line of text for a summary.
+func clip(text string) string {
+	return cutText(strings.Join(strings.Fields(cutText(text, 4*summaryBytes)), " "), summaryBytes)
+}
+
+// cutText cuts text to at most limit bytes, between two runes.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,200 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// driver runs the loop. What it holds beside the state can be derived from state and
+// history at any time: which effects of this run are in flight.
+type driver struct {
+	start   Start
+	state   *agent.State // nil while it is read from an earlier run
+	options Options
+
+	// root is not cancelled when the workflow is: what has to be said
+	// after a cancel is said through it.
+	root    workflow.Context
+	flights []*flight
+	// wall is the running turn's timer.
+	wall struct {
+		deadline int64
+		cancel   workflow.CancelFunc
+	}
+	// version counts applied events, so that the loop knows that there is something new.
+	version int
+	// early counts messages that came before there was a state.
+	early int
+}
+
+// flight is an effect that was started in this run and has not ended. An effect
+// is in flight once at most: Temporal refuses an activity ID that is in use.
+type flight struct {
+	key    agent.Key
+	cancel workflow.CancelFunc // nil for a sub-agent, which is never given up silently
+	timer  bool                // waits for time to pass and for nothing else
+}
+
+func newDriver(ctx workflow.Context, in Start, o Options) (*driver, error) {
+	info := workflow.GetInfo(ctx)
+	if in.Life == "" {
+		in.Life = info.FirstRunID
+	}
+	if run := info.WorkflowExecution.RunID; in.Base == "" && run != info.OriginalRunID {
+		in.Base = info.OriginalRunID // this run was reset
+	}
+	root, _ := workflow.NewDisconnectedContext(ctx)
+	d := &driver{start: in, options: o, root: root}
+	if !in.Continues() {
+		d.state = agent.New(info.WorkflowExecution.ID, in, d.now())
+	}
+	if err := d.listen(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.open(ctx)
+}
+
+// run asks for the next step, sees to it that the step is under way, and waits
+// until something has happened. Nothing here knows where the agent stands.
+func (d *driver) run(ctx workflow.Context) (Result, error) {
+	for {
+		d.state.Advance(d.now())
+		step := d.state.Next()
+		if end, ok := step.(agent.Finish); ok {
+			return d.finish(end.Outcome)
+		}
+		if d.rolls(ctx, step) {
+			return Result{}, d.roll(ctx)
+		}
+		seen := d.version
+		d.watchClock()
+		d.begin(step)
+		d.abandon(step)
+		d.tell()
+		err := workflow.Await(ctx, func() bool { return d.version != seen })
+		if temporal.IsCanceledError(err) {
+			d.apply(agent.CancelRequested{Time: d.now()})
+		} else if err != nil {
+			return Result{}, fmt.Errorf("await an event: %w", err)
+		}
+	}
+}
+
+// apply tells the state what has happened.
+func (d *driver) apply(e agent.Event) {
+	if e != nil && d.state.Apply(e) {
+		d.version++
+	}
+}
+
+// now returns the workflow clock in Unix milliseconds.
+func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
+
+// begin starts what the step asks for and is not in flight.
+func (d *driver) begin(step agent.Step) {
+	switch step := step.(type) {
+	case agent.Load:
+		d.fly(step.Key, func(ctx workflow.Context) { d.load(ctx, step) })
+	case agent.CallModel:
+		d.fly(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
+	case agent.RunTools:
+		for _, call := range step.Calls {
+			switch {
+			case call.Approval == agent.Asked:
+			case call.Child != "":
+				d.attend(call)
+				d.limitWait(call)
+			default:
+				d.fly(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })
+			}
+		}
+	}
+}
+
+// fly runs one effect in a coroutine of its own, unless it is in flight.
+func (d *driver) fly(key agent.Key, run func(workflow.Context)) {
+	if d.flies(key) {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(d.root)
+	f := &flight{key: key, cancel: cancel}
+	d.flights = append(d.flights, f)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		run(ctx)
+		d.land(f)
+	})
+}
+
+func (d *driver) flies(key agent.Key) bool {
+	return slices.ContainsFunc(d.flights, func(f *flight) bool { return f.key == key })
+}
+
+func (d *driver) land(f *flight) {
+	d.flights = slices.DeleteFunc(d.flights, func(g *flight) bool { return g == f })
+}
+
+// abandon cancels the effects that the step does not ask for any more: their
+// calls were answered otherwise, by a limit or a cancel.
+func (d *driver) abandon(step agent.Step) {
+	for _, f := range d.flights {
+		if f.cancel != nil && !agent.Wants(step, f.key) {
+			f.cancel()
+		}
+	}
+}
+
+// watchClock keeps a timer for the end of the running turn's time.
+func (d *driver) watchClock() {
+	deadline := d.state.Deadline()
+	if deadline == d.wall.deadline {
+		return
+	}
+	if d.wall.cancel != nil {
+		d.wall.cancel()
+	}
+	d.wall.deadline, d.wall.cancel = deadline, nil
+	if deadline == 0 {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(d.root)
+	d.wall.cancel = cancel
+	turn := d.state.Turn.Number
+	left := time.Duration(max(deadline-d.now(), 1)) * time.Millisecond
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		timer := workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{
+			Summary: fmt.Sprintf("time limit of turn %d", turn),
+		})
+		if timer.Get(ctx, nil) == nil {
+			d.apply(agent.WallReached{Turn: turn, Time: d.now()})
+		}
+	})
+}
+
+// finish ends the workflow, and first the sub-agents that still run: nobody
+// waits for their answers any more.
+func (d *driver) finish(o agent.Outcome) (Result, error) {
+	for _, f := range d.flights {
+		if f.cancel != nil {
+			f.cancel()
+		}
+	}
+	if d.wall.cancel != nil {
+		d.wall.cancel() // else the Web UI shows it waiting for ever
+	}
+	d.cancelChildren()
+	d.tell()
+	switch o.Status {
+	case agent.Completed:
+		return Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage}, nil
+	case agent.Cancelled:
+		return Result{}, temporal.NewCanceledError(o.Message)
+	default:
+		return Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil)
+	}
+}

@@ -1,0 +1,281 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/tool"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// bench is the driver in Temporal's test environment, with activities of the real
+// names that answer from the state the driver asks about.
+type bench struct {
+	*testsuite.TestWorkflowEnvironment
+	def   agent.Definition
+	model func(count int) (llm.Reply, error)
+	tool  func(ctx context.Context, in activities.CallToolInput) (history.ToolResult, error)
+
+	mu  sync.Mutex
+	ran map[agent.Key]int
+}
+
+func newBench(t *testing.T) *bench {
+	var suite testsuite.WorkflowTestSuite
+	b := &bench{
+		TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(),
+		ran:                     map[agent.Key]int{},
+		def: agent.Definition{
+			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
+			Tools: []agent.Tool{
+				{Name: "clerk", Agent: "clerk"}, {Name: "pay", Ref: "pay"}, {Name: "read", Ref: "read", Effect: string(tool.ReadOnly)},
+			},
+			Limits: agent.Limits{Turns: 10, Depth: 2},
+		},
+		tool: func(_ context.Context, in activities.CallToolInput) (history.ToolResult, error) {
+			return history.ToolResult{Content: "result of " + in.Arguments}, nil
+		},
+	}
+	workflows.New(workflows.Options{}).Register(b)
+	b.RegisterActivityWithOptions(func(_ context.Context, in activities.LoadAgentInput) (agent.Definition, error) {
+		if in.Agent == "nobody" {
+			return agent.Definition{}, temporal.NewNonRetryableApplicationError("no agent nobody", activities.UnknownAgent, nil)
+		}
+		return b.def, nil
+	}, activity.RegisterOptions{Name: activities.LoadAgent})
+	b.RegisterActivityWithOptions(func(_ context.Context, in activities.CallModelInput) (llm.Reply, error) {
+		b.count(in.Key)
+		return b.model(in.Request.Count)
+	}, activity.RegisterOptions{Name: activities.CallModel})
+	b.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallToolInput) (history.ToolResult, error) {
+		b.count(in.Key)
+		return b.tool(ctx, in)
+	}, activity.RegisterOptions{Name: activities.CallTool})
+	t.Cleanup(func() { require.True(t, b.IsWorkflowCompleted()) })
+	return b
+}
+
+func (b *bench) count(key agent.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ran[key]++
+}
+
+func (b *bench) start(mode agent.Mode, text string) {
+	in := workflows.Start{Agent: "x", Mode: mode, Life: "l"}
+	if text != "" {
+		in.Message = &agent.Incoming{ID: "first", Text: text}
+	}
+	b.ExecuteWorkflow(workflows.Agent, in)
+}
+
+func (b *bench) transcript(t *testing.T) []string {
+	value, err := b.QueryWorkflow(workflows.TranscriptQuery, workflows.TranscriptInput{})
+	require.NoError(t, err)
+	var page workflows.Transcript
+	require.NoError(t, value.Get(&page))
+	var lines []string
+	for _, m := range page.Messages {
+		lines = append(lines, fmt.Sprintf("%s: %s", m.Role, m.Content))
+	}
+	return lines
+}
+
+// replies answers by the number of messages sent.
+func replies(by map[int]llm.Reply) func(int) (llm.Reply, error) {
+	return func(count int) (llm.Reply, error) {
+		reply, ok := by[count]
+		if !ok {
+			return reply, temporal.NewNonRetryableApplicationError(fmt.Sprintf("nothing for %d messages", count), string(llm.InvalidRequest), nil)
+		}
+		reply.Message.Role = llm.Assistant
+		return reply, nil
+	}
+}
+
+func TestTaskEndsWithItsAnswer(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{
+		1: llmtest.Call(llmtest.ToolCall("1", "read", `{"n":1}`), llmtest.ToolCall("2", "pay", `{"n":2}`), llmtest.ToolCall("3", "read", `{"n":1}`)),
+		5: llmtest.Say("done"),
+	})
+	b.start(agent.Task, "go")
+	var result workflows.Result
+	require.NoError(t, b.GetWorkflowResult(&result))
+	require.Equal(t, "done", result.Answer)
+	require.Equal(t, 2, result.Usage.ModelCalls)
+	require.Equal(t, 3, result.Usage.ToolCalls)
+	require.Equal(t, []string{"user: go", "assistant: ", `tool: result of {"n":1}`, `tool: result of {"n":2}`, `tool: result of {"n":1}`, "assistant: done"}, b.transcript(t))
+	require.Len(t, b.ran, 5)
+	for key, n := range b.ran {
+		require.Equal(t, 1, n, key)
+	}
+}
+
+func TestChatWaitsForTheNextMessage(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two")})
+	send := func(after time.Duration, update string, args ...any) {
+		b.RegisterDelayedCallback(func() {
+			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
+		}, after)
+	}
+	send(time.Hour, workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second"})
+	send(2*time.Hour, workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second, sent again"})
+	send(3*time.Hour, workflows.CloseUpdate)
+	b.start(agent.Chat, "first")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
+}
+
+func TestRefusedMessageChangesNothing(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one")})
+	var refused error
+	b.RegisterDelayedCallback(func() {
+		b.UpdateWorkflow(workflows.MessageUpdate, "u", &testsuite.TestUpdateCallback{
+			OnAccept:   func() { t.Error("accepted") },
+			OnReject:   func(err error) { refused = err },
+			OnComplete: func(any, error) {},
+		}, agent.Incoming{ID: "a", Text: " "})
+	}, time.Minute)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, time.Hour)
+	b.start(agent.Chat, "first")
+	require.ErrorContains(t, refused, "text is empty")
+	require.Len(t, b.transcript(t), 2)
+}
+
+func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
+	fail := func(int) (llm.Reply, error) {
+		return llm.Reply{}, temporal.NewNonRetryableApplicationError("check the API key", string(llm.Unauthorized), nil)
+	}
+	b := newBench(t)
+	b.model = fail
+	b.start(agent.Task, "go")
+	var failed *temporal.ApplicationError
+	require.ErrorAs(t, b.GetWorkflowError(), &failed)
+	require.Equal(t, string(llm.Unauthorized), failed.Type())
+
+	b = newBench(t)
+	b.model = fail
+	b.RegisterDelayedCallback(func() {
+		value, err := b.QueryWorkflow(workflows.StateQuery)
+		require.NoError(t, err)
+		var view workflows.View
+		require.NoError(t, value.Get(&view))
+		require.Equal(t, agent.HeldUp, view.Status)
+		require.Equal(t, "check the API key", view.Held.Message)
+		b.model = replies(map[int]llm.Reply{1: llmtest.Say("hello"), 3: llmtest.Say("yes")})
+		b.UpdateWorkflowNoRejection(workflows.MessageUpdate, "m", t, agent.Incoming{ID: "a", Text: "again?"})
+	}, time.Hour)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, 2*time.Hour)
+	b.start(agent.Chat, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{"user: go", "assistant: hello", "user: again?", "assistant: yes"}, b.transcript(t))
+}
+
+func TestUnknownAgentFails(t *testing.T) {
+	b := newBench(t)
+	b.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "nobody", Message: &agent.Incoming{ID: "1", Text: "hi"}})
+	var failed *temporal.ApplicationError
+	require.ErrorAs(t, b.GetWorkflowError(), &failed)
+	require.Equal(t, activities.UnknownAgent, failed.Type())
+}
+
+func TestStartWithoutAMessageIsRefused(t *testing.T) {
+	b := newBench(t)
+	b.start(agent.Task, "")
+	require.ErrorContains(t, b.GetWorkflowError(), "needs a message")
+}
+
+// That Temporal does not retry an at-most-once tool whose worker is lost is for e2e: the
+// test environment has no heartbeat timeouts.
+func TestLostCallIsAnInterruptedResult(t *testing.T) {
+	b := newBench(t)
+	b.tool = func(context.Context, activities.CallToolInput) (history.ToolResult, error) {
+		return history.ToolResult{Lost: true}, nil
+	}
+	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("ok")})
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, "tool: interrupted: the worker stopped while the tool ran; outcome unknown — check before you retry", b.transcript(t)[2])
+}
+
+func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
+	b := newBench(t)
+	b.def.Limits.WallMS = 60_000
+	b.tool = func(ctx context.Context, _ activities.CallToolInput) (history.ToolResult, error) {
+		return history.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", activities.Unavailable,
+			temporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+	}
+	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "read", `{}`))})
+	b.start(agent.Task, "go")
+	var result workflows.Result
+	require.NoError(t, b.GetWorkflowResult(&result))
+	require.Equal(t, "wall", result.Stopped)
+	require.Equal(t, []string{
+		"user: go", "assistant: ",
+		"tool: interrupted: this turn reached its time limit of 1 minute (limits.wall); outcome unknown — check before you retry",
+		"assistant: I stopped here: this turn reached its time limit of 1 minute (limits.wall). What I have done so far stands above.",
+	}, b.transcript(t))
+}
+
+func TestCancelGivesEveryCallAResult(t *testing.T) {
+	b := newBench(t)
+	b.tool = func(ctx context.Context, _ activities.CallToolInput) (history.ToolResult, error) {
+		return history.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", activities.Unavailable,
+			temporal.ApplicationErrorOptions{NextRetryDelay: 24 * time.Hour})
+	}
+	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "read", `{}`), llmtest.ToolCall("2", "read", `{"n":2}`))})
+	b.RegisterDelayedCallback(b.CancelWorkflow, time.Minute)
+	b.start(agent.Chat, "go")
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, b.GetWorkflowError(), &cancelled)
+	lines := b.transcript(t)
+	require.Len(t, lines, 4)
+	require.Equal(t, "tool: interrupted: the agent was cancelled; outcome unknown — check before you retry", lines[3])
+}
+
+func TestSubAgentsAnswerTheirCalls(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{
+		1: llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`), llmtest.ToolCall("2", "clerk", `{"task":"count"}`)),
+		4: llmtest.Say("two clerks"),
+	})
+	depth := 0
+	parent := b.model
+	b.model = func(count int) (llm.Reply, error) {
+		if depth++; depth == 1 || count == 4 {
+			return parent(count)
+		}
+		return replies(map[int]llm.Reply{1: llmtest.Say("counted")})(count)
+	}
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{"user: go", "assistant: ", "tool: counted", "tool: counted", "assistant: two clerks"}, b.transcript(t))
+}
+
+func TestToolFailureIsAResult(t *testing.T) {
+	b := newBench(t)
+	b.tool = func(context.Context, activities.CallToolInput) (history.ToolResult, error) {
+		return history.ToolResult{}, temporal.NewNonRetryableApplicationError("no such door", "Odd", errors.New("x"))
+	}
+	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("ok")})
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, "tool: error: pay could not be run: no such door", b.transcript(t)[2])
+}

@@ -1,0 +1,218 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+const (
+	// effectTimeout bounds one attempt of a model or tool call. The worker has
+	// tighter limits of its own; its death is noticed by the missing heartbeat.
+	effectTimeout = 24 * time.Hour
+	// loadTimeout bounds one attempt to read a definition, readTimeout one to read a history.
+	loadTimeout = time.Minute
+	readTimeout = 10 * time.Minute
+	// deltaBytes bounds the messages that travel with a model call. Longer ones
+	// the activity finds in its cache or asks for.
+	deltaBytes = 1024
+)
+
+// backoff is the only retry policy for effects. How often is for the activity to
+// say: it alone knows whether an attempt came to its effect.
+func backoff(final ...string) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
+		NonRetryableErrorTypes: final,
+	}
+}
+
+// The types under which Temporal's retry policy knows that a worker was lost.
+const (
+	heartbeatLost = "TemporalTimeout:Heartbeat"
+	attemptLost   = "TemporalTimeout:StartToClose"
+)
+
+func (d *driver) load(ctx workflow.Context, step agent.Load) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(step.Key), Summary: clip("definition of " + step.Agent),
+		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
+	})
+	var def agent.Definition
+	in := activities.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
+	err := workflow.ExecuteActivity(ctx, activities.LoadAgent, in).Get(ctx, &def)
+	if !temporal.IsCanceledError(err) {
+		d.apply(history.Loaded(step.Key, def, err))
+	}
+}
+
+func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(step.Key),
+		Summary: clip(fmt.Sprintf("%sturn %d · %s · %s", d.recalls(), d.state.Turn.Number,
+			d.state.Definition.Candidates[0].Model, plural(step.Request.Count, "message"))),
+		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
+		RetryPolicy: backoff(),
+	})
+	in := activities.CallModelInput{
+		Effect: d.effect(step.Key), AgentID: d.state.AgentID, Request: step.Request, Delta: d.delta(step.Request.Count),
+	}
+	var result history.ModelResult
+	err := workflow.ExecuteActivity(ctx, activities.CallModel, in).Get(ctx, &result)
+	d.apply(history.Replied(step.Key, result, err, d.now()))
+}
+
+// delta returns the messages after the last one of the assistant, when they are small.
+func (d *driver) delta(count int) []llm.Message {
+	size := 0
+	for i := count - 1; i >= 0; i-- {
+		m := d.state.Sent(i)
+		size += len(m.Content)
+		if size > deltaBytes {
+			return nil
+		}
+		if m.Role == llm.Assistant || i == 0 {
+			if m.Role == llm.Assistant {
+				i++
+			}
+			delta := make([]llm.Message, 0, count-i)
+			for ; i < count; i++ {
+				delta = append(delta, d.state.Sent(i))
+			}
+			return delta
+		}
+	}
+	return nil
+}
+
+func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
+	t, _ := d.state.Definition.Tool(call.Name)
+	retry := backoff()
+	if !tool.Effect(t.Effect).Repeatable() {
+		retry = backoff(heartbeatLost, attemptLost)
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(call.Key), Summary: clip(d.recalls() + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
+		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
+		RetryPolicy: retry,
+	})
+	in := activities.CallToolInput{
+		Effect: d.effect(call.Key), AgentID: d.state.AgentID, CallID: call.CallID,
+		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments,
+		ResultBytes: d.state.Definition.Limits.ToolResultBytes,
+	}
+	var out history.ToolResult
+	err := workflow.ExecuteActivity(ctx, activities.CallTool, in).Get(ctx, &out)
+	d.apply(history.Finished(call.Key, call.Name, out, err, d.now()))
+}
+
+// attend waits for the sub-agent of a call, once for all calls that share it.
+func (d *driver) attend(call agent.Call) {
+	if d.flies(call.Child) {
+		return
+	}
+	f := &flight{key: call.Child}
+	d.flights = append(d.flights, f)
+	workflow.Go(d.root, func(ctx workflow.Context) {
+		child, _ := d.state.Child(call.Child)
+		end, reattached, err := d.runChild(ctx, child)
+		limit := d.state.Definition.Limits.ToolResultBytes
+		d.apply(history.ChildEnded(child, end, err, reattached, limit, d.now()))
+		d.land(f)
+	})
+}
+
+// limitWait answers a call as interrupted when its sub-agent's budget is over. The
+// sub-agent goes on, and its answer is still waited for.
+func (d *driver) limitWait(call agent.Call) {
+	t, _ := d.state.Definition.Tool(call.Name)
+	if t.BudgetMS == 0 || d.flies(call.Key) {
+		return
+	}
+	d.fly(call.Key, func(ctx workflow.Context) {
+		timer := workflow.NewTimerWithOptions(ctx, time.Duration(t.BudgetMS)*time.Millisecond, workflow.TimerOptions{
+			Summary: clip("budget of " + call.Name),
+		})
+		if timer.Get(ctx, nil) == nil {
+			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
+		}
+	})
+	d.flights[len(d.flights)-1].timer = true
+}
+
+// runChild starts a sub-agent, or finds the one that was started before under the same key.
+// It outlives this workflow, whatever happens to it: after a reset or a
+// restart it is found again.
+func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end history.AgentEnd, reattached bool, err error) {
+	depth := d.state.Definition.Limits.Depth
+	if d.state.MaxDepth != nil {
+		depth = *d.state.MaxDepth
+	}
+	start := Start{
+		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
+		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task},
+		Depth:   d.state.Depth + 1, MaxDepth: &depth,
+	}
+	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            child.ID,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		Memo:                  Memo(start),
+		StaticSummary:         clip(child.Agent + " · " + child.Task),
+		StaticDetails:         StaticDetails(start),
+	})
+	err = workflow.ExecuteChildWorkflow(childCtx, Agent, start).Get(ctx, &end)
+	if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return end, false, err
+	}
+	awaitCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
+		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
+	})
+	in := activities.AwaitAgentInput{ID: child.ID, Key: child.Key}
+	err = workflow.ExecuteActivity(awaitCtx, activities.AwaitAgent, in).Get(ctx, &end)
+	return end, true, err
+}
+
+// cancelChildren asks every sub-agent that has not ended to end. Those have children of their
+// own, to which they do the same.
+func (d *driver) cancelChildren() {
+	var asked []workflow.Future
+	for _, child := range d.state.Children {
+		if !child.Done {
+			asked = append(asked, workflow.RequestCancelExternalWorkflow(d.root, child.ID, ""))
+		}
+	}
+	for _, f := range asked {
+		if err := f.Get(d.root, nil); err != nil {
+			workflow.GetLogger(d.root).Debug("a sub-agent could not be cancelled", "error", err)
+		}
+	}
+}
+
+// recalls begins the summaries of a run in which results of earlier runs are looked for
+// before anything is run.
+func (d *driver) recalls() string {
+	if d.start.Base == "" {
+		return ""
+	}
+	return "recall or run · "
+}
+
+// effect names an effect to its activity, and tells it whether an earlier run may have
+// had it already: one that was reset, or that this one goes on from.
+func (d *driver) effect(key agent.Key) activities.Effect {
+	info := workflow.GetInfo(d.root)
+	return activities.Effect{
+		Key: key, RunID: info.WorkflowExecution.RunID, Base: d.start.Base,
+	}
+}

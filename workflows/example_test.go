@@ -1,0 +1,62 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Greet is a workflow of one's own, which asks an agent.
+func Greet(ctx workflow.Context, name string) (string, error) {
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: "greet-" + name})
+	var result workflows.Result
+	err := workflow.ExecuteChildWorkflow(ctx, workflows.Agent, workflows.Start{
+		Agent: "greeter", Message: &agent.Incoming{ID: "first", Text: "Greet " + name},
+	}).Get(ctx, &result)
+	return result.Answer, err
+}
+
+// An agent is a workflow, and so a child of other workflows. Here both run in Temporal's test
+// environment, with a scripted model.
+func Example() {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.New(workflows.Options{}).Register(env)
+	env.RegisterWorkflow(Greet)
+	model := llmtest.Script(llmtest.Say("Hello, Ada."))
+	env.RegisterActivityWithOptions(func(context.Context, activities.LoadAgentInput) (agent.Definition, error) {
+		return agent.Definition{Name: "greeter", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}, nil
+	}, activity.RegisterOptions{Name: activities.LoadAgent})
+	env.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallModelInput) (llm.Reply, error) {
+		return model.Complete(ctx, llm.Request{Messages: in.Delta})
+	}, activity.RegisterOptions{Name: activities.CallModel})
+
+	env.ExecuteWorkflow(Greet, "Ada")
+
+	var answer string
+	if err := env.GetWorkflowResult(&answer); err != nil {
+		panic(err)
+	}
+	fmt.Println(answer)
+	// Output: Hello, Ada.
+}
+
+// What a list of workflows in the Web UI shows of an agent.
+func ExampleStaticSummary() {
+	fmt.Println(workflows.StaticSummary(workflows.Start{
+		Agent: "assistant", Message: &agent.Incoming{ID: "first", Text: "What is\nin docs/?"},
+	}))
+	// Output: assistant · What is in docs/?
+}

@@ -1,0 +1,202 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/payload"
+)
+
+// Accepted tells that a message is in the agent's inbox, or was there before.
+type Accepted struct {
+	ID string `json:"id"`
+}
+
+// TranscriptInput asks for a page of the transcript.
+type TranscriptInput struct {
+	// From is the first message asked for.
+	From int `json:"from"`
+	// Limit bounds the number of messages; zero means as many as a page holds.
+	Limit int `json:"limit,omitempty"`
+}
+
+// Transcript is a page of the transcript, and where the agent stands.
+type Transcript struct {
+	Messages []agent.Message `json:"messages,omitempty"`
+	// Count is the number of messages in the whole transcript.
+	Count int `json:"count"`
+	// Status is "running", "waiting", "held" or how the agent ended.
+	Status agent.Status `json:"status"`
+	// Inbox holds the messages that wait to be taken.
+	Inbox []agent.Incoming `json:"inbox,omitempty"`
+}
+
+// View is what a person wants to know of an agent besides its transcript.
+type View struct {
+	Agent    string         `json:"agent"`
+	Mode     agent.Mode     `json:"mode"`
+	Status   agent.Status   `json:"status"`
+	Turn     agent.Turn     `json:"turn"`
+	Messages int            `json:"messages"`
+	Inbox    int            `json:"inbox"`
+	Usage    agent.Usage    `json:"usage"`
+	Held     *agent.Held    `json:"held,omitempty"`
+	Outcome  *agent.Outcome `json:"outcome,omitempty"`
+	Children []agent.Child  `json:"children,omitempty"`
+	Answer   string         `json:"answer,omitempty"`
+}
+
+// listen makes the agent reachable.
+func (d *driver) listen(ctx workflow.Context) error {
+	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
+		func(ctx workflow.Context, m agent.Incoming) (Accepted, error) {
+			if err := d.ready(ctx, m); err != nil {
+				return Accepted{}, err
+			}
+			d.apply(agent.MessageReceived{Message: m, Time: d.now()})
+			return Accepted{ID: m.ID}, nil
+		},
+		workflow.UpdateHandlerOptions{
+			Description: "a message for the agent",
+			Validator:   func(m agent.Incoming) error { return refusal(d.accepts(m)) },
+		})
+	if err != nil {
+		return err
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, CloseUpdate,
+		func(ctx workflow.Context) error {
+			if err := d.await(ctx); err != nil {
+				return err
+			}
+			d.apply(agent.Closed{})
+			return nil
+		},
+		workflow.UpdateHandlerOptions{Description: "lets the agent finish when it has answered"})
+	if err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		name    string
+		handler any
+	}{
+		{TranscriptQuery, d.transcript},
+		{StateQuery, d.view},
+		{PendingQuery, d.pending},
+		{activities.RequestQuery, d.request},
+	} {
+		if err := workflow.SetQueryHandler(ctx, q.name, q.handler); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accepts reports why the agent would not take m. While its state is being read it takes
+// what is a message.
+func (d *driver) accepts(m agent.Incoming) error {
+	if d.state == nil {
+		return agent.CheckMessage(m)
+	}
+	if err := d.state.Accepts(m); err != nil {
+		return err
+	}
+	limit := agent.MaxInbox
+	if d.start.Base != "" {
+		limit = maxRedelivered
+	}
+	if len(d.state.Inbox) >= limit {
+		return agent.ErrInboxFull
+	}
+	return nil
+}
+
+// maxRedelivered bounds the inbox of a run that was reset: Temporal delivers to it at once
+// what the agent took over all of its runs.
+const maxRedelivered = 100_000
+
+// ready waits until there is a state, and asks it once more.
+func (d *driver) ready(ctx workflow.Context, m agent.Incoming) error {
+	if d.state != nil {
+		return nil
+	}
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	return refusal(d.state.Accepts(m))
+}
+
+func (d *driver) await(ctx workflow.Context) error {
+	if d.state != nil {
+		return nil
+	}
+	d.early++
+	defer func() { d.early-- }()
+	return workflow.Await(ctx, func() bool { return d.state != nil })
+}
+
+// errReading answers queries while the state is being read.
+var errReading = errors.New("the agent's state is being read from an earlier run; ask again")
+
+func refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+}
+
+func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
+	if d.state == nil {
+		return Transcript{Status: agent.Running}, nil
+	}
+	all := d.state.Messages
+	page := Transcript{Count: len(all), Status: d.state.Status(), Inbox: d.state.Inbox}
+	for i, size := max(in.From, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
+		if size += payload.Size(all[i]); size > activities.PageBytes && len(page.Messages) > 0 {
+			break
+		}
+		page.Messages = append(page.Messages, all[i])
+	}
+	return page, nil
+}
+
+func (d *driver) request(in activities.RequestInput) (activities.RequestPage, error) {
+	var page activities.RequestPage
+	if d.state == nil {
+		return page, errReading
+	}
+	if in.Head && d.state.Definition != nil {
+		head := d.state.Definition.Head()
+		page.Head = &head
+		return page, nil
+	}
+	for i, size := max(in.From, 0), 0; i < min(in.Count, d.state.SentCount()); i++ {
+		m := d.state.Sent(i)
+		if size += payload.Size(m); size > activities.PageBytes && len(page.Messages) > 0 {
+			break
+		}
+		page.Messages = append(page.Messages, m)
+	}
+	return page, nil
+}
+
+func (d *driver) view() (View, error) {
+	s := d.state
+	if s == nil {
+		return View{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running}, nil
+	}
+	return View{
+		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: len(s.Messages), Inbox: len(s.Inbox),
+		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, Answer: cutText(s.Answer(), 100_000),
+	}, nil
+}
+
+func (d *driver) pending() ([]agent.Call, error) {
+	if d.state == nil {
+		return nil, nil
+	}
+	return d.state.Pending(), nil
+}

@@ -1,0 +1,48 @@
+package workflows_test
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Histories that were recorded from a real server replay: agents that ran when
+// they were recorded still would. `make histories` records new ones.
+func TestRecordedHistoriesReplay(t *testing.T) {
+	files, err := filepath.Glob("testdata/histories/*/*.json.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			f, err := os.Open(file)
+			require.NoError(t, err)
+			defer f.Close()
+			z, err := gzip.NewReader(f)
+			require.NoError(t, err)
+			text, err := io.ReadAll(z)
+			require.NoError(t, err)
+			var h historypb.History
+			require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &h))
+
+			replayer := worker.NewWorkflowReplayer()
+			workflows.New(workflows.Options{}).Register(replayer)
+			// Keys hold the agent's ID, which a history does not.
+			id := strings.TrimSuffix(filepath.Base(file), ".json.gz")
+			err = replayer.ReplayWorkflowHistoryWithOptions(nil, &h, worker.ReplayWorkflowHistoryOptions{
+				OriginalExecution: workflow.Execution{ID: id},
+			})
+			require.NoError(t, err)
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+)
+
+// maxInlineState bounds the compressed state in the input of the next run. In the
+// payload it takes a third more; Temporal refuses payloads over 2 MB. A larger one is read from the
+// history of the run that ends.
+const maxInlineState = 1_000_000
+
+// open makes the state of a run that goes on from an earlier one.
+func (d *driver) open(ctx workflow.Context) error {
+	if d.state != nil {
+		return nil
+	}
+	packed := d.start.State
+	if packed == nil {
+		var err error
+		if packed, err = d.read(); err != nil {
+			return err
+		}
+	}
+	state, err := history.Open(workflow.GetInfo(ctx).WorkflowExecution.ID, d.start, packed, d.now())
+	if err != nil {
+		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+	}
+	d.state = state
+	// Messages that came meanwhile are in the inbox before anything is decided.
+	return workflow.Await(d.root, func() bool { return d.early == 0 })
+}
+
+// read fetches the state from the history of another run, page by page.
+func (d *driver) read() ([]byte, error) {
+	id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: workflow.GetInfo(d.root).WorkflowExecution.ID, Life: d.start.Life}
+	var packed []byte
+	in := activities.ReadAgentInput{From: *d.start.From}
+	for {
+		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
+			ActivityID: string(d.start.StateKey(id, in.Page)), Summary: clip(fmt.Sprintf("state of %s, page %d", in.From.ID, in.Page+1)),
+			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+		})
+		var page history.Page
+		if err := workflow.ExecuteActivity(ctx, activities.ReadAgent, in).Get(ctx, &page); err != nil {
+			return nil, err
+		}
+		packed = append(packed, page.Data...)
+		if in.Page++; in.Page >= page.Pages {
+			return packed, nil
+		}
+		in.From.Events = page.Events
+	}
+}
+
+// rolls reports whether to continue as new before the step: when Temporal suggests it,
+// where no model or tool call runs, and with no cancel on its way, which would be lost.
+func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
+	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
+		return false
+	}
+	for _, f := range d.flights {
+		if f.cancel != nil && !f.timer {
+			return false
+		}
+	}
+	if tools, ok := step.(agent.RunTools); ok {
+		for _, call := range tools.Calls {
+			if call.Child == "" && call.Approval != agent.Asked {
+				return false
+			}
+		}
+	}
+	_, loads := step.(agent.Load)
+	return !loads
+}
+
+// roll continues the agent in a new run, with the same life: its keys stay. The
+// sub-agents that it waits for are found again.
+func (d *driver) roll(ctx workflow.Context) error {
+	info := workflow.GetInfo(ctx)
+	next := Start{
+		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key,
+		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
+	}
+	packed, err := history.Pack(d.state)
+	if err != nil {
+		return err
+	}
+	if len(packed) <= maxInlineState {
+		next.State = packed
+	} else {
+		next.From = &agent.From{ID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID}
+	}
+	return workflow.NewContinueAsNewError(ctx, Agent, next)
+}
