@@ -1,0 +1,76 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+
+	sdk "go.temporal.io/sdk/client"
+)
+
+func Example() { //nolint:testableexamples // it takes a server and a worker
+	ctx := context.Background()
+	options, err := config.ClientOptions("", "") // TEMPORAL_ADDRESS and its like
+	if err != nil {
+		panic(err)
+	}
+	temporal, err := sdk.DialContext(ctx, options)
+	if err != nil {
+		panic(err)
+	}
+	defer temporal.Close()
+	agents := client.New(temporal, "") // the default task queue
+
+	// Two programs that start one ID start one agent.
+	started, err := agents.Start(ctx, client.StartOptions{
+		ID: "support-4711", Agent: "assistant", Mode: agent.Chat, Message: "My parcel is lost.",
+	})
+	if err != nil {
+		panic(err)
+	}
+	answer, status, err := agents.Reply(ctx, started.ID, "first", 0, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(status, answer)
+
+	// An ID of one's own makes it safe to send again what may have arrived.
+	before, err := agents.Look(ctx, started.ID)
+	if err != nil {
+		panic(err)
+	}
+	message := client.Message{ID: "mail-815", Text: "It was the blue one."}
+	if _, err := agents.Send(ctx, started.ID, message); err != nil {
+		panic(err)
+	}
+	answer, _, err = agents.Reply(ctx, started.ID, message.ID, before.Count, nil)
+	fmt.Println(answer, err)
+}
+
+// Watch shows what an agent does while it does it, over restarts of workers.
+func ExampleClient_Watch() { //nolint:testableexamples // it takes a server and a worker
+	var agents *client.Client // of client.New
+	for progress, err := range agents.Watch(context.Background(), "support-4711", 0) {
+		switch {
+		case err != nil:
+			panic(err)
+		case progress.Message != nil:
+			fmt.Println(progress.Message.Role, progress.Message.Content)
+		case progress.NoWorker:
+			fmt.Println("no worker answers at this time")
+		default:
+			fmt.Println("is", progress.Status)
+		}
+	}
+}
+
+func ExampleCheckID() {
+	fmt.Println(client.CheckID("support-4711"))
+	fmt.Println(client.CheckID("support 4711"))
+	// Output:
+	// <nil>
+	// agent ID "support 4711" has white space or control characters
+}

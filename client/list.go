@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Entry is one agent in a list.
+type Entry struct {
+	ID      string
+	Agent   string
+	Status  Status
+	Started time.Time
+	// Ended is zero while the agent runs.
+	Ended time.Time
+	// Parent is the ID of the agent whose sub-agent it is; empty for others.
+	Parent string
+}
+
+// ListOptions narrow a list. The zero value lists all.
+type ListOptions struct {
+	// Statuses are those to list; none means all. [Waiting] and [Held] count as
+	// [Running] here: only the agents themselves tell them apart, see [Client.Look].
+	Statuses []Status
+	// Agent is the name of a definition.
+	Agent string
+	// Parent is the ID of the agent whose sub-agents to list.
+	Parent string
+	// Before lists the agents that started before it.
+	Before time.Time
+}
+
+// List yields the agents of the namespace, those that started last first. Sub-agents are among
+// them. The status of those that run is "running"; [Client.Look] tells more. An agent that was
+// reset is listed once for each of its runs.
+func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
+		for {
+			page, err := c.temporal.ListWorkflow(ctx, request)
+			if err != nil {
+				yield(Entry{}, served("list", "agents", err))
+				return
+			}
+			for _, info := range page.GetExecutions() {
+				// A run that continued as new is followed by the one that goes on.
+				if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+					continue
+				}
+				// The name is in the memo, which the server does not search.
+				e := entry(info)
+				if o.Agent != "" && e.Agent != o.Agent {
+					continue
+				}
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// executionStatuses are Temporal's words for ours.
+var executionStatuses = map[Status]string{
+	Running: "Running", Waiting: "Running", Held: "Running", Completed: "Completed", Failed: "Failed",
+	Cancelled: "Canceled", Terminated: "Terminated", TimedOut: "TimedOut",
+}
+
+// query is the part of the options that the server can answer.
+func (o ListOptions) query() string {
+	terms := []string{"WorkflowType = " + quote(workflows.Agent)}
+	var statuses []string
+	for _, s := range o.Statuses {
+		if name := quote(executionStatuses[s]); !slices.Contains(statuses, name) {
+			statuses = append(statuses, name)
+		}
+	}
+	if len(statuses) > 0 {
+		terms = append(terms, "ExecutionStatus IN ("+strings.Join(statuses, ", ")+")")
+	}
+	if o.Parent != "" {
+		terms = append(terms, "ParentWorkflowId = "+quote(o.Parent))
+	}
+	if !o.Before.IsZero() {
+		terms = append(terms, "StartTime < "+quote(o.Before.UTC().Format(time.RFC3339Nano)))
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// quote writes a text as a string of Temporal's query language.
+func quote(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+func entry(info *workflowpb.WorkflowExecutionInfo) Entry {
+	e := Entry{
+		ID: info.GetExecution().GetWorkflowId(), Agent: memo(info.GetMemo(), workflows.MemoAgent),
+		Status: closeStatus(info.GetStatus()), Started: info.GetStartTime().AsTime(),
+		Parent: info.GetParentExecution().GetWorkflowId(),
+	}
+	if info.GetCloseTime() != nil {
+		e.Ended = info.GetCloseTime().AsTime()
+	}
+	return e
+}

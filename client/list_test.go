@@ -1,0 +1,18 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What people and models name is quoted, so that it cannot change the question.
+func TestListAsksTheServerForWhatItCanTell(t *testing.T) {
+	require.Equal(t, `WorkflowType = 'Agent'`, ListOptions{Agent: "x"}.query())
+	require.Equal(t, `WorkflowType = 'Agent' AND ExecutionStatus IN ('Running', 'Failed') AND ParentWorkflowId = 'it\'s \\ here' AND StartTime < '2026-01-02T03:04:05.000000006Z'`,
+		ListOptions{
+			Statuses: []Status{Waiting, Held, Failed}, Parent: `it's \ here`,
+			Before: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+		}.query())
+}

@@ -1,0 +1,248 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Status tells where an agent stands.
+type Status string
+
+// The states of an agent. The first three are those of one that runs.
+const (
+	Running    Status = Status(agent.Running)
+	Waiting    Status = Status(agent.Waiting)
+	Held       Status = Status(agent.HeldUp)
+	Completed  Status = "completed"
+	Failed     Status = "failed"
+	Cancelled  Status = "cancelled"
+	Terminated Status = "terminated"
+	TimedOut   Status = "timed_out"
+)
+
+// Ended reports whether the agent has ended.
+func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != Held }
+
+// Snapshot is what there is to see of an agent.
+type Snapshot struct {
+	ID       string
+	Agent    string
+	Status   Status
+	Messages []agent.Message
+	Pending  []agent.Call
+	Children []Child
+	Usage    agent.Usage
+	Held     *agent.Held
+	// Answer is the last thing the agent said; Stopped names the limit that ended its
+	// last turn; Failure tells why there is no answer.
+	Answer  string
+	Stopped string
+	Failure string
+	// Class is the type of the failure, such as an [llm.Class]; empty where there is none.
+	Class string
+}
+
+// Child is a sub-agent.
+type Child struct {
+	ID     string
+	Agent  string
+	Status Status
+}
+
+// queryTimeout bounds one question to a running agent.
+const queryTimeout = 5 * time.Second
+
+// Transcript returns the messages from the given one on, as many as a page holds, and where the agent
+// stands. It asks a worker, also for an agent that has ended.
+func (c *Client) Transcript(ctx context.Context, id string, from int) (workflows.Transcript, error) {
+	var page workflows.Transcript
+	err := c.query(ctx, id, &page, workflows.TranscriptQuery, workflows.TranscriptInput{From: from})
+	return page, err
+}
+
+// State returns what there is to know of an agent besides its transcript.
+func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
+	var view workflows.View
+	return view, c.query(ctx, id, &view, workflows.StateQuery)
+}
+
+func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	value, err := c.temporal.QueryWorkflow(ctx, id, "", name, args...)
+	if err != nil {
+		return wrap("ask", id, err)
+	}
+	return wrap("ask", id, value.Get(out))
+}
+
+// Look is where an agent stands.
+type Look struct {
+	Status Status
+	// Count is the number of messages in its transcript.
+	Count int
+}
+
+// Look returns where an agent stands. It asks a worker where the agent runs.
+func (c *Client) Look(ctx context.Context, id string) (Look, error) {
+	found, err := c.describe(ctx, id)
+	if err != nil || found.status.Ended() {
+		return Look{Status: found.status}, err
+	}
+	view, err := c.State(ctx, id)
+	return Look{Status: Status(view.Status), Count: view.Messages}, err
+}
+
+// Show returns what there is to see of an agent: of one that runs from its worker, of one that
+// has ended from its history.
+func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if found.status.Ended() {
+		return c.Read(ctx, id)
+	}
+	view, err := c.State(ctx, id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	snap := Snapshot{
+		ID: id, Agent: view.Agent, Status: Status(view.Status), Usage: view.Usage, Held: view.Held, Answer: view.Answer,
+		Stopped: view.Turn.Stopped,
+	}
+	for {
+		page, err := c.Transcript(ctx, id, len(snap.Messages))
+		if err != nil {
+			return Snapshot{}, err
+		}
+		snap.Messages = append(snap.Messages, page.Messages...)
+		if len(snap.Messages) >= page.Count || len(page.Messages) == 0 {
+			break
+		}
+	}
+	if err := c.query(ctx, id, &snap.Pending, workflows.PendingQuery); err != nil {
+		return Snapshot{}, err
+	}
+	if snap.Held != nil {
+		snap.Failure, snap.Class = snap.Held.Message, snap.Held.Class
+	}
+	snap.Children, err = c.children(ctx, view.Children)
+	return snap, err
+}
+
+// Read returns what there is to see of an agent from the history of its newest run. It needs no worker.
+func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	run, err := c.fold(ctx, id, found.runID)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: found.status}
+	s := run.State
+	if s == nil {
+		return snap, nil
+	}
+	snap.Usage, snap.Held, snap.Answer, snap.Stopped = s.Usage, s.Held, s.Answer(), s.Turn.Stopped
+	snap.Messages, snap.Pending = s.Messages, s.Pending()
+	if !found.status.Ended() {
+		snap.Status = Status(s.Status())
+	}
+	switch {
+	case snap.Status == Held:
+		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
+	case found.status.Ended() && found.status != Completed:
+		end := history.CloseError(run.Closed)
+		snap.Failure = history.EndText(end)
+		if failed, ok := errors.AsType[*temporal.ApplicationError](end); ok {
+			snap.Class = failed.Type()
+		}
+	}
+	snap.Children, err = c.children(ctx, s.Children)
+	return snap, err
+}
+
+// fold reads a run's history.
+func (c *Client) fold(ctx context.Context, id, runID string) (*history.Run, error) {
+	run, err := activities.ReadRun(ctx, c.temporal, agent.From{ID: id, RunID: runID}, nil)
+	return run, wrap("read", id, err)
+}
+
+// children looks where sub-agents stand.
+func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, error) {
+	var children []Child
+	for _, child := range all {
+		status := Running
+		if d, err := c.describe(ctx, child.ID); err == nil {
+			status = d.status
+		} else if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		} else if child.Done {
+			status = Completed
+		}
+		children = append(children, Child{ID: child.ID, Agent: child.Agent, Status: status})
+	}
+	return children, nil
+}
+
+type description struct {
+	status Status
+	agent  string
+	retry  *Retry
+	runID  string
+}
+
+func (c *Client) describe(ctx context.Context, id string) (description, error) {
+	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return description{}, wrap("look at", id, err)
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if info.GetType().GetName() != workflows.Agent {
+		return description{}, fmt.Errorf("look at %s: %w: this is a workflow of type %s", id, ErrNotFound, info.GetType().GetName())
+	}
+	return description{
+		status: closeStatus(info.GetStatus()), agent: memo(info.GetMemo(), workflows.MemoAgent),
+		retry: retry(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+	}, nil
+}
+
+func closeStatus(s enumspb.WorkflowExecutionStatus) Status {
+	switch s {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return Completed
+	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
+		return Failed
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return Cancelled
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		return Terminated
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return TimedOut
+	default: // a run that continued as new goes on
+		return Running
+	}
+}
+
+func memo(m *commonpb.Memo, field string) string {
+	var text string
+	if err := converter.GetDefaultDataConverter().FromPayload(m.GetFields()[field], &text); err != nil {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// ErrNotResumable is returned for an agent that has completed: there is nothing to resume.
+var ErrNotResumable = errors.New("nothing to resume")
+
+// ResumeOptions say how an agent goes on.
+type ResumeOptions struct {
+	// Message is given to the agent before it goes on; empty gives it none.
+	Message string
+	// Reload reads the definition anew.
+	Reload bool
+}
+
+// Resume lets an agent go on that has failed, was terminated or cancelled, or ran
+// out of time, from its last state, under the same ID and with the same keys: what
+// it has done is not done again. Of two programs that resume one agent one does, and the other finds it running.
+func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
+	found, err := c.describe(ctx, id)
+	switch {
+	case err != nil:
+		return Started{}, err
+	case !found.status.Ended():
+		return Started{ID: id, Found: true, Status: found.status}, nil
+	case found.status == Completed:
+		return Started{}, fmt.Errorf("resume %s: %w: it has completed; to go on from it, fork it", id, ErrNotResumable)
+	}
+	run, err := c.fold(ctx, id, found.runID)
+	if err != nil {
+		return Started{}, err
+	}
+	in := run.Start
+	in.Message, in.State = nil, nil
+	if run.State == nil {
+		// It never began: it starts as it would have.
+		in = run.Start
+	} else {
+		in.Mode, in.Base = run.State.Mode, found.runID
+		in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
+		if o.Message != "" {
+			in.Message = &agent.Incoming{ID: uuid.NewString(), Text: o.Message, Steer: true}
+		}
+	}
+	return c.start(ctx, id, in, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+}
+
+// ForkOptions say how a fork differs.
+type ForkOptions struct {
+	// At is the number of messages that the fork keeps. Zero keeps all.
+	At int
+	// ID is the new agent's. Empty means a new one.
+	ID string
+	// Message is the fork's next message. Empty lets it wait, in chat mode.
+	Message string
+	// Mode is the fork's. Defaults to that of the other, or to chat where there is no message.
+	Mode agent.Mode
+}
+
+// Fork starts a new agent with the first messages of another, running or ended. Nothing is
+// run again; the fork has its own keys and its own sub-agents. A cut between a call and its
+// result is an [*agent.ForkPointError].
+func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return Started{}, err
+	}
+	run, err := c.fold(ctx, id, found.runID)
+	if err != nil {
+		return Started{}, err
+	}
+	if run.State == nil {
+		return Started{}, fmt.Errorf("fork %s: it has no messages yet", id)
+	}
+	if o.At == 0 {
+		o.At = len(run.State.Messages)
+	}
+	if err := agent.CheckFork(run.State.Messages, o.At); err != nil {
+		return Started{}, fmt.Errorf("fork %s: %w", id, err)
+	}
+	if o.ID == "" {
+		o.ID = run.Start.Agent + "-" + uuid.NewString()[:8]
+	}
+	if err := CheckID(o.ID); err != nil {
+		return Started{}, err
+	}
+	if o.Mode == "" {
+		if o.Mode = run.State.Mode; o.Message == "" {
+			o.Mode = agent.Chat
+		}
+	}
+	in := workflows.Start{
+		Agent: run.Start.Agent, Mode: o.Mode, Life: uuid.NewString(),
+		From: &agent.From{ID: id, RunID: found.runID, Events: run.Events, Fork: true, At: o.At},
+	}
+	if o.Message != "" {
+		// A fork in the middle of a turn reads the message before it goes on.
+		in.Message = &agent.Incoming{ID: "first", Text: o.Message, Steer: true}
+		if err := agent.CheckMessage(*in.Message); err != nil {
+			return Started{}, fmt.Errorf("fork %s: %w", id, err)
+		}
+	}
+	return c.start(ctx, o.ID, in, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+}
+
+// start starts a workflow, or finds the one that has its ID.
+func (c *Client) start(ctx context.Context, id string, in workflows.Start, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+	_, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: c.taskQueue,
+		WorkflowIDReusePolicy:                    reuse,
+		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		Memo:                                     workflows.Memo(in),
+		StaticSummary:                            workflows.StaticSummary(in),
+		StaticDetails:                            workflows.StaticDetails(in),
+	}, workflows.Agent, in)
+	if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
+		found, err := c.describe(ctx, id)
+		return Started{ID: id, Found: true, Status: found.status}, err
+	}
+	if err != nil {
+		return Started{}, served("start", id, err)
+	}
+	return Started{ID: id, Status: Running}, nil
+}
