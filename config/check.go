@@ -1,0 +1,155 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// check looks at what only the whole tells: required values, contradictions,
+// and names that refer to something else in the file.
+func (r *reader) check(cfg *Config) {
+	if r.hasProblem("") {
+		return // not even a mapping: everything is missing
+	}
+	if cfg.TaskQueue == "" {
+		r.problemf("task_queue", "is empty; leave it out for %q", DefaultTaskQueue)
+	}
+	for _, name := range sorted(cfg.Models) {
+		r.checkModel("models."+name, cfg.Models[name])
+	}
+	for _, name := range sorted(cfg.MCPServers) {
+		if !toolName.MatchString(name) {
+			r.problemf("mcp_servers."+name, "the name of a server must be 1 to 64 letters, digits, _ or -")
+		}
+		r.checkMCPServer("mcp_servers."+name, cfg.MCPServers[name])
+	}
+	if len(cfg.Agents) == 0 && !r.hasProblem("agents") {
+		r.problemf("agents", "missing; define at least one agent")
+	}
+	for _, name := range sorted(cfg.Agents) {
+		if !toolName.MatchString(name) {
+			r.problemf("agents."+name, "the name of an agent %s", toolNameHelp)
+		}
+		r.checkAgent("agents."+name, cfg.Agents[name], cfg)
+	}
+	r.checkCycles(cfg)
+}
+
+func (r *reader) checkModel(path string, m Model) {
+	if m.Provider != "openai" {
+		r.problemf(path+".provider", "%q is not a provider; write openai, for every OpenAI-compatible endpoint", m.Provider)
+	}
+	if m.Model == "" && !r.hasProblem(path) && !r.hasProblem(path+".model") {
+		r.problemf(path+".model", "missing; write the provider's name for the model, such as gpt-4o-mini")
+	}
+}
+
+func (r *reader) checkMCPServer(path string, s MCPServer) {
+	hasCommand, hasURL := r.present(path+".command"), r.present(path+".url")
+	switch {
+	case hasCommand && hasURL:
+		r.problemf(path, "has both command and url; keep one")
+	case r.hasProblem(path):
+	case !hasCommand && !hasURL:
+		r.problemf(path, "has neither command nor url; write one")
+	case hasCommand && (len(s.Command) == 0 || s.Command[0] == "") && !r.hasProblem(path+".command"):
+		r.problemf(path+".command", "is empty; write the program and its arguments")
+	case hasURL && s.URL == "" && !r.hasProblem(path+".url"):
+		r.problemf(path+".url", "is empty")
+	}
+	if s.Stateful && hasURL {
+		r.problemf(path+".stateful", "is for a command: over HTTP the server keeps its own state")
+	}
+	if s.Env != nil && hasURL {
+		r.problemf(path+".env", "is for a command; a url has headers")
+	}
+	if s.Headers != nil && hasCommand {
+		r.problemf(path+".headers", "is for a url; a command has env")
+	}
+}
+
+func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
+	switch _, known := cfg.Models[a.Model]; {
+	case r.hasProblem(path) || r.hasProblem(path+".model"):
+	case a.Model == "":
+		r.problemf(path+".model", "missing; name one of the models")
+	case !known && !r.hasProblem("models"):
+		r.problemf(path+".model", "%q is not one of the models; %s", a.Model, suggest(a.Model, cfg.Models))
+	}
+	offered := map[string]string{} // what the model sees, by name
+	for i, tool := range a.Tools {
+		item := fmt.Sprintf("%s.tools[%d]", path, i)
+		if r.hasProblem(item) {
+			continue
+		}
+		if first, ok := offered[tool]; ok {
+			r.problemf(item, "%q is given twice; first as %s", tool, first)
+			continue
+		}
+		offered[tool] = item
+		r.checkTool(item, tool, cfg)
+	}
+	for i, sub := range a.Agents {
+		item := fmt.Sprintf("%s.agents[%d]", path, i)
+		if r.hasProblem(item) {
+			continue
+		}
+		if first, ok := offered[sub]; ok {
+			r.problemf(item, "%q is given twice; first as %s", sub, first)
+			continue
+		}
+		offered[sub] = item
+		if _, ok := cfg.Agents[sub]; !ok {
+			r.problemf(item, "%q is not one of the agents; %s", sub, suggest(sub, cfg.Agents))
+		}
+	}
+}
+
+func (r *reader) checkTool(path, tool string, cfg *Config) {
+	server, name := SplitTool(tool)
+	switch _, known := cfg.MCPServers[server]; {
+	case server == "" && !toolName.MatchString(name):
+		r.problemf(path, "%q is not the name of a tool; write calculator for a built-in tool, server.tool for one tool of an MCP server, server.* for all", tool)
+	case server == "":
+	case !known:
+		r.problemf(path, "%q is not one of the mcp_servers; %s", server, suggest(server, cfg.MCPServers))
+	case name == "":
+		r.problemf(path, "names no tool; write %s.* for all tools of the server", server)
+	}
+}
+
+// SplitTool splits an entry of [Agent.Tools] into the MCP server and the
+// server's name for the tool, or "*" for all of its tools. The server is empty
+// when the entry names a built-in or Go tool.
+func SplitTool(entry string) (server, tool string) {
+	server, tool, ok := strings.Cut(entry, ".")
+	if !ok {
+		return "", entry
+	}
+	return server, tool
+}
+
+// checkCycles reports each sub-agent that leads back to an agent above it: such
+// agents could start one another until the depth limit stops them.
+func (r *reader) checkCycles(cfg *Config) {
+	done := map[string]bool{}
+	var visit func(name string, above []string)
+	visit = func(name string, above []string) {
+		above = append(above, name)
+		for i, sub := range cfg.Agents[name].Agents {
+			if at := slices.Index(above, sub); at >= 0 {
+				r.problemf(fmt.Sprintf("agents.%s.agents[%d]", name, i), "a cycle: %s -> %s; an agent cannot be its own sub-agent",
+					strings.Join(above[at:], " -> "), sub)
+			} else if !done[sub] {
+				visit(sub, above)
+			}
+		}
+		done[name] = true
+	}
+	for _, name := range sorted(cfg.Agents) {
+		if !done[name] {
+			visit(name, nil)
+		}
+	}
+}

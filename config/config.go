@@ -1,0 +1,167 @@
+// Package config reads agents.yaml: the models, the MCP servers and the agents
+// that a worker serves. Decoding is strict, and every problem of a file is
+// reported at once, each with its line and field, so that one run of an editor
+// mends them all.
+//
+// A [Config] never holds a key: it names environment variables, which the
+// worker reads when it needs them ([Model.APIKey], [MCPServer.ResolveHeaders]).
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// MaxFileSize is how large a configuration file may be, in bytes.
+const MaxFileSize = 1 << 20
+
+// The defaults of fields that a file leaves out.
+const (
+	DefaultTaskQueue       = "agents"
+	DefaultBaseURL         = "https://api.openai.com/v1"
+	DefaultAPIKeyEnv       = "OPENAI_API_KEY" //nolint:gosec // the name of a variable, not a key
+	DefaultModelTimeout    = 2 * time.Minute
+	DefaultMCPTimeout      = time.Minute
+	DefaultTurns           = 50
+	DefaultWall            = time.Hour
+	DefaultDepth           = 3
+	DefaultToolResultBytes = 64 << 10
+	MaxToolResultBytes     = 1 << 20
+)
+
+// Config is a validated configuration with its defaults filled in. It is not
+// modified after it was read, so it is safe for concurrent use.
+type Config struct {
+	// TaskQueue is the Temporal task queue of the agents. Defaults to
+	// [DefaultTaskQueue].
+	TaskQueue string
+	// Models, by the name that agents use.
+	Models map[string]Model
+	// MCPServers, by the name that comes before the dot in an agent's tools;
+	// mcp_servers in the file.
+	MCPServers map[string]MCPServer
+	// Agents, by name. There is at least one.
+	Agents map[string]Agent
+	// Tools configures the built-in tools; builtin in the file.
+	Tools Tools
+
+	source source
+}
+
+// Model is one model endpoint.
+type Model struct {
+	// Provider is "openai", for every OpenAI-compatible endpoint. Defaults to
+	// "openai", the only one there is.
+	Provider string
+	// Model is the provider's name for the model.
+	Model string
+	// BaseURL is the endpoint up to and without /chat/completions. Defaults to
+	// [DefaultBaseURL].
+	BaseURL string
+	// APIKeyEnv names the environment variable that holds the key. Empty means
+	// that no key is sent, as local endpoints like it; it defaults to
+	// [DefaultAPIKeyEnv] where BaseURL is left out too.
+	APIKeyEnv string
+	// Timeout is for one request to the model. Defaults to
+	// [DefaultModelTimeout].
+	Timeout time.Duration
+	// Params are sent with every request. They stand beside the other fields in
+	// the file; extra is passed through with its digits as written.
+	Params llm.Params
+}
+
+// MCPServer is a server of tools: either a command that speaks over stdio, or a
+// URL that speaks streamable HTTP.
+type MCPServer struct {
+	// Command is the program and its arguments; nil when URL is set.
+	Command []string
+	// Env is added to the worker's environment for Command. Values may refer to
+	// the worker's variables as ${NAME}; see [MCPServer.ResolveEnv].
+	Env map[string]string
+
+	// URL is the endpoint; empty when Command is set.
+	URL string
+	// Headers are sent with every request to URL. Values may refer to the
+	// worker's variables as ${NAME}; see [MCPServer.ResolveHeaders].
+	Headers map[string]string
+
+	// Prefix is put before the name of every tool that Rename does not name.
+	Prefix string
+	// Rename gives single tools another name: the server's name to the name
+	// that models see.
+	Rename map[string]string
+
+	// Stateful says that the process of Command remembers things between calls,
+	// so that all calls must reach the one process that one worker runs.
+	Stateful bool
+	// Timeout is for one call. Defaults to [DefaultMCPTimeout].
+	Timeout time.Duration
+}
+
+// Agent is one agent. Its name matches [A-Za-z0-9_-]{1,64}, because a parent
+// offers it to a model as a tool.
+type Agent struct {
+	// Description tells a parent agent's model what the agent is for.
+	Description string
+	// Model names an entry of [Config.Models].
+	Model string
+	// Instructions are the system message, verbatim. Empty means that there is
+	// none.
+	Instructions string
+	// Tools name built-in or Go tools, tools of an MCP server as server.tool
+	// with the server's own name for the tool, or all of its tools as server.*;
+	// see [SplitTool]. Whether a tool exists is found out by the worker.
+	Tools []string
+	// Agents are the sub-agents, each offered to the model as a tool.
+	Agents []string
+	Limits Limits
+}
+
+// Limits end a turn cleanly when an agent reaches one.
+type Limits struct {
+	// Turns is how many model calls one turn may take. Defaults to
+	// [DefaultTurns].
+	Turns int
+	// Tokens is how many tokens, in and out, an agent may use. Defaults to 0:
+	// no limit.
+	Tokens int
+	// Wall is how long a turn may take. Defaults to [DefaultWall].
+	Wall time.Duration
+	// Depth is how many levels of sub-agents may stand below one another.
+	// Defaults to [DefaultDepth].
+	Depth int
+	// ToolResultBytes is where the result of a tool is cut. Defaults to
+	// [DefaultToolResultBytes]; at most [MaxToolResultBytes].
+	ToolResultBytes int
+}
+
+// Tools configures the built-in tools.
+type Tools struct {
+	// Root is the folder below which the file tools work; files_root in the
+	// file, where it is relative to the file's own folder. Defaults to that
+	// folder.
+	Root string
+	// HTTPAllowPrivate lets http_get reach private and loopback addresses.
+	HTTPAllowPrivate bool
+}
+
+// Load reads and validates the file at path. An error about its content is an
+// [*Error].
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	defer f.Close()
+	// One byte more than is allowed tells a file that is too large from one
+	// that just fits, without reading all of the former.
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return Parse(path, data)
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+var update = flag.Bool("update", false, "write what Parse says into testdata/invalid/*.txt")
+
+// Each invalid file has beside it the exact text of its error.
+func TestEveryProblemNamesFileLineAndField(t *testing.T) {
+	files, err := filepath.Glob("testdata/invalid/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			cfg, err := Parse("agents.yaml", data)
+			require.Error(t, err)
+			require.Nil(t, cfg)
+			var problems *Error
+			require.ErrorAs(t, err, &problems)
+
+			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
+			}
+			want, err2 := os.ReadFile(golden)
+			require.NoError(t, err2)
+			require.Equal(t, string(want), err.Error()+"\n")
+		})
+	}
+}
+
+func TestEveryFieldIsRead(t *testing.T) {
+	cfg, err := Load("testdata/valid/full.yaml")
+	require.NoError(t, err)
+	cfg.source = source{}
+
+	main := Model{
+		Provider: "openai", Model: "gpt-4o-mini", BaseURL: "https://api.openai.com/v1",
+		APIKeyEnv: "OPENAI_API_KEY", Timeout: 90 * time.Second,
+		Params: llm.Params{
+			Temperature: new(0.2), TopP: new(1.0), MaxOutputTokens: 4096, Seed: new(0),
+			ReasoningEffort: "low", ParallelToolCalls: new(false), ToolChoice: "auto",
+			Extra: map[string]json.RawMessage{
+				"repetition_penalty": json.RawMessage(`1.10`),
+				"big":                json.RawMessage(`9007199254740993`),
+				"nested":             json.RawMessage(`{"list":[1.0,"a<b",null,"yes",true],"empty":{},"none":[]}`),
+			},
+		},
+	}
+	cold := main
+	cold.Params.Temperature = new(0.0)
+	require.Equal(t, &Config{
+		TaskQueue: "support",
+		Tools:     Tools{Root: "testdata/valid/data", HTTPAllowPrivate: true},
+		Models: map[string]Model{
+			"main":   main,
+			"cold":   cold,
+			"local":  {Provider: "openai", Model: "qwen3", BaseURL: "http://127.0.0.1:8000/v1", Timeout: DefaultModelTimeout},
+			"openai": {Provider: "openai", Model: "gpt-4o", BaseURL: DefaultBaseURL, APIKeyEnv: DefaultAPIKeyEnv, Timeout: DefaultModelTimeout},
+		},
+		MCPServers: map[string]MCPServer{
+			"files": {
+				Command: []string{"my-mcp-server", "--port", "8080"},
+				Env:     map[string]string{"LOG": "warn", "DEBUG": "1", "TOKEN": "${FILES_TOKEN}"},
+				Prefix:  "fs_", Stateful: true, Timeout: 5 * time.Minute,
+			},
+			"airline": {
+				URL:     "http://127.0.0.1:9900/mcp",
+				Headers: map[string]string{"Authorization": "Bearer ${AIRLINE_TOKEN}", "X-Literal": "$${HOME}"},
+				Rename:  map[string]string{"get.user": "get_user"},
+				Timeout: DefaultMCPTimeout,
+			},
+		},
+		Agents: map[string]Agent{
+			"assistant": {
+				Description:  "answers questions about the files",
+				Model:        "main",
+				Instructions: "You are …\n\n  Indented.\n",
+				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
+				Agents:       []string{"researcher"},
+				Limits:       Limits{Turns: 10, Tokens: 500000, Wall: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20},
+			},
+			"researcher": {
+				Model:  "local",
+				Limits: Limits{Turns: 50, Wall: time.Hour, Depth: 3, ToolResultBytes: 65536},
+			},
+		},
+	}, cfg)
+}
+
+func TestDefaultsOfAMinimalFile(t *testing.T) {
+	cfg, err := Parse("conf/agents.yaml", []byte("models: {main: {model: m}}\nagents: {a: {model: main}}\n"))
+	require.NoError(t, err)
+	require.Equal(t, "agents", cfg.TaskQueue)
+	require.Equal(t, Tools{Root: "conf"}, cfg.Tools)
+}
+
+func TestAbsoluteRootStays(t *testing.T) {
+	root := t.TempDir()
+	cfg, err := Parse("conf/agents.yaml", []byte("builtin: {files_root: '"+root+"'}\nmodels: {main: {model: m}}\nagents: {a: {model: main}}\n"))
+	require.NoError(t, err)
+	require.Equal(t, root, cfg.Tools.Root)
+}
+
+func TestMissingFileIsNotExist(t *testing.T) {
+	_, err := Load(filepath.Join(t.TempDir(), "agents.yaml"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "agents.yaml")
+}
+
+func TestHugeFileIsRefusedUnread(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agents.yaml")
+	require.NoError(t, os.WriteFile(path, make([]byte, MaxFileSize+1), 0o600))
+	_, err := Load(path)
+	require.EqualError(t, err, path+": larger than 1 MiB, which no configuration needs")
+}
+
+func TestSplitTool(t *testing.T) {
+	for entry, want := range map[string][2]string{
+		"calculator":        {"", "calculator"},
+		"airline.*":         {"airline", "*"},
+		"airline.get.user":  {"airline", "get.user"},
+		"airline.":          {"airline", ""},
+		"airline.get_user_": {"airline", "get_user_"},
+	} {
+		server, tool := SplitTool(entry)
+		require.Equal(t, want, [2]string{server, tool}, entry)
+	}
+}
+
+// Whatever the bytes are, Parse returns a configuration that is whole, or
+// problems that can be shown.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*/*.yaml")
+	require.NoError(f, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cfg, err := Parse("agents.yaml", data)
+		if err != nil {
+			var problems *Error
+			require.ErrorAs(t, err, &problems)
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		require.NotEmpty(t, cfg.Agents)
+		for name, a := range cfg.Agents {
+			require.Regexp(t, toolName, name)
+			require.Contains(t, cfg.Models, a.Model)
+			require.Positive(t, a.Limits.Turns)
+			require.Positive(t, a.Limits.Wall)
+		}
+		for _, m := range cfg.Models {
+			for _, raw := range m.Params.Extra {
+				require.True(t, json.Valid(raw), string(raw))
+			}
+		}
+	})
+}
+
+// What people copy from the README must work.
+func TestExampleIsValidAndTheReadmesOwn(t *testing.T) {
+	cfg, err := Load("../examples/agents.yaml")
+	require.NoError(t, err)
+	require.Equal(t, "..", cfg.Tools.Root)
+	example, err := os.ReadFile("../examples/agents.yaml")
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "```yaml\n"+string(example)+"```\n")
+}

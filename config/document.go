@@ -1,0 +1,159 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxNodes and maxDepth stop a small file whose aliases multiply, or whose
+	// anchor holds itself, from growing without end.
+	maxNodes = 100_000
+	maxDepth = 100
+)
+
+// document reads the one YAML document in data and returns its top value, free
+// of aliases and merge keys.
+func document(file string, data []byte) (*yaml.Node, *Problem) {
+	if len(data) > MaxFileSize {
+		return nil, &Problem{File: file, Message: "larger than 1 MiB, which no configuration needs"}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	switch err := dec.Decode(&first); {
+	case errors.Is(err, io.EOF):
+		return nil, &Problem{File: file, Line: 1, Message: "the file is empty; it needs at least models and agents"}
+	case err != nil:
+		return nil, syntaxProblem(file, data, err)
+	}
+	switch err := dec.Decode(&second); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		return nil, syntaxProblem(file, data, err)
+	default:
+		return nil, &Problem{File: file, Line: second.Line, Message: "a second YAML document begins here; write one document to a file"}
+	}
+	e := expander{file: file}
+	return e.expand(first.Content[0], 0)
+}
+
+var (
+	yamlLine      = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// syntaxProblem moves the line that the YAML library tells in its text to where
+// all other problems have theirs, and finds it where the library tells none.
+func syntaxProblem(file string, data []byte, err error) *Problem {
+	text := err.Error()
+	m := yamlLine.FindStringSubmatch(text)
+	text = strings.TrimPrefix(text, m[0])
+	line, _ := strconv.Atoi(m[1]) // 0 when there is none
+	if anchor := unknownAnchor.FindStringSubmatch(text); anchor != nil {
+		if before, _, ok := bytes.Cut(data, []byte("*"+anchor[1])); ok {
+			line = bytes.Count(before, []byte("\n")) + 1
+		}
+	}
+	lines := bytes.Split(data, []byte("\n"))
+	if line > 0 && line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[line-1], " "), []byte("\t")) {
+		text = "the line is indented with a tab; use spaces"
+	}
+	return &Problem{File: file, Line: line, Message: "not YAML: " + text}
+}
+
+// expander copies a tree of nodes with every alias replaced by what it stands
+// for and every merge key by the entries it brings.
+type expander struct {
+	file  string
+	nodes int
+}
+
+func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
+	if e.nodes++; e.nodes > maxNodes || depth > maxDepth {
+		return nil, &Problem{File: e.file, Line: n.Line, Message: "too many values, or too deep; is an alias inside of its own anchor?"}
+	}
+	if n.Kind == yaml.AliasNode {
+		return e.expand(n.Alias, depth+1)
+	}
+	out := *n
+	out.Content = make([]*yaml.Node, 0, len(n.Content))
+	var merges []*yaml.Node
+	for i, child := range n.Content {
+		key := n.Kind == yaml.MappingNode && i%2 == 0
+		if key && child.ShortTag() == "!!merge" {
+			merges = append(merges, n.Content[i+1])
+			continue
+		}
+		if !key && n.Kind == yaml.MappingNode && n.Content[i-1].ShortTag() == "!!merge" {
+			continue
+		}
+		c, p := e.expand(child, depth+1)
+		if p != nil {
+			return nil, p
+		}
+		out.Content = append(out.Content, c)
+	}
+	for _, m := range merges {
+		if p := e.merge(&out, m, depth); p != nil {
+			return nil, p
+		}
+	}
+	return &out, nil
+}
+
+// merge adds the entries of a mapping, or of each of a sequence of mappings, that
+// into does not have.
+func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
+	from, p := e.expand(from, depth+1)
+	if p != nil {
+		return p
+	}
+	sources := []*yaml.Node{from}
+	if from.Kind == yaml.SequenceNode {
+		sources = from.Content
+	}
+	have := map[string]bool{}
+	for i := 0; i < len(into.Content); i += 2 {
+		have[into.Content[i].Value] = true
+	}
+	for _, s := range sources {
+		if s.Kind != yaml.MappingNode {
+			return &Problem{File: e.file, Line: s.Line, Message: fmt.Sprintf("<< merges a mapping, not %s", kindOf(s))}
+		}
+		for i := 0; i < len(s.Content); i += 2 {
+			if k := s.Content[i]; !have[k.Value] {
+				have[k.Value] = true
+				into.Content = append(into.Content, k, s.Content[i+1])
+			}
+		}
+	}
+	return nil
+}
+
+// kindOf names the kind of a value as a person would.
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "nothing"
+	case "!!str":
+		return "a text"
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return n.Value
+	}
+	return "a " + n.ShortTag()
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const environmentFile = `models:
+  main: {model: m, api_key_env: REAGENT_TEST_KEY}
+  local: {model: m, base_url: "http://127.0.0.1:1/v1"}
+  unused: {model: m, api_key_env: REAGENT_TEST_UNUSED}
+mcp_servers:
+  web:
+    url: "http://127.0.0.1:1/mcp"
+    headers:
+      Authorization: "Bearer ${REAGENT_TEST_TOKEN}"
+      X-Plain: "$${HOME} costs $5"
+  unused: {command: [x], env: {A: "${REAGENT_TEST_UNUSED}"}}
+agents:
+  a: {model: main, tools: [web.*]}
+  b: {model: local}
+`
+
+func TestEnvironmentIsCheckedForWhatAgentsUse(t *testing.T) {
+	unset(t, "REAGENT_TEST_KEY", "REAGENT_TEST_TOKEN", "REAGENT_TEST_UNUSED")
+	cfg, err := Parse("agents.yaml", []byte(environmentFile))
+	require.NoError(t, err)
+	require.EqualError(t, cfg.CheckEnvironment(),
+		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY, which holds the model's key, is not set\n"+
+			"agents.yaml:9: mcp_servers.web.headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set")
+
+	t.Setenv("REAGENT_TEST_KEY", "sk-secret")
+	t.Setenv("REAGENT_TEST_TOKEN", "")
+	require.NoError(t, cfg.CheckEnvironment(), "an empty header is somebody's wish")
+}
+
+func TestKeyIsReadWhenItIsUsed(t *testing.T) {
+	m := Model{APIKeyEnv: "REAGENT_TEST_KEY"}
+	t.Setenv("REAGENT_TEST_KEY", "  ")
+	_, err := m.APIKey()
+	require.EqualError(t, err, "the environment variable REAGENT_TEST_KEY, which holds the model's key, is not set")
+
+	t.Setenv("REAGENT_TEST_KEY", "sk-one\n")
+	key, err := m.APIKey()
+	require.NoError(t, err)
+	require.Equal(t, "sk-one", key)
+
+	key, err = Model{}.APIKey()
+	require.NoError(t, err)
+	require.Empty(t, key)
+}
+
+func TestReferencesAreResolvedOnTheWorker(t *testing.T) {
+	unset(t, "REAGENT_TEST_TOKEN")
+	cfg, err := Parse("agents.yaml", []byte(environmentFile))
+	require.NoError(t, err)
+	_, err = cfg.MCPServers["web"].ResolveHeaders()
+	require.EqualError(t, err, "headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set")
+
+	t.Setenv("REAGENT_TEST_TOKEN", "t0p${HOME}")
+	headers, err := cfg.MCPServers["web"].ResolveHeaders()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"Authorization": "Bearer t0p${HOME}", "X-Plain": "${HOME} costs $5"}, headers,
+		"a value is never expanded twice")
+
+	env, err := cfg.MCPServers["web"].ResolveEnv()
+	require.NoError(t, err)
+	require.Nil(t, env)
+}
+
+// unset removes variables until the test ends.
+func unset(t *testing.T, names ...string) {
+	for _, name := range names {
+		t.Setenv(name, "") // so that the test's end restores it
+		require.NoError(t, os.Unsetenv(name))
+	}
+}

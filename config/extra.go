@@ -1,0 +1,112 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// reserved are the fields of a request that extra may not set: the agent's own
+// state decides them, and an answer in pieces or in choices is not read.
+var reserved = map[string]string{
+	"model":                 "write it as model",
+	"messages":              "the agent's conversation is sent",
+	"tools":                 "the agent's tools are sent",
+	"stream":                "the worker decides it",
+	"stream_options":        "the worker decides it",
+	"n":                     "one answer is read",
+	"temperature":           "write it beside extra",
+	"top_p":                 "write it beside extra",
+	"max_tokens":            "write max_output_tokens beside extra",
+	"max_completion_tokens": "write max_output_tokens beside extra",
+	"seed":                  "write it beside extra",
+	"reasoning_effort":      "write it beside extra",
+	"parallel_tool_calls":   "write it beside extra",
+	"tool_choice":           "write it beside extra",
+}
+
+// extra reads fields that go to the endpoint as they are.
+func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
+	return func(p place) {
+		m := map[string]json.RawMessage{}
+		r.entries(p, func(key string, value place) {
+			if why, ok := reserved[key]; ok {
+				r.problemf(value.path, "cannot be set here: %s", why)
+				return
+			}
+			var b bytes.Buffer
+			if r.json(&b, value) {
+				m[key] = b.Bytes()
+			}
+		})
+		*into = m
+	}
+}
+
+// json writes a value as JSON with numbers as they are written in the file:
+// 1.0 stays 1.0, and a number with twenty digits keeps them all.
+func (r *reader) json(b *bytes.Buffer, p place) bool {
+	before := len(r.problems)
+	switch p.node.Kind {
+	case yaml.MappingNode:
+		separator := byte('{')
+		r.entries(p, func(key string, value place) {
+			b.WriteByte(separator)
+			separator = ','
+			b.Write(jsonString(key))
+			b.WriteByte(':')
+			r.json(b, value)
+		})
+		if separator == '{' {
+			b.WriteByte('{')
+		}
+		b.WriteByte('}')
+	case yaml.SequenceNode:
+		separator := byte('[')
+		r.list(p, func(item place) {
+			b.WriteByte(separator)
+			separator = ','
+			r.json(b, item)
+		})
+		if separator == '[' {
+			b.WriteByte('[')
+		}
+		b.WriteByte(']')
+	default:
+		r.jsonScalar(b, p)
+	}
+	return len(r.problems) == before
+}
+
+func (r *reader) jsonScalar(b *bytes.Buffer, p place) {
+	switch p.node.ShortTag() {
+	case "!!null":
+		b.WriteString("null")
+	case "!!bool":
+		var v bool
+		if p.node.Decode(&v) == nil && v {
+			b.WriteString("true")
+		} else {
+			b.WriteString("false")
+		}
+	case "!!int", "!!float":
+		if !json.Valid([]byte(p.node.Value)) {
+			r.problemf(p.path, "%s is not a number in JSON; write it in plain decimal, or in quotes for a text", p.node.Value)
+			return
+		}
+		b.WriteString(p.node.Value)
+	case "!!str", "!!timestamp":
+		b.Write(jsonString(p.node.Value))
+	default:
+		r.problemf(p.path, "has the tag %s, which JSON does not know", p.node.ShortTag())
+	}
+}
+
+func jsonString(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // as written
+	_ = enc.Encode(s)        // a string cannot fail, nor can a buffer
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
