@@ -1,0 +1,76 @@
+package demo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/reagent-dev/reagent/config"
+)
+
+// The agents of the demo.
+const (
+	guideAgent  = "guide"
+	readerAgent = "reader"
+)
+
+const configurationText = `# The configuration of the demo's worker.
+task_queue: %[1]s
+
+models:
+  main: {model: %[2]q, base_url: %[3]q%[4]s}
+
+mcp_servers:
+  desk: {url: %[5]q}
+
+builtin:
+  files_root: %[6]q
+
+agents:
+  guide:
+    description: answers questions about the files of a folder
+    model: main
+    instructions: |
+      You answer a question about the files of a folder. Go about it in this order:
+      1. See what is there, with list_files and search_files.
+      2. Have the reader read the one file that matters most and report.
+      3. In one reply call both publish, with one sentence, and measure, with a
+         suffix such as .go. Call each of them once.
+      4. Answer in at most five sentences and name the files.
+    tools: [list_files, search_files, desk.*]
+    agents: [reader]
+    limits: {turns: 20, wall: 10m}
+  reader:
+    description: reads a file and reports on it
+    model: main
+    instructions: |
+      You read the file that you are asked about with read_file, and report in one sentence.
+    tools: [list_files, read_file, search_files]
+    limits: {turns: 10, wall: 5m}
+`
+
+// writeConfiguration writes agents.yaml into a folder and returns its path.
+func writeConfiguration(dir string, m *model, d *desk) (string, error) {
+	key := ""
+	if m.keyed() {
+		key = ", api_key_env: " + config.DefaultAPIKeyEnv
+	}
+	path := filepath.Join(dir, "agents.yaml")
+	text := fmt.Sprintf(configurationText, config.DefaultTaskQueue, m.name, m.url+"/v1", key, d.url, d.root)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("write the demo's configuration: %w", err)
+	}
+	return path, nil
+}
+
+// environment is ours without what would lead the worker to another Temporal than the demo's.
+func environment(dir string) []string {
+	var kept []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "TEMPORAL_") && !strings.HasPrefix(e, "REAGENT_CONFIG=") {
+			kept = append(kept, e)
+		}
+	}
+	return append(kept, "TEMPORAL_CONFIG_FILE="+filepath.Join(dir, "none.toml"))
+}

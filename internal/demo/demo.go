@@ -1,0 +1,207 @@
+// Package demo shows what Reagent promises, on one machine and with one command: an agent
+// answers a question, its worker is killed in the middle of it, and nothing is done twice.
+//
+// The Temporal server, the worker processes, the MCP server, the files and the kill are
+// real. The model is too where the environment names one; else a stand-in plays it, over HTTP, and says so.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	sdk "go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/devserver"
+)
+
+// Options say how to run the demo.
+type Options struct {
+	// Worker is the command that starts a worker; --config and --address are added. The
+	// process has to end when its standard input does. Required.
+	Worker []string
+	// Keep leaves the server and the worker running until the context ends.
+	Keep bool
+	// Plain leaves out colours and the live line, as they are left out where Out is no terminal.
+	Plain bool
+	// Offline takes the stand-in, whatever the environment says.
+	Offline bool
+	// Out gets what a person reads.
+	Out io.Writer
+	// Done gets the summary before Keep begins to wait; it may be nil.
+	Done func(Summary) error
+}
+
+// Run runs the demo. Nothing of it is left when it returns: no process, no folder.
+func Run(ctx context.Context, o Options) (Summary, error) {
+	d := &demo{Options: o, screen: newScreen(o.Out, o.Plain)}
+	defer d.stop()
+	if err := d.prepare(ctx); err != nil {
+		return d.summary, err
+	}
+	if err := d.play(ctx); err != nil {
+		return d.summary, err
+	}
+	d.summary.show(d.screen, o.Keep)
+	if o.Done != nil {
+		if err := o.Done(d.summary); err != nil {
+			return d.summary, err
+		}
+	}
+	if o.Keep {
+		return d.summary, d.keep(ctx)
+	}
+	return d.summary, nil
+}
+
+type demo struct {
+	Options
+	screen  *screen
+	about   subject
+	dir     string
+	config  string
+	model   *model
+	desk    *desk
+	server  *devserver.Server
+	sdk     sdk.Client
+	client  *client.Client
+	worker  *process
+	summary Summary
+}
+
+// prepare starts everything that the agent needs.
+func (d *demo) prepare(ctx context.Context) error {
+	var err error
+	if d.about, err = subjectHere(); err != nil {
+		return err
+	}
+	d.screen.say(styles.title.Render("Reagent demo") + styles.dim.Render(" · an agent, a kill -9, and nothing done twice"))
+	d.screen.say("")
+	if d.model, err = startModel(d.Offline, d.about); err != nil {
+		return err
+	}
+	if d.desk, err = startDesk(d.about.root); err != nil {
+		return err
+	}
+	if d.dir, err = os.MkdirTemp("", "reagent-demo-"); err != nil {
+		return fmt.Errorf("a folder for the demo's configuration: %w", err)
+	}
+	if d.config, err = writeConfiguration(d.dir, d.model, d.desk); err != nil {
+		return err
+	}
+	d.summary.StandIn, d.summary.ModelName = d.model.standIn, d.model.name
+	d.screen.ready("Model", d.model.where)
+	d.screen.ready("Tools", "an MCP server with publish and measure, and files below "+d.about.root)
+
+	over := d.screen.working("Temporal starts")
+	defer over()
+	if d.server, err = startServer(ctx, d.screen); err != nil {
+		return err
+	}
+	if d.sdk, err = dial(ctx, d.server); err != nil {
+		return err
+	}
+	d.client = client.New(d.sdk, config.DefaultTaskQueue)
+	over()
+	d.screen.ready("Temporal", d.server.Address()+", Web UI "+d.server.UIURL())
+	return d.startWorker(ctx, "a process of its own")
+}
+
+func (d *demo) startWorker(ctx context.Context, remark string) error {
+	defer d.screen.working("A worker starts")()
+	command := slices.Concat(d.Worker, []string{"--config", d.config, "--address", d.server.Address()})
+	worker, err := startProcess(ctx, command, environment(d.dir))
+	if err != nil {
+		return err
+	}
+	d.worker = worker
+	d.summary.Workers = append(d.summary.Workers, worker.pid())
+	d.screen.ready("Worker", fmt.Sprintf("process %d, %s", worker.pid(), remark))
+	return nil
+}
+
+// play runs the agent, and kills its worker when measure runs.
+func (d *demo) play(ctx context.Context) error {
+	started, err := d.client.Start(ctx, client.StartOptions{
+		ID: "demo-" + uuid.NewString()[:8], Agent: guideAgent, Message: d.about.question,
+	})
+	if err != nil {
+		return err
+	}
+	d.summary.AgentID = started.ID
+	d.summary.WebUI = fmt.Sprintf("%s/namespaces/%s/workflows/%s", d.server.UIURL(), d.server.Namespace(), started.ID)
+	d.screen.ready("Agent", started.ID+styles.dim.Render(", live at "+d.summary.WebUI))
+	d.screen.say("")
+
+	tale := newStory(d.client, d.screen)
+	ended := make(chan struct{})
+	group, playing := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(ended)
+		var err error
+		d.summary.Status, err = tale.follow(playing, started.ID, guideAgent)
+		return err
+	})
+	group.Go(func() error {
+		select {
+		case <-tale.first:
+			d.summary.FirstMessage = time.Since(d.screen.began).Seconds()
+		case <-ended:
+		}
+		return nil
+	})
+	group.Go(func() error { return d.interfere(playing, started.ID, tale, ended) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return d.count(ctx, started.ID)
+}
+
+// keep leaves everything running until the context ends, which is its normal end.
+func (d *demo) keep(ctx context.Context) error {
+	flag := ""
+	if d.server.Address() != config.DefaultAddress {
+		flag = " --address " + d.server.Address()
+	}
+	d.screen.say("")
+	d.screen.say("All of it runs on until Ctrl-C. In another terminal:")
+	d.screen.say("  go run ./cmd/starter show" + flag + " " + d.summary.AgentID)
+	d.screen.say("  go run ./cmd/starter run" + flag + " -a guide 'What is here?'")
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-d.server.Done():
+		return d.server.Err()
+	case <-d.worker.done:
+		return d.worker.failure("the worker ended")
+	}
+}
+
+// stop ends what runs. The folder goes first: it alone would stay if this program were killed now.
+func (d *demo) stop() {
+	if d.dir != "" {
+		_ = os.RemoveAll(d.dir)
+	}
+	if d.worker != nil {
+		d.worker.kill()
+	}
+	if d.sdk != nil {
+		d.sdk.Close()
+	}
+	if d.model != nil && d.model.listener != nil {
+		d.model.stop()
+	}
+	if d.desk != nil && d.desk.listener != nil {
+		d.desk.stop()
+	}
+	if d.server != nil {
+		d.server.Stop()
+	}
+}
