@@ -1,0 +1,23 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/demo"
+)
+
+// A demo that shows a repetition fails, whatever else went well.
+func TestDemoFailsOnARepetition(t *testing.T) {
+	require.NoError(t, verdict(demo.Summary{Status: client.Completed}))
+	require.Equal(t, exitFailure, codeOf(verdict(demo.Summary{Status: client.Completed, Repeated: 1})))
+	require.Equal(t, exitAgentFailed, codeOf(verdict(demo.Summary{Status: client.Failed})))
+}
+
+func TestDemoTakesNoServerOfOthers(t *testing.T) {
+	code, _, stderr := starter(t, "demo", "--address", "127.0.0.1:1")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "leave out --address")
+}

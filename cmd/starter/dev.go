@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/devserver"
+)
+
+const (
+	defaultPort = 7233
+	// uiPortAbove is how far the Web UI's port lies above Temporal's, as in the
+	// Temporal CLI.
+	uiPortAbove = 1000
+)
+
+type devOptions struct {
+	port       int
+	uiPort     int
+	dbFilename string
+}
+
+func newDev(g *globals) *cobra.Command {
+	var o devOptions
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a Temporal development server with Web UI",
+		Long: `dev runs a Temporal development server with its Web UI until Ctrl-C.
+
+The server is the Temporal CLI's: ` + "`temporal`" + ` from the PATH, else one that is
+built once, which takes about 2 minutes, and kept in the user's cache folder
+(or in REAGENT_CACHE). It is set up for quick steps, not for production.`,
+		Example: `  starter dev
+  starter dev --port 7300                 # the Web UI is at 8300 then
+  starter dev --port 0 --ui-port 0        # any free ports
+  starter dev --db-filename dev.db        # keep the agents over a restart`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if g.address != "" {
+				return exitf(exitUsage, "dev runs a server on this machine: use --port in place of --address")
+			}
+			if !cmd.Flags().Changed("ui-port") && o.port != 0 {
+				o.uiPort = o.port + uiPortAbove
+			}
+			return dev(cmd.Context(), o, g.namespace, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of Temporal; 0 picks a free one")
+	cmd.Flags().IntVar(&o.uiPort, "ui-port", 0, "`port` of the Web UI; 0 picks a free one (default: 1000 above --port)")
+	cmd.Flags().StringVar(&o.dbFilename, "db-filename", "", "`file` to keep the data in (default: in memory)")
+	return cmd
+}
+
+// dev runs a server until the context ends, which is its normal end.
+func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.Writer) error {
+	server, err := devserver.Start(ctx, devserver.Options{
+		Port:       o.port,
+		UIPort:     o.uiPort,
+		DBFilename: o.dbFilename,
+		Namespace:  namespace,
+		LogTo:      stderr,
+		Progress:   stderr,
+	})
+	var taken *devserver.PortInUseError
+	switch {
+	case errors.As(err, &taken):
+		flag := "--port"
+		if taken.Port == o.uiPort {
+			flag = "--ui-port"
+		}
+		return fmt.Errorf("%w Stop it, or choose another port with %s", err, flag)
+	case err != nil:
+		return err
+	}
+	defer server.Stop()
+	fmt.Fprint(stdout, greeting(server, o.dbFilename))
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(stderr, "Stopping the server …")
+		return nil
+	case <-server.Done():
+		return server.Err()
+	}
+}
+
+// greeting says what is where and what to do next.
+func greeting(server *devserver.Server, dbFilename string) string {
+	data := "in memory, gone when this stops (keep it with --db-filename FILE)"
+	if dbFilename != "" {
+		data = dbFilename
+	}
+	// Only what differs from where everything looks anyway.
+	env := ""
+	if server.Address() != config.DefaultAddress {
+		env += "TEMPORAL_ADDRESS=" + server.Address() + " "
+	}
+	if server.Namespace() != "default" {
+		env += "TEMPORAL_NAMESPACE=" + server.Namespace() + " "
+	}
+	return fmt.Sprintf(`Temporal  %s (namespace %s)
+Web UI    %s
+Data      %s
+
+Next, in another terminal, start a worker:
+
+  %sgo run ./cmd/worker --config examples/agents.yaml
+
+Ctrl-C stops the server.
+`, server.Address(), server.Namespace(), server.UIURL(), data, env)
+}

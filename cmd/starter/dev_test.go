@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+)
+
+// The whole life of a server as a person has it: started in a terminal, used,
+// ended with Ctrl-C.
+func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "dev", "--port", "0", "--namespace", "mine")
+	cmd.Env = append(os.Environ(), asStarter+"=1")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // gone already when all went well
+
+	var said strings.Builder
+	for lines := bufio.NewScanner(stdout); !strings.Contains(said.String(), "Ctrl-C") && lines.Scan(); {
+		fmt.Fprintln(&said, lines.Text())
+	}
+	m := regexp.MustCompile(`^Temporal  (\S+) \(namespace mine\)\nWeb UI    (\S+)\nData      in memory.*\n`).FindStringSubmatch(said.String())
+	require.NotNil(t, m, said.String())
+	address, ui := m[1], m[2]
+	require.Contains(t, said.String(), "  TEMPORAL_ADDRESS="+address+" TEMPORAL_NAMESPACE=mine go run ./cmd/worker --config examples/agents.yaml\n")
+
+	resp, err := http.Get(ui)
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+
+	c, err := (&globals{address: address, namespace: "mine"}).dial(t.Context())
+	require.NoError(t, err)
+	_, err = c.CheckHealth(t.Context(), &client.CheckHealthRequest{})
+	require.NoError(t, err)
+	c.Close()
+
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.NoError(t, cmd.Wait(), "Ctrl-C is the normal end")
+	_, err = net.Dial("tcp", address)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
+
+func TestDevNamesTheTakenPortAndTheFlag(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+
+	code, _, stderr := starter(t, "dev", "--port", fmt.Sprint(port))
+	require.Equal(t, exitFailure, code)
+	require.Equal(t, fmt.Sprintf("starter: port %d, for Temporal, is in use; is a server running already? Stop it, or choose another port with --port\n", port), stderr)
+
+	code, _, stderr = starter(t, "dev", "--port", "0", "--ui-port", fmt.Sprint(port))
+	require.Equal(t, exitFailure, code)
+	require.Contains(t, stderr, "for the Web UI, is in use; is a server running already? Stop it, or choose another port with --ui-port\n")
+}

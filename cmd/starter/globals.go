@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/config"
+)
+
+const (
+	// configEnv names the configuration file where --config does not.
+	configEnv = "REAGENT_CONFIG"
+	// defaultConfig is read, if it is there, where neither does.
+	defaultConfig = "agents.yaml"
+	// dialTimeout is for a Temporal that is far away; one that is not there on
+	// this machine is noticed at once.
+	dialTimeout = 10 * time.Second
+)
+
+// globals are the flags that every command takes, and what they lead to. The
+// file is read and Temporal is dialed by the commands that need them, not before.
+type globals struct {
+	configPath string
+	queue      string
+	address    string
+	namespace  string
+}
+
+func (g *globals) register(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&g.configPath, "config", "", "configuration `file` (default $"+configEnv+", else "+defaultConfig+" if it is there)")
+	flags.StringVar(&g.queue, "task-queue", "", "task `queue` of the agents (default: the configuration's, else "+config.DefaultTaskQueue+")")
+	flags.StringVar(&g.address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+config.DefaultAddress+")")
+	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
+}
+
+// config reads the configuration. It is nil, without an error, when none is
+// named and there is no agents.yaml.
+func (g *globals) config() (*config.Config, error) {
+	path := cmp.Or(g.configPath, os.Getenv(configEnv))
+	named := path != ""
+	cfg, err := config.Load(cmp.Or(path, defaultConfig))
+	switch {
+	case err == nil:
+		return cfg, nil
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, exitf(exitUsage, "there is no configuration file %s: name one with --config or %s", path, configEnv)
+	}
+	return nil, exitf(exitUsage, "%w", err)
+}
+
+// taskQueue is the task queue of the agents: the flag's, else the
+// configuration's, else the default.
+func (g *globals) taskQueue() (string, error) {
+	if g.queue != "" {
+		return g.queue, nil
+	}
+	cfg, err := g.config()
+	if err != nil {
+		return "", err
+	}
+	if cfg == nil {
+		return config.DefaultTaskQueue, nil
+	}
+	return cfg.TaskQueue, nil
+}
+
+// dial connects to Temporal. The caller closes the client. From then on namespace
+// is the one that was connected to.
+func (g *globals) dial(ctx context.Context) (client.Client, error) {
+	opts, err := config.ClientOptions(g.address, g.namespace)
+	if err != nil {
+		return nil, exitf(exitUsage, "%w", err)
+	}
+	if !listens(ctx, opts.HostPort) {
+		return nil, noTemporal(opts.HostPort)
+	}
+	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	c, err := client.DialContext(dialCtx, opts)
+	if err == nil {
+		g.namespace = opts.Namespace
+		return c, nil
+	}
+	var denied *serviceerror.PermissionDenied
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &denied):
+		return nil, exitf(exitUnreachable, "Temporal at %s refuses: %w; check TEMPORAL_API_KEY or the TLS certificate", opts.HostPort, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.Unavailable)):
+		return nil, fmt.Errorf("%w (%w)", noTemporal(opts.HostPort), err)
+	}
+	return nil, exitf(exitUnreachable, "connect to Temporal at %s: %w", opts.HostPort, err)
+}
+
+func noTemporal(address string) error {
+	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
+}
+
+// listens looks whether something listens at an address of this machine, so that
+// the most common mistake is told at once and not after gRPC's retries. Of
+// another machine it knows nothing: the way there may lead over a proxy.
+func listens(ctx context.Context, address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return true
+	}
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return ctx.Err() != nil // interrupted: dial says so
+	}
+	conn.Close()
+	return true
+}

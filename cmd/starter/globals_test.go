@@ -1,0 +1,72 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const minimal = "models: {main: {model: m}}\nagents: {a: {model: main}}\n"
+
+func TestTaskQueueIsTheFlagsThenTheFilesThenTheDefault(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv(configEnv, "")
+	queue := func(g *globals) string {
+		t.Helper()
+		q, err := g.taskQueue()
+		require.NoError(t, err)
+		return q
+	}
+	require.Equal(t, "agents", queue(&globals{}), "no file is no mistake")
+
+	write(t, "agents.yaml", "task_queue: here\n"+minimal)
+	require.Equal(t, "here", queue(&globals{}))
+	write(t, "env.yaml", "task_queue: env\n"+minimal)
+	t.Setenv(configEnv, "env.yaml")
+	require.Equal(t, "env", queue(&globals{}))
+	write(t, "flag.yaml", "task_queue: flag\n"+minimal)
+	require.Equal(t, "flag", queue(&globals{configPath: "flag.yaml"}))
+	require.Equal(t, "q", queue(&globals{configPath: "none.yaml", queue: "q"}))
+}
+
+func TestWrongConfigurationIsAUsageMistake(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv(configEnv, "")
+	_, err := (&globals{configPath: "none.yaml"}).config()
+	require.EqualError(t, err, "there is no configuration file none.yaml: name one with --config or REAGENT_CONFIG")
+	require.Equal(t, exitUsage, codeOf(err))
+
+	write(t, "agents.yaml", "task_queue: q\n")
+	_, err = (&globals{}).config()
+	require.EqualError(t, err, "agents.yaml:1: agents: missing; define at least one agent")
+	require.Equal(t, exitUsage, codeOf(err))
+}
+
+func TestNoTemporalIsSaidAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+
+	began := time.Now()
+	_, err = (&globals{address: address}).dial(t.Context())
+	require.EqualError(t, err, "no Temporal at "+address+": start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS")
+	require.Equal(t, exitUnreachable, codeOf(err))
+	require.Less(t, time.Since(began), 2*time.Second)
+}
+
+func TestWrongAddressIsAUsageMistake(t *testing.T) {
+	_, err := (&globals{address: "http://127.0.0.1:7233"}).dial(t.Context())
+	require.Equal(t, exitUsage, codeOf(err))
+	require.ErrorContains(t, err, "must be host:port")
+}
+
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+}

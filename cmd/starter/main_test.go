@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// asStarter makes the test program be starter, for tests that need a process.
+const asStarter = "REAGENT_TEST_AS_STARTER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asStarter) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// starter runs a command line in this process.
+func starter(t *testing.T, args ...string) (code exitCode, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = exitCode(run(args, strings.NewReader(""), &out, &errs))
+	return code, out.String(), errs.String()
+}
+
+func TestUsageMistakesAreOneLineAndCodeTwo(t *testing.T) {
+	for line, want := range map[string]string{
+		"dve":                       "starter: unknown command \"dve\", did you mean dev?; see `starter --help`\n",
+		"nothing":                   "starter: unknown command \"nothing\"; see `starter --help`\n",
+		"--prt 1":                   "starter: unknown flag: --prt; see `starter --help`\n",
+		"dev --prt 1":               "starter: unknown flag: --prt; see `starter dev --help`\n",
+		"dev --port many":           "starter: invalid argument \"many\" for \"--port\" flag: strconv.ParseInt: parsing \"many\": invalid syntax; see `starter dev --help`\n",
+		"dev now":                   "starter: dev takes no arguments, but got \"now\"; see `starter dev --help`\n",
+		"dev -- --port":             "starter: dev takes no arguments, but got \"--port\"; see `starter dev --help`\n",
+		"dev --address 127.0.0.1:1": "starter: dev runs a server on this machine: use --port in place of --address\n",
+		"--address 127.0.0.1:1 dev": "starter: dev runs a server on this machine: use --port in place of --address\n",
+		"--config":                  "starter: flag needs an argument: --config; see `starter --help`\n",
+		"dev --port 7000 --port=":   "starter: invalid argument \"\" for \"--port\" flag: strconv.ParseInt: parsing \"\": invalid syntax; see `starter dev --help`\n",
+	} {
+		code, stdout, stderr := starter(t, strings.Fields(line)...)
+		require.Equal(t, want, stderr, line)
+		require.Equal(t, exitUsage, code, line)
+		require.Empty(t, stdout, line)
+	}
+}
+
+func TestHelpListsCommandsAndExitCodes(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
+		code, stdout, stderr := starter(t, args...)
+		require.Equal(t, exitOK, code)
+		require.Empty(t, stderr)
+		require.Contains(t, stdout, "Run a Temporal development server")
+		require.Contains(t, stdout, exitCodeHelp)
+	}
+	code, stdout, _ := starter(t, "dev", "--help")
+	require.Equal(t, exitOK, code)
+	require.Contains(t, stdout, "starter dev --db-filename")
+}
+
+// A task such as "--help me" is text, and no flag of ours.
+func TestNothingAfterTheDashesIsAFlag(t *testing.T) {
+	root := newRoot()
+	var got []string
+	var chat bool
+	say := &cobra.Command{Use: "say", RunE: func(_ *cobra.Command, args []string) error {
+		got = args
+		return nil
+	}}
+	say.Flags().BoolVar(&chat, "chat", false, "")
+	root.AddCommand(say)
+
+	var out bytes.Buffer
+	err := execute(context.Background(), root, []string{"say", "id", "--task-queue", "q", "--", "--chat", "-x", "--help", "--", "say"}, nil, &out, &out)
+	require.NoError(t, err)
+	require.Equal(t, []string{"id", "--chat", "-x", "--help", "--", "say"}, got)
+	require.False(t, chat)
+	require.Empty(t, out.String())
+}
+
+func TestErrorOfACommandKeepsItsCode(t *testing.T) {
+	for want, err := range map[exitCode]error{
+		exitOK:          nil,
+		exitFailure:     os.ErrClosed,
+		exitAgentFailed: exitf(exitAgentFailed, "held: %w", os.ErrClosed),
+	} {
+		root := newRoot()
+		root.AddCommand(&cobra.Command{Use: "fail", RunE: func(*cobra.Command, []string) error { return err }})
+		got := execute(context.Background(), root, []string{"fail"}, nil, nil, nil)
+		require.Equal(t, want, codeOf(got))
+		if err != nil {
+			require.ErrorIs(t, got, os.ErrClosed)
+		}
+	}
+}

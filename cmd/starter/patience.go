@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// silence is how long something may go wrong before a person is told: most of it is
+// over sooner.
+const silence = 2 * time.Second
+
+// patience tells a person who waits for an agent what keeps it: no worker, no Temporal, a
+// call that is tried again. Each is told once, after a while, and its end too.
+type patience struct {
+	out   io.Writer
+	queue string
+	first *time.Timer
+	// brief says that the command gives up where nobody answers.
+	brief bool
+
+	mu    sync.Mutex
+	kind  trouble
+	since time.Time // of the trouble
+	told  string    // what was said of it; empty while nothing was
+	tried *client.Retry
+}
+
+type trouble string
+
+const (
+	noTrouble trouble = ""
+	noWorker  trouble = "no worker"
+	noServer  trouble = "no server"
+	retrying  trouble = "retrying"
+)
+
+// newPatience begins with nobody having answered. The caller calls stop at the end.
+func newPatience(stderr io.Writer, queue string) *patience {
+	return patienceOf(&patience{out: stderr, queue: queue})
+}
+
+// newBriefPatience is for a command that gives up after some seconds.
+func newBriefPatience(stderr io.Writer, queue string) *patience {
+	return patienceOf(&patience{out: stderr, queue: queue, brief: true})
+}
+
+func patienceOf(p *patience) *patience {
+	p.kind, p.since = noWorker, time.Now()
+	p.first = time.AfterFunc(silence, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tell()
+	})
+	return p
+}
+
+// stop ends the wait, whether somebody answered or not.
+func (p *patience) stop() { p.first.Stop() }
+
+// over says that somebody answered.
+func (p *patience) over() {
+	p.first.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn(noTrouble)
+}
+
+// see takes what [client.Client.Watch] yields.
+func (p *patience) see(progress client.Progress) {
+	p.first.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case progress.NoServer:
+		p.turn(noServer)
+	case progress.NoWorker:
+		p.turn(noWorker)
+	case progress.Retry != nil:
+		p.tried = progress.Retry
+		p.turn(retrying)
+	default:
+		p.turn(noTrouble)
+		return
+	}
+	if time.Since(p.since) >= silence {
+		p.tell()
+	}
+}
+
+// turn begins another trouble, or none.
+func (p *patience) turn(kind trouble) {
+	if kind == p.kind {
+		return
+	}
+	if p.told != "" {
+		switch p.kind {
+		case noWorker:
+			if kind != noServer {
+				fmt.Fprintln(p.out, "A worker answers.")
+			}
+		case noServer:
+			fmt.Fprintln(p.out, "Temporal answers again.")
+		}
+	}
+	p.kind, p.since, p.told = kind, time.Now(), ""
+}
+
+// tell says what is wrong, unless it was said.
+func (p *patience) tell() {
+	var text string
+	switch p.kind {
+	case noWorker:
+		if p.brief {
+			text = fmt.Sprintf("No worker has answered yet on task queue %q; waiting some seconds more.", p.queue)
+			break
+		}
+		text = fmt.Sprintf("No worker has answered yet on task queue %q. Is one running? Start it with `go run ./cmd/worker --config agents.yaml`; this goes on when it is up.", p.queue)
+	case noServer:
+		text = "Temporal does not answer; trying again until it does."
+	case retrying:
+		text = retryText(*p.tried)
+	default:
+		return
+	}
+	// The same text but for the time would be no news.
+	news := text
+	if p.kind == retrying {
+		news = fmt.Sprint(p.tried.Attempt, p.tried.Class)
+	}
+	if news != p.told {
+		fmt.Fprintln(p.out, text)
+	}
+	p.told = news
+}
+
+// classTexts are words for the classes of failures that are tried again.
+var classTexts = map[string]string{
+	"RateLimited": "rate limited",
+	"Overloaded":  "the endpoint is overloaded",
+	"Connection":  "the endpoint cannot be reached",
+	"EmptyReply":  "the reply was empty",
+	"BadReply":    "the reply could not be understood",
+	"Timeout":     "the worker was lost",
+}
+
+func retryText(r client.Retry) string {
+	text := r.What + ": "
+	if known, ok := classTexts[r.Class]; ok {
+		text += known
+	} else {
+		text += printable.Line(r.Message, 200)
+	}
+	if wait := time.Until(r.Next).Round(time.Second); wait > 0 {
+		return fmt.Sprintf("%s, try %d in %d s", text, r.Attempt, int(wait.Seconds()))
+	}
+	return fmt.Sprintf("%s, try %d runs", text, r.Attempt)
+}

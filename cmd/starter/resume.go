@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+)
+
+func newResume(g *globals) *cobra.Command {
+	var o client.ResumeOptions
+	var detach, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "resume ID",
+		Short: "Let an agent go on that failed, or was ended from outside",
+		Long: `resume lets an agent go on that failed, was terminated or cancelled, or ran out of
+time: from its last state, under the same ID. What it has done is not done
+again; calls that have no result are worked off.`,
+		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs(g, 1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, queue, done, err := g.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			started, err := c.Resume(cmd.Context(), args[0], o)
+			if errors.Is(err, client.ErrNotResumable) {
+				return exitf(exitWrongState, "%w", err)
+			}
+			if err != nil {
+				return coded(err, queue)
+			}
+			if started.Found {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s runs already; it was not resumed.\n", started.ID)
+			}
+			return shown(cmd, c, queue, started, detach, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Message, "message", "", "`text` to give the agent before it goes on")
+	f.BoolVar(&o.Reload, "reload", false, "read the agent's definition anew")
+	f.BoolVar(&detach, "detach", false, "return when the agent goes on")
+	f.BoolVar(&asJSON, "json", false, "print the agent as JSON when it has answered")
+	return cmd
+}
+
+func newFork(g *globals) *cobra.Command {
+	var o client.ForkOptions
+	var detach, asJSON, chat bool
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Start a new agent with the first messages of another",
+		Long: `fork starts a new agent with the first messages of another, which may run or have ended.
+Nothing is run again. Without --message the new agent waits for one (starter send).
+The points where a fork is possible are those where every call has its result.`,
+		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs(g, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, queue, done, err := g.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			if chat {
+				o.Mode = agent.Chat
+			}
+			started, err := c.Fork(cmd.Context(), args[0], o)
+			if _, ok := errors.AsType[*agent.ForkPointError](err); ok {
+				return exitf(exitUsage, "%w", err)
+			}
+			if err != nil {
+				return coded(err, queue)
+			}
+			if started.Found {
+				return exitf(exitWrongState, "there is an agent %s already (%s): choose another --id", started.ID, started.Status)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s\n", started.ID)
+			return shown(cmd, c, queue, started, detach, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.At, "at", 0, "keep the first `N` messages (default: all)")
+	f.StringVar(&o.ID, "id", "", "`ID` of the new agent (default: a new one)")
+	f.StringVar(&o.Message, "message", "", "the new agent's next message, as `text`")
+	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered")
+	f.BoolVar(&detach, "detach", false, "return when the agent is started, and print its ID")
+	f.BoolVar(&asJSON, "json", false, "print the agent as JSON when it has answered")
+	return cmd
+}
+
+// shown ends a command that let an agent go on: with its new messages.
+func shown(cmd *cobra.Command, c *client.Client, queue string, started client.Started, detach, asJSON bool) error {
+	ctx, stdout := cmd.Context(), cmd.OutOrStdout()
+	if detach {
+		_, err := fmt.Fprintln(stdout, started.ID)
+		return err
+	}
+	out := stdout
+	if asJSON {
+		out = io.Discard
+	}
+	show := newTranscriptPrinter(out)
+	wait := newPatience(cmd.ErrOrStderr(), queue)
+	defer wait.over()
+	status, err := follow(ctx, c, started.ID, func(p client.Progress) {
+		if !p.NoWorker {
+			wait.over()
+		}
+		if p.Message != nil {
+			show.message(*p.Message)
+		}
+	})
+	if err != nil {
+		return coded(err, queue)
+	}
+	return finish(ctx, c, queue, started.ID, status, asJSON, stdout)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+func newRemove(g *globals) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "rm ID...",
+		Short: "Delete agents that have ended, with their sub-agents",
+		Long: `rm deletes agents that have ended, the sub-agents below them, and the histories
+of all of them. It asks first. Where one of them still runs it deletes nothing.
+
+Temporal deletes in the background, which may take a minute where an agent has
+ended just now.
+
+What is deleted is not found again by an agent that would have recalled or
+reattached it.`,
+		Example:           "  starter rm talk\n  starter rm --yes daily-report-1 daily-report-2",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeIDs(g, 0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, queue, done, err := g.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			below, err := closedTrees(cmd.Context(), c, args)
+			if err != nil {
+				return coded(err, queue)
+			}
+			if !yes {
+				ok, err := confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below))
+				if err != nil {
+					return err
+				}
+				if !ok {
+					fmt.Fprintln(cmd.ErrOrStderr(), "Nothing was deleted.")
+					return nil
+				}
+			}
+			for _, id := range args {
+				// An agent that is below another one that was named is gone by now.
+				if err := c.Remove(cmd.Context(), g.namespace, id); err != nil && !errors.Is(err, client.ErrNotFound) {
+					return coded(err, queue)
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "Deleting agent %s\n", id)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// closedTrees returns how many sub-agents there are below the agents. It fails when one
+// of them all has not ended.
+func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
+	seen := map[string]bool{}
+	for _, id := range ids {
+		tree, err := c.Tree(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range tree {
+			if !e.Status.Ended() {
+				return 0, fmt.Errorf("remove %s: %w: %s", id, client.ErrRunning, e.ID)
+			}
+			seen[e.ID] = true
+		}
+	}
+	for _, id := range ids {
+		delete(seen, id)
+	}
+	return len(seen), nil
+}
+
+func removeQuestion(ids []string, below int) string {
+	what := "agent " + ids[0]
+	if len(ids) > 1 {
+		what = fmt.Sprintf("%d agents", len(ids))
+	}
+	switch below {
+	case 0:
+	case 1:
+		what += " and 1 sub-agent"
+	default:
+		what += fmt.Sprintf(" and %d sub-agents", below)
+	}
+	return "Delete " + what + "?"
+}
+
+// confirm asks and reads one line. No answer is an error, so that a script that
+// forgot --yes does not believe that it deleted something.
+func confirm(stdin io.Reader, out io.Writer, question string) (bool, error) {
+	fmt.Fprint(out, question+" [y/N] ")
+	line, err := bufio.NewReader(stdin).ReadString('\n')
+	if err != nil && line == "" {
+		fmt.Fprintln(out)
+		return false, exitf(exitUsage, "nobody answered, and nothing was deleted: answer y, or give --yes")
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+func newSend(g *globals) *cobra.Command {
+	var detach, asJSON, next bool
+	cmd := &cobra.Command{
+		Use:   "send [flags] ID [--] TEXT|-",
+		Short: "Send an agent the next message and print its reply",
+		Long: `send gives a message to an agent and prints the reply. To an agent that waits, the message
+is its next turn. An agent that works on something reads it before its next
+step; with --next it reads it when it has answered.`,
+		Example: `  starter send talk And in French?
+  starter send --detach talk -- --verbose
+  starter send talk - < question.txt`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stdout := cmd.Context(), cmd.OutOrStdout()
+			id := args[0]
+			message, err := text(cmd, args[1:])
+			if err != nil {
+				return err
+			}
+			c, queue, done, err := g.agents(ctx)
+			if err != nil {
+				return err
+			}
+			defer done()
+			wait := newBriefPatience(cmd.ErrOrStderr(), queue)
+			defer wait.stop()
+			before, err := c.Look(ctx, id)
+			if err != nil {
+				return coded(err, queue)
+			}
+			steer := !next && before.Status != client.Waiting
+			messageID, err := c.Send(ctx, id, client.Message{Text: message, Steer: steer})
+			if err != nil {
+				return coded(err, queue)
+			}
+			wait.over()
+			if detach {
+				if asJSON {
+					return printJSON(stdout, sentView{ID: id, MessageID: messageID})
+				}
+				return nil
+			}
+			reply, status, err := c.Reply(ctx, id, messageID, before.Count, wait.see)
+			if err != nil {
+				return coded(err, queue)
+			}
+			if asJSON {
+				if err := printJSON(stdout, sentView{ID: id, MessageID: messageID, Status: status, Reply: reply}); err != nil {
+					return err
+				}
+			} else if reply != "" {
+				fmt.Fprintln(stdout, reply)
+			}
+			return finish(ctx, c, queue, id, status, false, stdout)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&detach, "detach", false, "return when the agent has the message")
+	f.BoolVar(&next, "next", false, "let a busy agent read the message after its answer")
+	f.BoolVar(&asJSON, "json", false, "print the reply as JSON")
+	return cmd
+}
+
+// sentView is the JSON form of what send did.
+type sentView struct {
+	ID        string        `json:"id"`
+	MessageID string        `json:"message_id"`
+	Status    client.Status `json:"status,omitempty"`
+	Reply     string        `json:"reply,omitempty"`
+}

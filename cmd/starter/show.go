@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+func newShow(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show what an agent said and did",
+		Long: `show prints an agent's messages, what it waits for, its sub-agents and what it
+has used, also when it has ended.`,
+		Example:           "  starter show talk\n  starter show --json talk | jq .usage",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs(g, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, queue, done, err := g.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			wait := newBriefPatience(cmd.ErrOrStderr(), queue)
+			snap, err := c.Show(cmd.Context(), args[0])
+			wait.stop()
+			if err != nil {
+				return coded(err, queue)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), view(snap))
+			}
+			printSnapshot(cmd.OutOrStdout(), snap)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// agentView is the JSON form of an agent. It is read by scripts: fields are added,
+// not changed.
+type agentView struct {
+	ID       string        `json:"id"`
+	Agent    string        `json:"agent"`
+	Status   client.Status `json:"status"`
+	Messages []messageView `json:"messages"`
+	Pending  []pendingView `json:"pending"`
+	Children []childView   `json:"children"`
+	Usage    usageView     `json:"usage"`
+	Result   string        `json:"result,omitempty"`
+	// Stopped names the limit that ended the last turn.
+	Stopped string `json:"stopped,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+type messageView struct {
+	Role       llm.Role       `json:"role"`
+	Content    string         `json:"content"`
+	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+	Key        agent.Key      `json:"key,omitempty"`
+	Time       time.Time      `json:"time"`
+}
+
+type pendingView struct {
+	Key       agent.Key `json:"key"`
+	CallID    string    `json:"call_id"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+	State     string    `json:"state"`
+}
+
+type childView struct {
+	ID     string        `json:"id"`
+	Agent  string        `json:"agent"`
+	Status client.Status `json:"status"`
+}
+
+type usageView struct {
+	ModelCalls   int `json:"model_calls"`
+	ToolCalls    int `json:"tool_calls"`
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	// What recovery did: see agent.Usage.
+	Recalled    int `json:"recalled"`
+	Reattached  int `json:"reattached"`
+	Interrupted int `json:"interrupted"`
+	Repaired    int `json:"repaired"`
+}
+
+func view(s client.Snapshot) agentView {
+	v := agentView{
+		ID: s.ID, Agent: s.Agent, Status: s.Status, Stopped: s.Stopped, Error: s.Failure,
+		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},
+		Usage: usageView{
+			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
+			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
+			Recalled: s.Usage.Recalled, Reattached: s.Usage.Reattached,
+			Interrupted: s.Usage.Interrupted, Repaired: s.Usage.Repaired,
+		},
+	}
+	if s.Status == client.Completed {
+		v.Result = s.Answer
+	}
+	for _, m := range s.Messages {
+		v.Messages = append(v.Messages, viewMessage(m))
+	}
+	for _, c := range s.Pending {
+		state := "running"
+		if c.Approval == agent.Asked {
+			state = "approval"
+		}
+		v.Pending = append(v.Pending, pendingView{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
+	}
+	for _, c := range s.Children {
+		v.Children = append(v.Children, childView(c))
+	}
+	return v
+}
+
+func viewMessage(m agent.Message) messageView {
+	return messageView{
+		Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID,
+		Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
+	}
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func printSnapshot(w io.Writer, s client.Snapshot) {
+	fmt.Fprintf(w, "%s  %s  %s\n", s.ID, s.Agent, s.Status)
+	p := newTranscriptPrinter(w)
+	for _, m := range s.Messages {
+		p.message(m)
+	}
+	for _, c := range s.Pending {
+		fmt.Fprintf(w, "… %s %s\n", c.Name, printable.Line(c.Arguments, 200))
+	}
+	for _, c := range s.Children {
+		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)
+	}
+	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out\n",
+		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens)
+	if s.Failure != "" {
+		fmt.Fprintf(w, "%s: %s\n", s.Status, s.Failure)
+	}
+}
+
+// transcriptPrinter writes messages for people.
+type transcriptPrinter struct {
+	out   io.Writer
+	tools map[string]string // call ID → tool, of the last assistant message
+}
+
+func newTranscriptPrinter(out io.Writer) *transcriptPrinter {
+	return &transcriptPrinter{out: out, tools: map[string]string{}}
+}
+
+func (p *transcriptPrinter) message(m agent.Message) {
+	switch m.Role {
+	case llm.User:
+		fmt.Fprintf(p.out, "> %s\n", strings.ReplaceAll(printable.Text(m.Content), "\n", "\n> "))
+	case llm.Tool:
+		fmt.Fprintf(p.out, "  %s → %s\n", p.tools[m.ToolCallID], printable.Line(m.Content, 200))
+	default:
+		if m.Content != "" {
+			fmt.Fprintln(p.out, printable.Text(m.Content))
+		}
+		for _, c := range m.ToolCalls {
+			p.tools[c.ID] = c.Name
+			fmt.Fprintf(p.out, "  %s %s\n", c.Name, printable.Line(c.Arguments, 200))
+		}
+	}
+}

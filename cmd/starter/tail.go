@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+type tailOptions struct {
+	last int
+	json bool
+}
+
+func newTail(g *globals) *cobra.Command {
+	o := tailOptions{}
+	cmd := &cobra.Command{
+		Use:   "tail ID",
+		Short: "Show an agent's messages as they come",
+		Long: `tail shows the messages of an agent from the first on, as they come, until the
+agent has ended. While no worker or no Temporal answers it says so and
+keeps trying.
+
+With --json each message is one line of JSON, with its place in the transcript as
+"index"; a line with "status" comes whenever the agent waits, is held or has ended.`,
+		Example: `  starter tail talk
+  starter tail --last 5 talk
+  starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs(g, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.last < 0 {
+				return exitf(exitUsage, "--last %d: it has to be 0 or more", o.last)
+			}
+			c, queue, done, err := g.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			if !cmd.Flags().Changed("last") {
+				o.last = -1
+			}
+			return coded(tail(cmd.Context(), c, queue, args[0], o, cmd.OutOrStdout(), cmd.ErrOrStderr()), queue)
+		},
+	}
+	cmd.Flags().IntVar(&o.last, "last", 0, "begin with the last `N` messages (default: all)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each message")
+	return cmd
+}
+
+// tailView is a line of tail --json. It is read by scripts: fields are added, not changed.
+type tailView struct {
+	Index int `json:"index"`
+	messageView
+}
+
+type statusView struct {
+	Status client.Status `json:"status"`
+}
+
+func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
+	wait := newPatience(stderr, queue)
+	defer wait.stop()
+	from, err := firstOf(ctx, c, id, o.last, wait)
+	if err != nil {
+		return err
+	}
+	show, lines := newTranscriptPrinter(stdout), json.NewEncoder(stdout)
+	lines.SetEscapeHTML(false)
+	stands := client.Running
+	for p, err := range c.Watch(ctx, id, from) {
+		if err != nil {
+			return err
+		}
+		wait.see(p)
+		switch {
+		case p.Rewound:
+			fmt.Fprintf(stderr, "The agent was taken back to message %d.\n", p.Index)
+		case p.Message == nil:
+		case o.json:
+			err = lines.Encode(tailView{p.Index, viewMessage(*p.Message)})
+		default:
+			show.message(*p.Message)
+		}
+		if p.Status != "" && p.Status != stands {
+			if stands = p.Status; o.json && stands != client.Running {
+				err = lines.Encode(statusView{stands})
+			} else if !o.json && stands != client.Running {
+				fmt.Fprintf(stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hint(id string, status client.Status) string {
+	switch status {
+	case client.Held:
+		return "; `starter show " + id + "` tells why"
+	case client.Failed, client.TimedOut:
+		return "; `starter show " + id + "` tells why"
+	}
+	return ""
+}
+
+// firstOf returns the place of the first of the last messages; 0 for a negative last, which means all.
+func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *patience) (int, error) {
+	if last < 0 {
+		return 0, nil
+	}
+	count := 0
+	for p, err := range c.Watch(ctx, id, 0) {
+		if err != nil {
+			return 0, err
+		}
+		wait.see(p)
+		if p.Message != nil {
+			count++
+		}
+		if p.Status != "" {
+			break // all that there is for now
+		}
+	}
+	return max(0, count-last), context.Cause(ctx)
+}
