@@ -1,0 +1,87 @@
+// Command childworkflow runs a workflow of one's own that asks agents: it serves both the
+// workflow and the agents, starts the workflow, and prints what comes of it.
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/llm/openai"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+const taskQueue = "childworkflow"
+
+func main() {
+	topics := os.Args[1:]
+	if len(topics) == 0 {
+		topics = []string{"durable execution", "idempotency keys"}
+	}
+	if err := run(context.Background(), topics); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, topics []string) error {
+	options, err := config.ClientOptions("", "")
+	if err != nil {
+		return err
+	}
+	temporal, err := client.DialContext(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	model, err := openai.New(openai.Options{
+		BaseURL: os.Getenv("OPENAI_BASE_URL"), APIKey: os.Getenv("OPENAI_API_KEY"),
+	})
+	if err != nil {
+		return err
+	}
+	doing, err := activities.New(activities.Options{
+		Temporal: temporal,
+		Agents: []activities.Agent{{
+			Name: "writer", Model: "main", Instructions: "Explain the topic in one sentence.",
+			Limits: agent.Limits{Turns: 5, WallMS: time.Minute.Milliseconds()},
+		}},
+		Models: map[string]activities.Model{
+			"main": {Client: model, Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	w := worker.New(temporal, taskQueue, worker.Options{
+		StickyScheduleToStartTimeout: time.Second, MaxHeartbeatThrottleInterval: time.Second, // see gotool
+	})
+	workflows.New(workflows.Options{}).Register(w)
+	doing.Register(w)
+	w.RegisterWorkflow(Glossary)
+	if err := w.Start(); err != nil {
+		return err
+	}
+	defer w.Stop()
+
+	started, err := temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "glossary", TaskQueue: taskQueue}, Glossary, topics)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	if err := started.Get(ctx, &lines); err != nil {
+		return err
+	}
+	for _, line := range lines {
+		fmt.Println(line)
+	}
+	return nil
+}

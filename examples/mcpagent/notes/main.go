@@ -1,0 +1,62 @@
+// Command notes is an MCP server over stdin and stdout that keeps notes in a file.
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Note is a line to keep.
+type Note struct {
+	Text string `json:"text" jsonschema:"one line"`
+}
+
+func main() {
+	file := os.Getenv("NOTES_FILE")
+	if file == "" {
+		log.Fatal("NOTES_FILE is not set")
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "read", Description: "All notes, one a line.",
+		// The hint decides what happens when a worker dies during a call: this may run again.
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+	}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		data, err := os.ReadFile(file) //nolint:gosec // named by whoever configures the server
+		if errors.Is(err, fs.ErrNotExist) {
+			return say("There are no notes yet."), nil, nil
+		}
+		return say(string(data)), nil, err
+	})
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "add", Description: "Adds a note.",
+		// No hint: it never runs twice for one call.
+	}, func(_ context.Context, _ *mcp.CallToolRequest, in Note) (*mcp.CallToolResult, any, error) {
+		if err := add(file, in.Text); err != nil {
+			return nil, nil, err // the model reads it
+		}
+		return say("Noted."), nil, nil
+	})
+	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		log.Fatal(err) // standard error is the worker's log
+	}
+}
+
+func add(file, text string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // named by whoever configures the server
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.ReplaceAll(text, "\n", " ") + "\n")
+	return errors.Join(err, f.Close())
+}
+
+func say(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}

@@ -1,0 +1,81 @@
+// Command schedule has Temporal start an agent every morning. Any worker that serves the agent
+// will do: this program only makes the schedule and ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+func main() {
+	queue := flag.String("task-queue", "agents", "`queue` of the workers that serve the agent")
+	name := flag.String("agent", "assistant", "`name` of the agent")
+	task := flag.String("task", "Which files of this project have no tests?", "what the agent is told each time")
+	now := flag.Bool("now", false, "start the agent once at once, too")
+	flag.Parse()
+	if err := run(context.Background(), *queue, *name, *task, *now); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, queue, name, task string, now bool) error {
+	options, err := config.ClientOptions("", "")
+	if err != nil {
+		return err
+	}
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+
+	schedule := daily("daily-report", queue, name, task)
+	handle, err := c.ScheduleClient().Create(ctx, schedule)
+	switch {
+	case errors.Is(err, temporal.ErrScheduleAlreadyRunning):
+		handle = c.ScheduleClient().GetHandle(ctx, schedule.ID)
+		fmt.Printf("The schedule %s is there already; it was not changed.\n", schedule.ID)
+	case err != nil:
+		return err
+	default:
+		fmt.Printf("The schedule %s starts the agent %s every day at 07:00 UTC.\n", schedule.ID, name)
+	}
+	if now {
+		return handle.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL})
+	}
+	return nil
+}
+
+// daily describes the schedule.
+func daily(id, queue, name, task string) client.ScheduleOptions {
+	// Life is left out: each start is an agent of its own, which takes the ID of its run.
+	start := workflows.Start{Agent: name, Message: &agent.Incoming{ID: "first", Text: task}}
+	return client.ScheduleOptions{
+		ID: id,
+		Spec: client.ScheduleSpec{
+			Calendars: []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 7}}}},
+		},
+		Action: &client.ScheduleWorkflowAction{
+			ID:       id, // to which Temporal adds the time of the start
+			Workflow: workflows.Agent, Args: []any{start}, TaskQueue: queue,
+			Memo:          workflows.Memo(start),
+			StaticSummary: workflows.StaticSummary(start), StaticDetails: workflows.StaticDetails(start),
+		},
+		// Yesterday's agent that still runs is left alone, and what was missed for longer than
+		// this is not made up for.
+		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
+		CatchupWindow: time.Hour,
+	}
+}
