@@ -1,0 +1,280 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+func counting(_ context.Context, req llm.Request) (llm.Reply, error) {
+	return llmtest.Say(fmt.Sprint("reply ", asked(req)+1)), nil
+}
+
+func (w *world) says(p *process, text string) {
+	w.t.Helper()
+	w.eventually("it says "+text, func() bool {
+		if p.ended() && !strings.Contains(p.output(), text) {
+			require.FailNow(w.t, "it ended", p.output())
+		}
+		return strings.Contains(p.output(), text)
+	})
+}
+
+// Every message is shown once, over the death of the worker and to the agent's end.
+func TestTailShowsMessagesAsTheyComeOverTheDeathOfTheWorker(t *testing.T) {
+	w := newWorld(t, counting, nil, "")
+	first := w.worker()
+	w.must("run", "--chat", "--id", t.Name(), "one")
+	tail := w.start("starter", "tail", t.Name())
+	w.says(tail, "reply 1\n")
+	w.says(tail, ": waiting\n")
+	first.kill()
+	w.says(tail, "No worker has answered yet on task queue")
+	w.worker()
+	w.says(tail, "A worker answers.")
+	require.Equal(t, "reply 2\n", w.must("send", t.Name(), "two"))
+	w.says(tail, "reply 2\n")
+	w.must("close", t.Name())
+	w.eventually("tail ends", tail.ended)
+	require.Zero(t, tail.cmd.ProcessState.ExitCode())
+	require.Equal(t, 1, strings.Count(tail.output(), "reply 1\n"))
+	require.Equal(t, 1, strings.Count(tail.output(), "reply 2\n"))
+	require.Contains(t, tail.output(), "Agent "+t.Name()+": completed\n")
+
+	// Of a closed agent too, and only the end of it.
+	require.Equal(t, "> one\nreply 1\n> two\nreply 2\n", w.must("tail", t.Name()))
+	require.Equal(t, "reply 2\n", w.must("tail", "--last", "1", t.Name()))
+	require.Empty(t, w.must("tail", "--last", "0", t.Name()))
+	var lines []string
+	for line := range strings.Lines(w.must("tail", "--json", "--last", "2", t.Name())) {
+		var l struct {
+			Index           *int
+			Content, Status string
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &l), line)
+		if l.Index != nil {
+			lines = append(lines, fmt.Sprint(*l.Index, " ", l.Content))
+		} else {
+			lines = append(lines, l.Status)
+		}
+	}
+	require.Equal(t, []string{"2 two", "3 reply 2", "completed"}, lines)
+}
+
+func TestTailOfAnEndedAgentNeedsNoWorker(t *testing.T) {
+	w := newWorld(t, counting, nil, "")
+	worker := w.worker()
+	w.must("run", "--id", t.Name(), "one")
+	worker.kill()
+	require.Equal(t, "> one\nreply 1\n", w.must("tail", t.Name()))
+	require.Equal(t, "reply 1\n", w.must("tail", "--last", "1", t.Name()))
+}
+
+func TestTailOfNoAgentSaysSo(t *testing.T) {
+	w := newWorld(t, counting, nil, "")
+	_, errs, code := w.starter("tail", "nobody")
+	require.Equal(t, 4, code)
+	require.Contains(t, errs, "no such agent: `starter list` shows the agents")
+}
+
+// Temporal goes and comes back, with its data in a file.
+func TestTailGoesOnWhenTemporalWasRestarted(t *testing.T) {
+	w := newWorld(t, counting, nil, "")
+	options := devserver.Options{DBFilename: filepath.Join(t.TempDir(), "dev.db"), Port: freePort(t)}
+	own, err := devserver.Start(t.Context(), options)
+	require.NoError(t, err)
+	defer func() { own.Stop() }()
+	at := []string{"--address", own.Address()}
+	w.worker(at...)
+	w.must(append(at, "run", "--chat", "--id", t.Name(), "one")...)
+	tail := w.start("starter", append(at, "tail", t.Name())...)
+	w.says(tail, "reply 1\n")
+	own.Stop()
+	w.says(tail, "Temporal does not answer; trying again until it does.")
+	own, err = devserver.Start(t.Context(), options)
+	require.NoError(t, err)
+	w.says(tail, "Temporal answers again.")
+	// The worker finds the server again at a time of its own.
+	w.eventually("the agent answers", func() bool {
+		_, _, code := w.starter(append(at, "send", t.Name(), "two")...)
+		return code == 0
+	})
+	w.says(tail, "reply 2\n")
+	require.Equal(t, 1, strings.Count(tail.output(), "reply 1\n"))
+	require.NoError(t, tail.cmd.Process.Signal(syscall.SIGINT))
+	w.eventually("tail ends", tail.ended)
+	require.Equal(t, 130, tail.cmd.ProcessState.ExitCode())
+}
+
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// While a model call is tried again, people are told why nothing comes.
+func TestRunSaysThatTheModelIsTriedAgain(t *testing.T) {
+	g := newGate()
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if g.calls.Add(1) == 1 {
+			return llm.Reply{}, &llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: 5 * time.Second}
+		}
+		return llmtest.Say("at last"), nil
+	}, nil, "")
+	w.worker()
+	out, errs, code := w.starter("run", "--id", t.Name(), "hurry")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "at last\n")
+	told := regexp.MustCompile(`(?m)^model: rate limited, try 2 in [123] s$`)
+	require.Len(t, told.FindAllString(errs, -1), 1, errs)
+}
+
+type listed struct{ ID, Agent, Status, Parent string }
+
+func (w *world) list(args ...string) map[string]string {
+	var entries []listed
+	require.NoError(w.t, json.Unmarshal([]byte(w.must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &entries))
+	ours := map[string]string{}
+	for _, e := range entries {
+		if strings.HasPrefix(e.ID, w.t.Name()) {
+			ours[strings.TrimPrefix(e.ID, w.t.Name()+"-")] = e.Status
+		}
+	}
+	return ours
+}
+
+func TestListFiltersByStateAndAgent(t *testing.T) {
+	g := newGate()
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch req.Messages[len(req.Messages)-1].Content {
+		case "wait":
+			if err := g.pass(ctx); err != nil {
+				return llm.Reply{}, err
+			}
+		case "break":
+			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "broken"}
+		}
+		return llmtest.Say("fine"), nil
+	}, nil, "")
+	defer close(g.open)
+	w.worker()
+	id := func(name string) string { return t.Name() + "-" + name }
+	w.must("run", "--id", id("done"), "hello")
+	w.must("run", "--chat", "--id", id("waiting"), "hello")
+	_, errs, code := w.starter("run", "--chat", "--id", id("held"), "break")
+	require.Equal(t, 3, code)
+	require.Contains(t, errs, "starter send "+id("held"))
+	_, _, code = w.starter("run", "--id", id("failed"), "break")
+	require.Equal(t, 3, code)
+	w.must("run", "--detach", "--id", id("busy"), "wait")
+	g.wait(t)
+
+	all := map[string]string{"done": "completed", "waiting": "waiting", "held": "held", "failed": "failed", "busy": "running"}
+	w.eventually("the list has all of them", func() bool { return len(w.list()) == len(all) })
+	require.Equal(t, all, w.list())
+	require.Equal(t, map[string]string{"waiting": "waiting"}, w.list("--waiting"))
+	require.Equal(t, map[string]string{"held": "held"}, w.list("--held"))
+	require.Equal(t, map[string]string{"busy": "running"}, w.list("--running"))
+	require.Equal(t, map[string]string{"failed": "failed"}, w.list("--failed"))
+	require.Equal(t, map[string]string{"waiting": "waiting", "held": "held"}, w.list("--waiting", "--held"))
+	require.Equal(t, all, w.list("--agent", "x"))
+	require.Empty(t, w.list("--agent", "y"))
+
+	out, errs, code := w.starter("list", "--limit", "1")
+	require.Zero(t, code)
+	require.Regexp(t, `(?m)^ID +AGENT +STATUS +STARTED +ENDED$`, out)
+	require.Regexp(t, `(?m)^`+id("busy")+` +x +running +(now|\d+ s ago)`, out)
+	next := regexp.MustCompile(`--before (\S+),`).FindStringSubmatch(errs)
+	require.NotNil(t, next, errs)
+	require.NotContains(t, w.must("list", "--limit", "0", "--before", next[1]), id("busy"), "the next page")
+	require.Contains(t, w.must("list", "--limit", "0", "--before", next[1]), id("failed"))
+
+	offers := w.must("__complete", "show", t.Name())
+	for name := range all {
+		require.Contains(t, offers, id(name)+"\tx, ")
+	}
+	require.NotContains(t, w.must("__complete", "rm", t.Name()), id("busy"), "it runs")
+	require.Contains(t, w.must("__complete", "run", "-a", ""), "x\n")
+}
+
+// What is deleted is gone with its sub-agents; what runs is refused, and nothing is deleted then.
+func TestRemoveDeletesTheTreeAndRefusesWhatRuns(t *testing.T) {
+	g := newGate()
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if len(req.Tools) == 0 { // the sub-agent
+			if strings.HasPrefix(req.Messages[len(req.Messages)-1].Content, "slow") {
+				if err := g.pass(ctx); err != nil {
+					return llm.Reply{}, err
+				}
+			}
+			return llmtest.Say("done"), nil
+		}
+		task := req.Messages[0].Content
+		return script(llmtest.Call(llmtest.ToolCall("1", "sub", `{"task":"`+task+`"}`)), llmtest.Say("all done"))(ctx, req)
+	}, nil, "    agents: [sub]\n  sub:\n    model: main\n")
+	// Temporal deletes when it has noted down that the close was handled, usually after 30 seconds.
+	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
+		"history.visibilityProcessorUpdateAckInterval": `"100ms"`, "history.transferProcessorUpdateAckInterval": `"100ms"`,
+	}})
+	require.NoError(t, err)
+	defer own.Stop()
+	at := []string{"--address", own.Address()}
+	starter := func(stdin string, args ...string) (string, string, int) {
+		return w.starterWith(stdin, append(at, args...)...)
+	}
+	w.worker(at...)
+	id := func(name string) string { return t.Name() + "-" + name }
+	w.must("--address", own.Address(), "run", "-a", "x", "--id", id("quick"), "quick")
+	w.must("--address", own.Address(), "run", "-a", "x", "--detach", "--id", id("slow"), "slow")
+	g.wait(t)
+	w.eventually("the list has both trees", func() bool { return len(w.list(at...)) == 4 })
+
+	_, errs, code := starter("", "rm", "--yes", id("quick"), id("slow"))
+	require.Equal(t, 4, code)
+	require.Contains(t, errs, "it still runs: "+id("slow"))
+	require.Contains(t, errs, "starter cancel")
+	require.Len(t, w.list(at...), 4)
+
+	_, errs, code = starter("", "rm", id("quick"))
+	require.Equal(t, 2, code, "nobody answers")
+	require.Contains(t, errs, "Delete agent "+id("quick")+" and 1 sub-agent? [y/N]")
+	_, errs, code = starter("n\n", "rm", id("quick"))
+	require.Zero(t, code)
+	require.Contains(t, errs, "Nothing was deleted.")
+	require.Len(t, w.list(at...), 4)
+
+	_, errs, code = starter("y\n", "rm", id("quick"))
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "Deleting agent "+id("quick")+"\n")
+	gone := func(name string) func() bool {
+		return func() bool {
+			_, _, code := starter("", "show", id(name))
+			return code == 4
+		}
+	}
+	w.eventually("the agent is gone", gone("quick"))
+	w.eventually("the list has the other tree only", func() bool { return len(w.list(at...)) == 2 })
+
+	close(g.open)
+	w.eventually("the other ends", func() bool { return w.list(at...)["slow"] == "completed" })
+	w.must("--address", own.Address(), "rm", "--yes", id("slow"))
+	w.eventually("the agent is gone", gone("slow"))
+	w.eventually("nothing is listed", func() bool { return len(w.list(at...)) == 0 })
+	_, errs, code = starter("", "rm", "--yes", id("slow"))
+	require.Equal(t, 4, code)
+	require.Contains(t, errs, "no such agent")
+}
