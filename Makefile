@@ -1,0 +1,68 @@
+# `make` alone lists the targets.
+.DEFAULT_GOAL := help
+
+GO       ?= go
+FUZZTIME ?= 20s
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build worker and starter into bin/
+	$(GO) build -o bin/ ./cmd/...
+
+.PHONY: dev
+dev: ## run a Temporal development server with Web UI
+	$(GO) run ./cmd/starter dev
+
+.PHONY: test
+test: ## run all tests, with a real Temporal server where they need one
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run all tests with the race detector
+	$(GO) test -race ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz test for FUZZTIME (20s) each
+	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+			echo "$$(dirname "$$file") $$name"; \
+			$(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+.PHONY: trajectories
+trajectories: ## replay every recorded conversation, not only the usual selection
+	REAGENT_TRAJECTORIES=all $(GO) test ./e2e -run Trajectories -count=1 -timeout 60m -v
+
+.PHONY: mutants
+mutants: ## break the code in the ways of testdata/mutants and demand red tests
+	testdata/mutants/run
+
+.PHONY: quirks
+quirks: ## run every quirk of the catalogue of endpoints, with a table of the outcomes
+	$(GO) test ./llm/openai -run TestQuirks -count=1 -v
+
+# A release records its own histories beside those of earlier ones, which stay as they are.
+.PHONY: histories
+histories: ## record histories for the replay test into HISTORIES=folder
+	$(GO) test ./e2e -run TestRecordHistories -count=1 -record "$(abspath $(HISTORIES))"
+
+.PHONY: bench
+bench: ## measure what a step costs
+	$(GO) test ./bench/... -run '^$$' -bench . -benchtime 3x
+
+.PHONY: lint
+lint: ## run the linters pinned in internal/lint
+	$(GO) build -C internal/lint -mod=readonly -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	bin/golangci-lint run ./...
+
+.PHONY: fmt
+fmt: ## format all Go files
+	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+.PHONY: ci
+ci: ## run what continuous integration runs
+	.ci/run
