@@ -139,6 +139,12 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, workflows.CloseUpdate)
 }
 
+// Upgrade lets an agent go on in a new run, on the current version of its workers, as soon as no
+// model or tool call runs. An agent of pinned workers stays on the version on which its run began until then.
+func (c *Client) Upgrade(ctx context.Context, id string) error {
+	return c.update(ctx, id, workflows.UpgradeUpdate)
+}
+
 // Cancel asks an agent and the tree below it to end now. The calls that are open get
 // a result that says so.
 func (c *Client) Cancel(ctx context.Context, id string) error {

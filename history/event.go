@@ -16,6 +16,7 @@ type payloads = commonpb.Payloads
 const (
 	MessageUpdate = "message"
 	CloseUpdate   = "close"
+	UpgradeUpdate = "upgrade"
 )
 
 // originOf returns the event that began what e ends, if e ends something.

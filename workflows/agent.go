@@ -23,6 +23,9 @@ const (
 	MessageUpdate = history.MessageUpdate
 	// CloseUpdate lets the agent finish when its turn and its inbox are done.
 	CloseUpdate = history.CloseUpdate
+	// UpgradeUpdate lets the agent go on in a new run, on the current version of its workers, as
+	// soon as no model or tool call runs.
+	UpgradeUpdate = history.UpgradeUpdate
 )
 
 // The queries. [activities.RequestQuery] is one more.

@@ -31,6 +31,8 @@ type driver struct {
 	version int
 	// early counts messages that came before there was a state.
 	early int
+	// upgrade says that somebody asked for a new run.
+	upgrade bool
 }
 
 // flight is an effect that was started in this run and has not ended. An effect

@@ -79,6 +79,16 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, UpgradeUpdate,
+		func(ctx workflow.Context) error {
+			d.upgrade = true
+			d.version++ // the loop has to look
+			return d.await(ctx)
+		},
+		workflow.UpdateHandlerOptions{Description: "lets the agent go on in a new run, on the current version of its workers"})
+	if err != nil {
+		return err
+	}
 	for _, q := range []struct {
 		name    string
 		handler any

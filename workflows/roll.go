@@ -59,10 +59,11 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// rolls reports whether to continue as new before the step: when Temporal suggests it,
-// where no model or tool call runs, and with no cancel on its way, which would be lost.
+// rolls reports whether to continue as new before the step: when Temporal suggests it or somebody
+// asked for it, where no model or tool call runs, and with no cancel on its way, which would be lost.
 func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
-	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
+	wanted := d.upgrade || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+	if !wanted || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
 	}
 	for _, f := range d.flights {
@@ -98,5 +99,8 @@ func (d *driver) roll(ctx workflow.Context) error {
 	} else {
 		next.From = &agent.From{ID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID}
 	}
-	return workflow.NewContinueAsNewError(ctx, Agent, next)
+	// With the workers' versions switched on, a pinned agent moves to the current one here.
+	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
+		InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
+	}, Agent, next)
 }
