@@ -30,6 +30,7 @@ const (
 	CallTool   = "CallTool"
 	AwaitAgent = "AwaitAgent"
 	ReadAgent  = "ReadAgent"
+	LookAgent  = "LookAgent"
 )
 
 // The failure types of activities, beside those of [llm.Class]. They stand in
@@ -67,6 +68,8 @@ type Agent struct {
 	// Agents are the names of the sub-agents that it may call.
 	Agents []string
 	Limits agent.Limits
+	// KeepAgents lets sub-agents that nobody waits for any more go on when the agent has answered.
+	KeepAgents bool
 }
 
 // Model is one model that a worker can reach.
@@ -184,4 +187,5 @@ func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.CallTool, activity.RegisterOptions{Name: CallTool})
 	r.RegisterActivityWithOptions(a.AwaitAgent, activity.RegisterOptions{Name: AwaitAgent})
 	r.RegisterActivityWithOptions(a.ReadAgent, activity.RegisterOptions{Name: ReadAgent})
+	r.RegisterActivityWithOptions(a.LookAgent, activity.RegisterOptions{Name: LookAgent})
 }

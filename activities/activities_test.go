@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
@@ -198,6 +199,52 @@ func TestRetriesAreBounded(t *testing.T) {
 			_, err := s.ask(s.input(1))
 			require.Equal(t, tried == bound-1, failure(t, err).NonRetryable(), "%s after %d", class, tried)
 		}
+	}
+}
+
+// Replies that said nothing were paid for: how many there were, and what they cost, goes on with the
+// reply that came in the end, or with the failure.
+func TestEmptyRepliesAreCounted(t *testing.T) {
+	said := false
+	model := llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+		if said {
+			return llmtest.Say("hello"), nil
+		}
+		return llm.Reply{}, &llm.Error{Class: llm.EmptyReply, Message: "nothing", Usage: llm.Usage{InputTokens: 7}}
+	})
+	two := agent.EmptyReplies{Count: 2, Usage: llm.Usage{InputTokens: 14}}
+
+	s := newStage(t, model)
+	s.SetHeartbeatDetails(map[string]any{"tried": 1, "empty": agent.EmptyReplies{Count: 1, Usage: llm.Usage{InputTokens: 7}}})
+	s.say(llm.User, "hello")
+	_, err := s.ask(s.input(1))
+	var empty agent.EmptyReplies
+	require.NoError(t, failure(t, err).Details(&empty))
+	require.Equal(t, two, empty)
+	failed := history.Replied("model-1", history.ModelResult{}, err, 5)
+	require.Equal(t, two, failed.(agent.ModelFailed).Empty)
+
+	said = true
+	s = newStage(t, model)
+	s.SetHeartbeatDetails(map[string]any{"tried": 2, "empty": two})
+	s.say(llm.User, "hello")
+	v, err := s.ExecuteActivity(activities.CallModel, s.input(1))
+	require.NoError(t, err)
+	var result history.ModelResult
+	require.NoError(t, v.Get(&result))
+	require.Equal(t, two, result.Empty)
+}
+
+// Where the endpoint does not say how long to wait, the wait grows.
+func TestPauseBetweenAttemptsGrows(t *testing.T) {
+	for tried, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+			return llm.Reply{}, &llm.Error{Class: llm.Overloaded, Message: "no"}
+		}))
+		s.SetHeartbeatDetails(map[string]int{"tried": tried})
+		s.say(llm.User, "hello")
+		_, err := s.ask(s.input(1))
+		require.Equal(t, pause, failure(t, err).NextRetryDelay())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -25,6 +26,8 @@ type heartbeat struct {
 
 type progress struct {
 	Tried int `json:"tried"`
+	// Empty are the replies that said nothing, of all attempts so far.
+	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Text is the end of what the model has said so far in this attempt, for people.
 	Text string `json:"text,omitempty"`
 }
@@ -66,6 +69,14 @@ func (h *heartbeat) attempt() int {
 	h.tried.Tried++
 	h.tried.Text = "" // what an earlier attempt said is void
 	return h.tried.Tried
+}
+
+// empty counts a reply that said nothing, and returns those so far.
+func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tried.Empty = h.tried.Empty.Add(usage)
+	return h.tried.Empty
 }
 
 // hear takes a piece of what the model says.

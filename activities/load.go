@@ -71,7 +71,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		Name: name, Description: conf.Description,
 		Candidates: []llm.Candidate{{Name: conf.Model, Model: model.Model}}, Params: model.Params,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
-		Limits:       conf.Limits,
+		Limits:       conf.Limits, KeepAgents: conf.KeepAgents,
 	}
 	bound, err := a.tools.Resolve(ctx, conf.Tools)
 	if err != nil {

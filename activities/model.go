@@ -65,8 +65,15 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 	attempt := beat.attempt()
 	reply, err := model.Client.Complete(llm.WithStream(ctx, beat.hear), req)
 	if err != nil {
+		var empty agent.EmptyReplies
+		if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
+			empty = beat.empty(nothing.Usage)
+			a.log.WarnContext(ctx, "the model's reply was empty", "agent", in.AgentID, "key", in.Key, "attempt", attempt,
+				"model", nothing.Model, "finish_reason", nothing.FinishReason,
+				"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
+		}
 		beat.keep()
-		return history.ModelResult{}, modelError(ctx, attempt, err)
+		return history.ModelResult{}, modelError(ctx, attempt, empty, err)
 	}
 	reply.Candidate = candidate.Name
 	if len(reply.Repaired) > 0 {
@@ -81,12 +88,13 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 	a.cache.put(in.AgentID, transcript{
 		agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
 	})
-	return history.ModelResult{Reply: reply}, nil
+	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty}, nil
 }
 
 // modelError turns a client's error into a failure that Temporal retries, when
-// trying again may help and has not been tried too often, and otherwise does not.
-func modelError(ctx context.Context, attempt int, err error) error {
+// trying again may help and has not been tried too often, and otherwise does not. With it go the
+// empty replies so far.
+func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, err)
 	}
@@ -103,8 +111,14 @@ func modelError(ctx context.Context, attempt int, err error) error {
 	if class.Retryable() && final {
 		text = fmt.Sprintf("%s (asked %d times)", text, attempt)
 	}
-	return temporal.NewApplicationErrorWithOptions(text, string(class),
-		temporal.ApplicationErrorOptions{NonRetryable: final, NextRetryDelay: wait})
+	if wait == 0 {
+		wait = min(time.Second<<(attempt-1), time.Minute)
+	}
+	options := temporal.ApplicationErrorOptions{NonRetryable: final, NextRetryDelay: wait}
+	if empty.Count > 0 {
+		options.Details = []any{empty}
+	}
+	return temporal.NewApplicationErrorWithOptions(text, string(class), options)
 }
 
 func missing(kind, name string) error {

@@ -22,6 +22,10 @@ type Child struct {
 	Done bool `json:"done,omitempty"`
 }
 
+// ChildIdleMS is how long nothing may happen in a sub-agent's tree, in milliseconds, before a call
+// that waits for it without a budget is answered as interrupted.
+const ChildIdleMS = 15 * 60_000
+
 // childArguments are what the model gives to a sub-agent.
 type childArguments struct {
 	Task     string `json:"task"`

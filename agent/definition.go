@@ -23,6 +23,9 @@ type Definition struct {
 	// Tools are what the model may call, sub-agents among them, sorted by name.
 	Tools  []Tool `json:"tools,omitempty"`
 	Limits Limits `json:"limits,omitzero"`
+	// KeepAgents lets sub-agents that nobody waits for any more go on when the agent ends with its
+	// answer. Else they are cancelled.
+	KeepAgents bool `json:"keep_agents,omitempty"`
 }
 
 // Tool is one thing the model may call.
@@ -44,7 +47,7 @@ type Tool struct {
 	// Agent is set for a sub-agent: the name of its definition.
 	Agent string `json:"agent,omitempty"`
 	// BudgetMS is how long a call waits for the sub-agent before it is answered
-	// as interrupted, in milliseconds; 0 means for ever.
+	// as interrupted, in milliseconds; 0 means as long as something happens in it: see [ChildIdleMS].
 	BudgetMS int64 `json:"budget_ms,omitempty"`
 }
 

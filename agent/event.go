@@ -37,6 +37,8 @@ type (
 	ModelReplied struct {
 		Key   Key
 		Reply llm.Reply
+		// Empty are the replies that came before this one.
+		Empty EmptyReplies
 		// Recalled says that the reply was given in an earlier run.
 		Recalled bool
 		Time     int64
@@ -47,6 +49,7 @@ type (
 		Key     Key
 		Class   string
 		Message string
+		Empty   EmptyReplies
 		Time    int64
 	}
 
@@ -107,11 +110,18 @@ type (
 		Time   int64
 	}
 
+	// ResumeLost tells of a resume, named by its ID, that found the agent going on by another one.
+	ResumeLost struct{ ID string }
+
 	// Closed lets the agent finish when its turn and its inbox are done.
 	Closed struct{}
 
 	// CancelRequested ends the agent now.
 	CancelRequested struct{ Time int64 }
+
+	// Ended is the end to which the agent has come by itself. What happens afterwards, such as the end of
+	// a sub-agent, does not wake it.
+	Ended struct{}
 )
 
 func (DefinitionLoaded) event() {}
@@ -128,12 +138,28 @@ func (Compacted) event()        {}
 func (Stopped) event()          {}
 func (WallReached) event()      {}
 func (Resumed) event()          {}
+func (ResumeLost) event()       {}
 func (Closed) event()           {}
 func (CancelRequested) event()  {}
+func (Ended) event()            {}
 
 // Apply changes the state by what has happened and reports whether it did. An
-// event that does not fit, because it came before or comes too late, changes nothing.
+// event that does not fit, because it came before or comes too late, changes nothing but a count.
 func (s *State) Apply(e Event) bool {
+	if s.apply(e) {
+		return true
+	}
+	if s.Outcome != nil {
+		return false
+	}
+	switch e.(type) {
+	case MessageReceived, Decided, ModelReplied, ToolFinished, ChildFinished:
+		s.Usage.DuplicateEvents++
+	}
+	return false
+}
+
+func (s *State) apply(e Event) bool {
 	if _, resumes := e.(Resumed); s.Outcome != nil && !resumes {
 		return false
 	}
@@ -166,12 +192,20 @@ func (s *State) Apply(e Event) bool {
 		return s.wallReached(e)
 	case Resumed:
 		return s.resumed(e)
+	case ResumeLost:
+		return s.resumeLost(e)
 	case Closed:
 		changed := !s.Closing
 		s.Closing = true
 		return changed
 	case CancelRequested:
 		return s.cancelRequested(e)
+	case Ended:
+		end, ok := s.Next().(Finish)
+		if ok {
+			s.Outcome = &end.Outcome
+		}
+		return ok
 	}
 	return false
 }

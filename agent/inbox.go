@@ -88,10 +88,7 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	if slices.Contains(s.Seen, e.Message.ID) || s.Accepts(e.Message) != nil {
 		return false
 	}
-	s.Seen = append(s.Seen, e.Message.ID)
-	if extra := len(s.Seen) - maxSeen; extra > 0 {
-		s.Seen = slices.Delete(s.Seen, 0, extra)
-	}
+	s.see(e.Message.ID)
 	e.Message.Time = e.Time
 	s.Inbox = append(s.Inbox, e.Message)
 	if s.Held != nil {
@@ -99,6 +96,14 @@ func (s *State) messageReceived(e MessageReceived) bool {
 		s.Turn.Began = e.Time
 	}
 	return true
+}
+
+// see remembers an ID, so that what carries it counts once.
+func (s *State) see(id string) {
+	s.Seen = append(s.Seen, id)
+	if extra := len(s.Seen) - maxSeen; extra > 0 {
+		s.Seen = slices.Delete(s.Seen, 0, extra)
+	}
 }
 
 func (s *State) messageTaken(e MessageTaken) bool {

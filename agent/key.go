@@ -31,13 +31,14 @@ const (
 	KindTool       = "tool"
 	KindChild      = "agent"
 	KindState      = "state"
+	KindLook       = "look"
 )
 
 // Kind returns what the key names: one of the Kind constants, or "" for another text.
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook:
 		return kind
 	}
 	return ""
@@ -96,6 +97,9 @@ func (in Start) StateKey(id Identity, page int) Key {
 		Page  int    `json:"page,omitempty"`
 	}{in.From.RunID, page})
 }
+
+// LookKey names the look at the sub-agent that a call waits for. It is no effect, so it may come again.
+func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
 // childInput is what makes two requests for a sub-agent the same request.
 type childInput struct {

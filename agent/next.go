@@ -61,8 +61,8 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out the steps that need nobody: taking messages from the inbox, and
-// holding a turn whose context is full. It returns whether there was one.
+// Advance carries out the steps that need nobody: taking messages from the inbox,
+// holding a turn whose context is full, and ending. It returns whether there was one.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -72,10 +72,14 @@ func (s *State) Advance(now int64) bool {
 			e = MessageTaken{ID: step.ID, Time: now}
 		case Compact:
 			e = noRoom(now)
+		case Finish:
+			e = Ended{}
 		default:
 			return changed
 		}
-		s.Apply(e)
+		if !s.Apply(e) {
+			return changed
+		}
 		changed = true
 	}
 }

@@ -101,6 +101,26 @@ type Usage struct {
 	// Repaired those whose own result came after all.
 	Interrupted int `json:"interrupted,omitempty"`
 	Repaired    int `json:"repaired,omitempty"`
+
+	// EmptyReplies counts replies that said nothing and were asked for again; their tokens
+	// are in Usage. RepairedReplies counts those that an endpoint gave in a shape of its own.
+	EmptyReplies    int `json:"empty_replies,omitempty"`
+	RepairedReplies int `json:"repaired_replies,omitempty"`
+	// ResumeConflicts counts resumes that lost against another one, DuplicateEvents messages,
+	// decisions and results that came again and changed nothing.
+	ResumeConflicts int `json:"resume_conflicts,omitempty"`
+	DuplicateEvents int `json:"duplicate_events_ignored,omitempty"`
+}
+
+// EmptyReplies are replies of a model that said nothing.
+type EmptyReplies struct {
+	Count int       `json:"count"`
+	Usage llm.Usage `json:"usage,omitzero"`
+}
+
+// Add returns the sum of both.
+func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
+	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
 }
 
 // Held is why the agent does nothing until someone acts.

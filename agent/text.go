@@ -109,6 +109,11 @@ func ChildOverdue(child Key, budgetMS, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
 }
 
+// ChildIdle is the event of a sub-agent in which nothing has happened for [ChildIdleMS].
+func ChildIdle(child Key, now int64) Event {
+	return ChildInterrupted{Key: child, Why: "no progress for " + duration(ChildIdleMS), Time: now}
+}
+
 // ChildAnswered is the result of a call whose sub-agent has answered.
 func ChildAnswered(answer string, now int64) Result {
 	return Result{Content: answer, Time: now}

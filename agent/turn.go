@@ -1,6 +1,10 @@
 package agent
 
-import "github.com/reagent-dev/reagent/llm"
+import (
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
 
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	if s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads) {
@@ -43,6 +47,10 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	s.Turn.ModelCalls++
 	s.Usage.ModelCalls++
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
+	s.countEmpty(e.Empty)
+	if len(e.Reply.Repaired) > 0 {
+		s.Usage.RepairedReplies++
+	}
 	if e.Recalled {
 		s.Usage.Recalled++
 	}
@@ -58,10 +66,16 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	return true
 }
 
+func (s *State) countEmpty(e EmptyReplies) {
+	s.Usage.EmptyReplies += e.Count
+	s.Usage.Usage = s.Usage.Add(e.Usage)
+}
+
 func (s *State) modelFailed(e ModelFailed) bool {
 	if !s.asked(e.Key) {
 		return false
 	}
+	s.countEmpty(e.Empty)
 	if e.Class == string(llm.ContextTooLong) {
 		s.TooLong = true
 		return true
@@ -112,6 +126,16 @@ func (s *State) resumed(e Resumed) bool {
 		s.Definition = nil
 		s.Reloads++
 	}
+	return true
+}
+
+func (s *State) resumeLost(e ResumeLost) bool {
+	id := "resume " + e.ID // no message's: those have no space
+	if slices.Contains(s.Seen, id) {
+		return false
+	}
+	s.see(id)
+	s.Usage.ResumeConflicts++
 	return true
 }
 

@@ -54,7 +54,19 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 			in.Message = &agent.Incoming{ID: uuid.NewString(), Text: o.Message, Steer: true}
 		}
 	}
-	return c.start(ctx, id, in, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+	started, err := c.start(ctx, id, in, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+	if err == nil && started.Found {
+		c.lost(ctx, id)
+	}
+	return started, err
+}
+
+// lost tells an agent that it was resumed by somebody else meanwhile. It is for the count
+// alone, so it is not waited for long.
+func (c *Client) lost(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	_ = c.update(ctx, id, workflows.ResumeLostUpdate, uuid.NewString())
 }
 
 // ForkOptions say how a fork differs.

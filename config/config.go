@@ -118,7 +118,10 @@ type Agent struct {
 	Tools []string
 	// Agents are the sub-agents, each offered to the model as a tool.
 	Agents []string
-	Limits Limits
+	// KeepAgents lets sub-agents go on that nobody waits for any more when the agent has answered;
+	// keep_agents in the file. Else they are cancelled.
+	KeepAgents bool
+	Limits     Limits
 }
 
 // Limits end a turn cleanly when an agent reaches one.

@@ -146,6 +146,7 @@ func (r *reader) agent(p place) Agent {
 		"instructions": r.text(&a.Instructions),
 		"tools":        r.texts(&a.Tools),
 		"agents":       r.texts(&a.Agents),
+		"keep_agents":  r.boolean(&a.KeepAgents),
 		"limits": func(p place) {
 			r.object(p, keys{
 				"turns":             r.integer(&a.Limits.Turns, 1, math.MaxInt32),

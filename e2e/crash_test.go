@@ -252,8 +252,25 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 	require.Empty(t, s.Pending)
 }
 
+// An agent that ends while a sub-agent still works ends that too, unless it is told to keep it.
+func TestFinishCancelsWhatNobodyWaitsFor(t *testing.T) {
+	for keep, status := range map[bool]string{false: "cancelled", true: "completed"} {
+		t.Run(status, func(t *testing.T) {
+			g := newGate()
+			w := familyWorld(t, g, fmt.Sprintf("    limits: {wall: 1s}\n    keep_agents: %v\n", keep))
+			w.worker()
+			w.must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
+			w.eventually("the agent's time is up", func() bool { return w.show(t.Name()).Status == "completed" })
+			close(g.open)
+			s := w.show(t.Name())
+			require.Len(t, s.Children, 1)
+			w.eventually("the sub-agent ends", func() bool { return w.show(s.Children[0].ID).Status == status })
+		})
+	}
+}
+
 // familyWorld has an agent x that asks a clerk, whose model stands at the gate.
-func familyWorld(t *testing.T, g *gate) *world {
+func familyWorld(t *testing.T, g *gate, extra ...string) *world {
 	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if req.Messages[0].Content == "You count." {
 			if err := g.pass(ctx); err != nil {
@@ -265,7 +282,7 @@ func familyWorld(t *testing.T, g *gate) *world {
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
 		}
 		return llmtest.Say("the clerk says: " + req.Messages[len(req.Messages)-1].Content), nil
-	}, nil, "    agents: [clerk]\n  clerk:\n    model: main\n    description: counts\n    instructions: You count.\n")
+	}, nil, "    agents: [clerk]\n"+strings.Join(extra, "")+"  clerk:\n    model: main\n    description: counts\n    instructions: You count.\n")
 	return w
 }
 

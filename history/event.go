@@ -17,6 +17,8 @@ const (
 	MessageUpdate = "message"
 	CloseUpdate   = "close"
 	UpgradeUpdate = "upgrade"
+	// ResumeLostUpdate tells a running agent that somebody else wanted to resume it.
+	ResumeLostUpdate = "resume-lost"
 )
 
 // originOf returns the event that began what e ends, if e ends something.
@@ -67,7 +69,7 @@ func (f *folder) finish(end end) error {
 		return nil
 	case o.call != "":
 		for _, call := range f.state.Pending() {
-			if tool, _ := f.state.Definition.Tool(call.Name); call.Key == o.call {
+			if tool, _ := f.state.Definition.Tool(call.Name); call.Key == o.call && tool.BudgetMS > 0 {
 				f.state.Apply(agent.ChildOverdue(o.key, tool.BudgetMS, f.now))
 			}
 		}
@@ -97,6 +99,15 @@ func (f *folder) finish(end end) error {
 		var r AgentEnd
 		err := f.result(end.event, &r)
 		f.state.Apply(ChildEnded(child, r, err, true, f.resultBytes(), f.now))
+	case agent.KindLook:
+		var p AgentProgress
+		err := f.result(end.event, &p)
+		for _, call := range f.state.Pending() {
+			if call.Child != "" && agent.LookKey(call.Key) == o.key {
+				delete(f.limited, call.Key) // it waits on, with another timer
+				f.apply(Looked(call.Child, p, err, f.now))
+			}
+		}
 	case agent.KindState:
 	default:
 		return f.mismatch(end.origin, string(o.key), f.state.Next())
@@ -153,6 +164,12 @@ func (f *folder) update(u *update) error {
 		f.state.Apply(agent.MessageReceived{Message: m, Time: f.now})
 	case CloseUpdate:
 		f.state.Apply(agent.Closed{})
+	case ResumeLostUpdate:
+		var id string
+		if err := f.dc.FromPayloads(u.args, &id); err != nil {
+			return fmt.Errorf("history: a resume: %w", err)
+		}
+		f.state.Apply(agent.ResumeLost{ID: id})
 	}
 	return nil
 }

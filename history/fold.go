@@ -282,6 +282,13 @@ func (f *folder) open(t *task) error {
 	return nil
 }
 
+// apply applies e, if there is one.
+func (f *folder) apply(e agent.Event) {
+	if e != nil {
+		f.state.Apply(e)
+	}
+}
+
 // name finds out what the timers of a task are for: the end of the turn first, then the
 // budgets of sub-agents in the order of the calls.
 func (f *folder) name(timers []timer) {
@@ -312,7 +319,7 @@ func (f *folder) check(all []asked) error {
 	step := f.state.Next()
 	for _, a := range all {
 		switch {
-		case a.key.Kind() == agent.KindState:
+		case a.key.Kind() == agent.KindState, a.key.Kind() == agent.KindLook:
 		case a.key.Kind() == agent.KindChild:
 			if _, known := f.state.Child(a.key); !known {
 				return f.mismatch(a.event, "a wait for "+string(a.key), step)

@@ -19,6 +19,8 @@ const DefaultResultBytes = 64 << 10
 // ModelResult is the result of the activity that asks the model.
 type ModelResult struct {
 	llm.Reply
+	// Empty are the replies that came before this one and said nothing.
+	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Recalled says that the reply is that of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 }
@@ -40,6 +42,11 @@ type AgentEnd struct {
 	Failure string `json:"failure,omitempty"`
 }
 
+// AgentProgress tells when something happened last in a sub-agent or below it.
+type AgentProgress struct {
+	IdleMS int64 `json:"idle_ms"`
+}
+
 // Loaded is the event of a definition that was read, or not.
 func Loaded(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
@@ -56,9 +63,9 @@ func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 		return nil
 	case err != nil:
 		class, message := cause(err)
-		return agent.ModelFailed{Key: key, Class: class, Message: message, Time: now}
+		return agent.ModelFailed{Key: key, Class: class, Message: message, Empty: emptyReplies(err), Time: now}
 	}
-	return agent.ModelReplied{Key: key, Reply: r.Reply, Recalled: r.Recalled, Time: now}
+	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Recalled: r.Recalled, Time: now}
 }
 
 // Finished is the event of a tool call; nil when the call was given up, since it was
@@ -116,6 +123,23 @@ func EndText(err error) string {
 	default:
 		return "it failed"
 	}
+}
+
+// Looked is the event of a look at a sub-agent; nil while something happens there.
+func Looked(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
+	if err != nil || p.IdleMS < agent.ChildIdleMS {
+		return nil
+	}
+	return agent.ChildIdle(child, now)
+}
+
+// emptyReplies returns those that stand behind a failure.
+func emptyReplies(err error) agent.EmptyReplies {
+	var empty agent.EmptyReplies
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.HasDetails() {
+		_ = app.Details(&empty) // only a count: details of another kind leave it
+	}
+	return empty
 }
 
 // cause returns the class and the words of an activity's failure.

@@ -26,6 +26,8 @@ const (
 	// UpgradeUpdate lets the agent go on in a new run, on the current version of its workers, as
 	// soon as no model or tool call runs.
 	UpgradeUpdate = history.UpgradeUpdate
+	// ResumeLostUpdate takes the ID of a resume that lost against another one, to be counted.
+	ResumeLostUpdate = history.ResumeLostUpdate
 )
 
 // The queries. [activities.RequestQuery] is one more.

@@ -68,8 +68,8 @@ func (d *driver) story() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out\n", s.Status(), s.Turn.Number,
 		plural(s.Usage.ModelCalls, "model call"), plural(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens)
-	if u := s.Usage; u.Recalled+u.Reattached+u.Interrupted+u.Repaired > 0 {
-		fmt.Fprintf(&b, "\n%d recalled · %d reattached · %d interrupted · %d repaired\n", u.Recalled, u.Reattached, u.Interrupted, u.Repaired)
+	if counts := recoveries(s.Usage); counts != "" {
+		b.WriteString("\n" + counts + "\n")
 	}
 	if s.Held != nil {
 		fmt.Fprintf(&b, "\n**Held** (%s): %s\n", s.Held.Class, quote(s.Held.Message, 1000))
@@ -99,6 +99,24 @@ func (d *driver) story() string {
 		b.WriteString("\n" + line(m, tools[m.ToolCallID]) + "\n")
 	}
 	return cutText(b.String(), detailsBytes)
+}
+
+// recoveries tells what was not as usual.
+func recoveries(u agent.Usage) string {
+	var counts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{
+		{u.Recalled, "recalled"}, {u.Reattached, "reattached"}, {u.Interrupted, "interrupted"}, {u.Repaired, "repaired"},
+		{u.EmptyReplies, "empty replies"}, {u.RepairedReplies, "replies put right"},
+		{u.ResumeConflicts, "resume conflicts"}, {u.DuplicateEvents, "duplicates ignored"},
+	} {
+		if c.n > 0 {
+			counts = append(counts, fmt.Sprint(c.n, " ", c.what))
+		}
+	}
+	return strings.Join(counts, " · ")
 }
 
 // line shows one message; tool is the one whose result it is.

@@ -178,8 +178,8 @@ func (d *driver) watchClock() {
 	})
 }
 
-// finish ends the workflow, and first the sub-agents that still run: nobody
-// waits for their answers any more.
+// finish ends the workflow, and first the sub-agents that still run, unless they are to be
+// kept: nobody waits for their answers any more.
 func (d *driver) finish(o agent.Outcome) (Result, error) {
 	for _, f := range d.flights {
 		if f.cancel != nil {
@@ -189,7 +189,9 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 	if d.wall.cancel != nil {
 		d.wall.cancel() // else the Web UI shows it waiting for ever
 	}
-	d.cancelChildren()
+	if o.Status != agent.Completed || !d.state.Definition.KeepAgents {
+		d.cancelChildren()
+	}
 	d.tell()
 	switch o.Status {
 	case agent.Completed:

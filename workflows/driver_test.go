@@ -10,8 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
@@ -140,6 +142,46 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
 	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
+}
+
+// What came again, or was asked for twice, is counted where people can see it.
+func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two")})
+	after := time.Duration(0)
+	send := func(update string, args ...any) {
+		after += time.Minute
+		id := fmt.Sprint(after)
+		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(update, id, t, args...) }, after)
+	}
+	send(workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second"})
+	send(workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second"})
+	send(workflows.ResumeLostUpdate, "r1")
+	send(workflows.ResumeLostUpdate, "r1")
+	send(workflows.ResumeLostUpdate, "r2")
+	send(workflows.CloseUpdate)
+	b.start(agent.Chat, "first")
+	var result workflows.Result
+	require.NoError(t, b.GetWorkflowResult(&result))
+	require.Equal(t, 1, result.Usage.DuplicateEvents)
+	require.Equal(t, 2, result.Usage.ResumeConflicts)
+}
+
+// Somebody asked for a new run: it begins when nothing runs, and has the whole state.
+func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one")})
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.UpgradeUpdate, "u", t) }, time.Minute)
+	b.start(agent.Chat, "first")
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, b.GetWorkflowError(), &next)
+	var in workflows.Start
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	require.Equal(t, "l", in.Life)
+	state, err := history.Open("default-test-workflow-id", in, in.State, 0)
+	require.NoError(t, err)
+	require.Len(t, state.Messages, 2)
+	require.EqualValues(t, workflow.ContinueAsNewVersioningBehaviorAutoUpgrade, next.InitialVersioningBehavior)
 }
 
 func TestRefusedMessageChangesNothing(t *testing.T) {

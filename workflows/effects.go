@@ -22,6 +22,9 @@ const (
 	// loadTimeout bounds one attempt to read a definition, readTimeout one to read a history.
 	loadTimeout = time.Minute
 	readTimeout = 10 * time.Minute
+	// lostInterval is how soon an effect is given out again whose worker was lost. Where the far side
+	// asks for patience, or fails, the activity says how much.
+	lostInterval = 100 * time.Millisecond
 	// deltaBytes bounds the messages that travel with a model call. Longer ones
 	// the activity finds in its cache or asks for.
 	deltaBytes = 1024
@@ -31,7 +34,7 @@ const (
 // say: it alone knows whether an attempt came to its effect.
 func backoff(final ...string) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
-		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
+		InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute,
 		NonRetryableErrorTypes: final,
 	}
 }
@@ -131,22 +134,48 @@ func (d *driver) attend(call agent.Call) {
 	})
 }
 
-// limitWait answers a call as interrupted when its sub-agent's budget is over. The
-// sub-agent goes on, and its answer is still waited for.
+// limitWait answers a call as interrupted when its sub-agent's budget is over or, where it has none,
+// when nothing has happened in it for long. The sub-agent goes on, and its answer is still waited for.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
-	if t.BudgetMS == 0 || d.flies(call.Key) {
+	if d.flies(call.Key) {
 		return
 	}
 	d.fly(call.Key, func(ctx workflow.Context) {
-		timer := workflow.NewTimerWithOptions(ctx, time.Duration(t.BudgetMS)*time.Millisecond, workflow.TimerOptions{
-			Summary: clip("budget of " + call.Name),
-		})
-		if timer.Get(ctx, nil) == nil {
+		if t.BudgetMS == 0 {
+			d.watchProgress(ctx, call)
+		} else if d.pause(ctx, t.BudgetMS, "budget of "+call.Name) {
 			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
 		}
 	})
 	d.flights[len(d.flights)-1].timer = true
+}
+
+// watchProgress looks at a sub-agent from time to time until nothing happens in it any more.
+func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
+	child, _ := d.state.Child(call.Child)
+	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(agent.LookKey(call.Key)), Summary: clip("progress of " + child.ID),
+		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
+	})
+	var seen history.AgentProgress
+	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
+		seen = history.AgentProgress{}
+		err := workflow.ExecuteActivity(lookCtx, activities.LookAgent, activities.LookAgentInput{ID: child.ID}).Get(ctx, &seen)
+		if temporal.IsCanceledError(err) {
+			return
+		}
+		if idle := history.Looked(call.Child, seen, err, d.now()); idle != nil {
+			d.apply(idle)
+			return
+		}
+	}
+}
+
+// pause waits for so many milliseconds and reports whether they have passed.
+func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
+	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: clip(what)})
+	return timer.Get(ctx, nil) == nil
 }
 
 // runChild starts a sub-agent, or finds the one that was started before under the same key.

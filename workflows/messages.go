@@ -54,11 +54,12 @@ type View struct {
 func (d *driver) listen(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
 		func(ctx workflow.Context, m agent.Incoming) (Accepted, error) {
-			if err := d.ready(ctx, m); err != nil {
+			if err := d.await(ctx); err != nil {
 				return Accepted{}, err
 			}
+			err := d.state.Accepts(m) // once more: there may have been no state
 			d.apply(agent.MessageReceived{Message: m, Time: d.now()})
-			return Accepted{ID: m.ID}, nil
+			return Accepted{ID: m.ID}, refusal(err)
 		},
 		workflow.UpdateHandlerOptions{
 			Description: "a message for the agent",
@@ -76,6 +77,18 @@ func (d *driver) listen(ctx workflow.Context) error {
 			return nil
 		},
 		workflow.UpdateHandlerOptions{Description: "lets the agent finish when it has answered"})
+	if err != nil {
+		return err
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, ResumeLostUpdate,
+		func(ctx workflow.Context, id string) error {
+			if err := d.await(ctx); err != nil {
+				return err
+			}
+			d.apply(agent.ResumeLost{ID: id})
+			return nil
+		},
+		workflow.UpdateHandlerOptions{Description: "tells of a resume that found the agent running again"})
 	if err != nil {
 		return err
 	}
@@ -128,17 +141,7 @@ func (d *driver) accepts(m agent.Incoming) error {
 // what the agent took over all of its runs.
 const maxRedelivered = 100_000
 
-// ready waits until there is a state, and asks it once more.
-func (d *driver) ready(ctx workflow.Context, m agent.Incoming) error {
-	if d.state != nil {
-		return nil
-	}
-	if err := d.await(ctx); err != nil {
-		return err
-	}
-	return refusal(d.state.Accepts(m))
-}
-
+// await waits until there is a state.
 func (d *driver) await(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil

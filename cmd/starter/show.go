@@ -97,6 +97,11 @@ type usageView struct {
 	Reattached  int `json:"reattached"`
 	Interrupted int `json:"interrupted"`
 	Repaired    int `json:"repaired"`
+	// What the model's endpoint and other programs did.
+	EmptyReplies    int `json:"empty_replies"`
+	RepairedReplies int `json:"repaired_replies"`
+	ResumeConflicts int `json:"resume_conflicts"`
+	DuplicateEvents int `json:"duplicate_events_ignored"`
 }
 
 func view(s client.Snapshot) agentView {
@@ -108,6 +113,8 @@ func view(s client.Snapshot) agentView {
 			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
 			Recalled: s.Usage.Recalled, Reattached: s.Usage.Reattached,
 			Interrupted: s.Usage.Interrupted, Repaired: s.Usage.Repaired,
+			EmptyReplies: s.Usage.EmptyReplies, RepairedReplies: s.Usage.RepairedReplies,
+			ResumeConflicts: s.Usage.ResumeConflicts, DuplicateEvents: s.Usage.DuplicateEvents,
 		},
 	}
 	if s.Status == client.Completed {

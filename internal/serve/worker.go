@@ -155,7 +155,7 @@ func definitions(cfg *config.Config) []activities.Agent {
 		a := cfg.Agents[name]
 		all = append(all, activities.Agent{
 			Name: name, Description: a.Description, Model: a.Model, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents,
+			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents,
 			Limits: agent.Limits{
 				Turns: a.Limits.Turns, Tokens: a.Limits.Tokens, WallMS: a.Limits.Wall.Milliseconds(),
 				Depth: a.Limits.Depth, ToolResultBytes: a.Limits.ToolResultBytes,

@@ -1,0 +1,76 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/history"
+)
+
+// LookAgentInput names a sub-agent that is waited for.
+type LookAgentInput struct {
+	ID string `json:"id"`
+}
+
+// LookAgent tells when something happened last in a sub-agent, or in those below it for which
+// it waits. Of one that has ended the news is on its way: that is no idleness.
+func (a *Activities) LookAgent(ctx context.Context, in LookAgentInput) (history.AgentProgress, error) {
+	last, err := a.lastEvent(ctx, in.ID)
+	if err != nil {
+		return history.AgentProgress{}, fmt.Errorf("look at agent %s: %w", in.ID, err)
+	}
+	return history.AgentProgress{IdleMS: max(0, time.Since(last).Milliseconds())}, nil
+}
+
+// lastEvent returns the time of the newest event in the tree of running agents below an ID.
+func (a *Activities) lastEvent(ctx context.Context, id string) (time.Time, error) {
+	found, err := a.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return time.Now(), nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return time.Now(), nil
+	}
+	newest, err := a.temporal.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx,
+		&workflowservice.GetWorkflowExecutionHistoryReverseRequest{
+			Namespace: activity.GetInfo(ctx).WorkflowNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: info.GetExecution().GetRunId()},
+			MaximumPageSize: 1,
+		})
+	if err != nil {
+		return time.Time{}, err
+	}
+	last := info.GetStartTime().AsTime()
+	for _, event := range newest.GetHistory().GetEvents() {
+		last = event.GetEventTime().AsTime()
+	}
+	// A sub-agent that was found again is no child of this run, but of this ID.
+	below := &workflowservice.ListWorkflowExecutionsRequest{
+		Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", id),
+	}
+	page, err := a.temporal.ListWorkflow(ctx, below)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, child := range page.GetExecutions() {
+		at, err := a.lastEvent(ctx, child.GetExecution().GetWorkflowId())
+		if err != nil {
+			return time.Time{}, err
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last, nil
+}

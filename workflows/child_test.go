@@ -1,0 +1,56 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// stuckClerk is an agent whose clerk asks a tool that never answers.
+func stuckClerk(t *testing.T) *bench {
+	b := newBench(t)
+	b.tool = func(context.Context, activities.CallToolInput) (history.ToolResult, error) {
+		return history.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", activities.Unavailable,
+			temporal.ApplicationErrorOptions{NextRetryDelay: 1000 * time.Hour})
+	}
+	calls := 0
+	b.model = func(count int) (llm.Reply, error) {
+		switch calls++; {
+		case calls == 1:
+			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
+		case count == 1:
+			return llmtest.Call(llmtest.ToolCall("1", "read", `{}`)), nil
+		}
+		return llmtest.Say("without the clerk"), nil
+	}
+	return b
+}
+
+// A sub-agent without a budget is waited for as long as something happens in it.
+func TestSubAgentWithoutABudgetIsInterruptedWhenNothingHappensInIt(t *testing.T) {
+	b := stuckClerk(t)
+	idle := []time.Duration{0, 5 * time.Minute, 15 * time.Minute}
+	var looks []time.Duration
+	began := b.Now()
+	b.RegisterActivityWithOptions(func(context.Context, activities.LookAgentInput) (history.AgentProgress, error) {
+		last := idle[0]
+		idle = idle[1:]
+		looks = append(looks, b.Now().Sub(began).Round(time.Minute))
+		return history.AgentProgress{IdleMS: last.Milliseconds()}, nil
+	}, activity.RegisterOptions{Name: activities.LookAgent})
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Contains(t, b.transcript(t)[2], "tool: interrupted: no progress for 15 minutes; the agent works on.")
+	require.Equal(t, "assistant: without the clerk", b.transcript(t)[3])
+	require.Equal(t, []time.Duration{15 * time.Minute, 30 * time.Minute, 40 * time.Minute}, looks)
+}
