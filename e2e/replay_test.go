@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,9 +45,11 @@ func TestRecordHistories(t *testing.T) {
 		return llmtest.Say("answer to " + task), nil
 	}, tools, "    tools: [far.*]\n    agents: [y]\n  y:\n    model: main\n")
 	worker := w.worker()
-	save := func(name string) {
+	// A file has the agent's ID, which the keys hold, and what tells its runs apart behind a "~".
+	saveRun := func(name, run string) {
 		var h historypb.History
-		events := temporal.GetWorkflowHistory(t.Context(), name, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		id, _, _ := strings.Cut(name, "~")
+		events := temporal.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
 			event, err := events.Next()
 			require.NoError(t, err)
@@ -63,6 +66,11 @@ func TestRecordHistories(t *testing.T) {
 		require.NoError(t, z.Close())
 		require.NoError(t, f.Close())
 	}
+	save := func(name string) { saveRun(name, "") }
+	closed := func(id string) {
+		w.must("close", id)
+		w.eventually("the chat ends", func() bool { return w.show(id).Status == "completed" })
+	}
 	w.must("run", "-a", "x", "--id", "task", "task")
 	save("task")
 	w.must("run", "-a", "x", "--id", "parallel", "parallel")
@@ -71,13 +79,36 @@ func TestRecordHistories(t *testing.T) {
 	save("parent")
 	w.must("run", "-a", "x", "--chat", "--id", "chat", "hello")
 	w.must("send", "chat", "more")
-	w.must("close", "chat")
-	w.eventually("the chat ends", func() bool { return w.show("chat").Status == "completed" })
+	closed("chat")
 	save("chat")
 	w.starter("run", "-a", "x", "--chat", "--id", "held", "held")
 	w.must("send", "held", "again")
 	w.must("cancel", "held")
 	w.eventually("it is cancelled", func() bool { return w.show("held").Status == "cancelled" })
 	save("held")
+
+	w.must("run", "-a", "x", "--chat", "--id", "rolled", "hello")
+	first := w.runID("rolled")
+	require.NoError(t, w.client.Upgrade(t.Context(), "rolled"))
+	w.eventually("it goes on in a new run", func() bool { return w.runID("rolled") != first })
+	w.must("send", "rolled", "more")
+	closed("rolled")
+	saveRun("rolled~1", first)
+	save("rolled~2")
+
+	w.must("run", "-a", "x", "--id", "reset", "parallel")
+	w.reset("reset", "", 3)
+	w.eventually("it ends again", func() bool { return w.show("reset").Status == "completed" })
+	save("reset")
+
+	w.must("run", "-a", "x", "--chat", "--id", "resumed", "parallel")
+	require.NoError(t, temporal.TerminateWorkflow(t.Context(), "resumed", "", "test"))
+	w.must("resume", "resumed", "--message", "go on")
+	closed("resumed")
+	save("resumed")
+
+	w.must("fork", "chat", "--id", "fork", "--message", "and now?")
+	closed("fork")
+	save("fork")
 	worker.terminate()
 }

@@ -38,7 +38,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			workflows.New(workflows.Options{}).Register(replayer)
 			// Keys hold the agent's ID, which a history does not.
-			id := strings.TrimSuffix(filepath.Base(file), ".json.gz")
+			id, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
 			err = replayer.ReplayWorkflowHistoryWithOptions(nil, &h, worker.ReplayWorkflowHistoryOptions{
 				OriginalExecution: workflow.Execution{ID: id},
 			})
