@@ -36,6 +36,8 @@ type CallModelInput struct {
 	Request agent.Ref `json:"request"`
 	// Delta are the last messages of the request, where they are small.
 	Delta []llm.Message `json:"delta,omitempty"`
+	// Compact says that the request is for a summary.
+	Compact bool `json:"compact,omitempty"`
 }
 
 // CallModel asks the model. Its failures carry an [llm.Class] as type.
@@ -52,7 +54,7 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		earlier.Recalled = true
 		return earlier, err
 	}
-	req, err := a.assemble(ctx, in.AgentID, in.Request, in.Delta)
+	req, err := a.assemble(ctx, in)
 	if err != nil {
 		return history.ModelResult{}, err
 	}
@@ -83,11 +85,13 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		return history.ModelResult{}, temporal.NewNonRetryableApplicationError(
 			fmt.Sprintf("the model's reply has %d bytes; the limit is %d", size, maxReplyBytes), string(llm.TooLarge), nil)
 	}
-	sent := agent.SentReply(in.Key, reply)
-	skip := len(req.Messages) - in.Request.Count // the system message
-	a.cache.put(in.AgentID, transcript{
-		agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
-	})
+	if !in.Compact {
+		sent := agent.SentReply(in.Key, reply)
+		skip := len(req.Messages) - in.Request.Count // the system message
+		a.cache.put(in.AgentID, transcript{
+			agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
+		})
+	}
 	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty}, nil
 }
 

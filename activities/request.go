@@ -23,6 +23,8 @@ const RequestQuery = "request"
 type RequestInput struct {
 	// Head asks for everything but the messages.
 	Head bool `json:"head,omitempty"`
+	// Compact asks for what the request for a summary sends.
+	Compact bool `json:"compact,omitempty"`
 	// From is the first message asked for, Count the end of the range.
 	From  int `json:"from"`
 	Count int `json:"count"`
@@ -44,22 +46,23 @@ const (
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request that ref names: from this worker's cache, from
+// assemble returns the request that the input refers to: from this worker's cache, from
 // the messages that came along, and for the rest from the workflow itself. The
 // hashes tell whether it is the right one.
-func (a *Activities) assemble(ctx context.Context, agentID string, ref agent.Ref, delta []llm.Message) (llm.Request, error) {
-	req, err := a.head(ctx, ref)
+func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Request, error) {
+	ref, delta := in.Request, in.Delta
+	req, err := a.head(ctx, ref, in.Compact)
 	if err != nil {
 		return req, err
 	}
-	known := a.cache.transcript(agentID)
-	if known.count() > ref.Count {
+	known := a.cache.transcript(in.AgentID)
+	if known.count() > ref.Count || in.Compact {
 		known = transcript{}
 	}
 	for {
 		messages := known.messages
 		if missing := ref.Count - len(delta); known.count() < missing {
-			if messages, err = a.fetch(ctx, messages, missing); err != nil {
+			if messages, err = a.fetch(ctx, messages, missing, in.Compact); err != nil {
 				return req, err
 			}
 		}
@@ -68,7 +71,9 @@ func (a *Activities) assemble(ctx context.Context, agentID string, ref agent.Ref
 		}
 		chain := agent.ChainAll(known.chain, messages[known.count():])
 		if chain == ref.Chain {
-			a.cache.put(agentID, transcript{chain, messages})
+			if !in.Compact {
+				a.cache.put(in.AgentID, transcript{chain, messages})
+			}
 			req.Messages = append(slices.Clip(req.Messages), messages...)
 			return req, nil
 		}
@@ -82,11 +87,11 @@ func (a *Activities) assemble(ctx context.Context, agentID string, ref agent.Ref
 }
 
 // head returns everything of the request but its messages.
-func (a *Activities) head(ctx context.Context, ref agent.Ref) (llm.Request, error) {
+func (a *Activities) head(ctx context.Context, ref agent.Ref, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(ref.Head); ok {
 		return head, nil
 	}
-	page, err := a.ask(ctx, RequestInput{Head: true})
+	page, err := a.ask(ctx, RequestInput{Head: true, Compact: compact})
 	if err != nil {
 		return llm.Request{}, err
 	}
@@ -99,10 +104,10 @@ func (a *Activities) head(ctx context.Context, ref agent.Ref) (llm.Request, erro
 }
 
 // fetch reads the messages up to count that follow those known.
-func (a *Activities) fetch(ctx context.Context, known []llm.Message, count int) ([]llm.Message, error) {
+func (a *Activities) fetch(ctx context.Context, known []llm.Message, count int, compact bool) ([]llm.Message, error) {
 	messages := slices.Clip(known)
 	for len(messages) < count {
-		page, err := a.ask(ctx, RequestInput{From: len(messages), Count: count})
+		page, err := a.ask(ctx, RequestInput{From: len(messages), Count: count, Compact: compact})
 		if err != nil {
 			return nil, err
 		}

@@ -61,6 +61,9 @@ type Limits struct {
 	// WallMS is the time of one turn in milliseconds. Waiting for the next
 	// message takes none of it.
 	WallMS int64 `json:"wall_ms,omitempty"`
+	// ContextTokens is the size of a reply and its request, in tokens as the provider counts them, from
+	// which on the conversation is summarised. Zero means when the model says that it is too long.
+	ContextTokens int `json:"context_tokens,omitempty"`
 	// Depth is how many levels of sub-agents there may be below the root agent. Zero
 	// means none.
 	Depth int `json:"depth,omitempty"`
@@ -81,6 +84,17 @@ func (d *Definition) Head() llm.Request {
 	slices.SortFunc(head.Tools, func(a, b llm.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
 	if d.Instructions != "" {
 		head.Messages = []llm.Message{{Role: llm.System, Content: d.Instructions}}
+	}
+	return head
+}
+
+// CompactHead is the head of the request for a summary. It is that of the others, so that a provider
+// finds their common beginning in its cache; but no tool is to be called, and no form is asked for.
+func (d *Definition) CompactHead() llm.Request {
+	head := d.Head()
+	head.Params.OutputSchema = nil
+	if head.Params.ToolChoice = ""; len(head.Tools) > 0 {
+		head.Params.ToolChoice = "none"
 	}
 	return head
 }

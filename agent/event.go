@@ -33,7 +33,8 @@ type (
 		Time int64
 	}
 
-	// ModelReplied appends the model's message and opens its calls.
+	// ModelReplied appends the model's message and opens its calls; or takes the summary that
+	// was asked for.
 	ModelReplied struct {
 		Key   Key
 		Reply llm.Reply
@@ -82,12 +83,6 @@ type (
 		Time     int64
 	}
 
-	// Compacted replaces what was sent of the messages before From by a summary.
-	Compacted struct {
-		Summary string
-		From    int
-	}
-
 	// Stopped holds the turn: an interrupt, or a step that cannot be carried out.
 	Stopped struct {
 		Key     Key
@@ -134,7 +129,6 @@ func (ToolFinished) event()     {}
 func (ChildFinished) event()    {}
 func (ChildInterrupted) event() {}
 func (Decided) event()          {}
-func (Compacted) event()        {}
 func (Stopped) event()          {}
 func (WallReached) event()      {}
 func (Resumed) event()          {}
@@ -184,8 +178,6 @@ func (s *State) apply(e Event) bool {
 		return s.childInterrupted(e)
 	case Decided:
 		return s.decided(e)
-	case Compacted:
-		return s.compacted(e)
 	case Stopped:
 		return s.stopped(e)
 	case WallReached:

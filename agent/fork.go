@@ -30,19 +30,20 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork reports whether an agent can be forked after so many messages.
-func CheckFork(messages []Message, at int) error {
-	if forkable(messages, at) {
+// CheckFork reports whether the agent can be forked after so many messages. Where the state has lost
+// some of those to a compaction, that of an earlier run has to be asked.
+func (s *State) CheckFork(at int) error {
+	if s.forkable(at) {
 		return nil
 	}
 	e := &ForkPointError{At: at, Before: -1, After: -1}
-	for n := min(at, len(messages)); n > 0 && e.Before < 0; n-- {
-		if forkable(messages, n) {
+	for n := min(at, s.Count()); n > 0 && e.Before < 0; n-- {
+		if s.forkable(n) {
 			e.Before = n
 		}
 	}
-	for n := max(at, 1); n <= len(messages) && e.After < 0; n++ {
-		if forkable(messages, n) {
+	for n := max(at, 1); n <= s.Count() && e.After < 0; n++ {
+		if s.forkable(n) {
 			e.After = n
 		}
 	}
@@ -50,31 +51,36 @@ func CheckFork(messages []Message, at int) error {
 }
 
 // forkable reports whether the first n messages stand by themselves: every call has its result.
-func forkable(messages []Message, n int) bool {
-	if n < 1 || n > len(messages) {
+func (s *State) forkable(n int) bool {
+	i := n - s.Dropped
+	if n < 1 || i < 0 || i > len(s.Messages) {
 		return false
 	}
-	last := messages[n-1]
+	if i == 0 {
+		return true // a compaction cut here
+	}
+	last := s.Messages[i-1]
 	if last.Role == llm.Assistant && len(last.ToolCalls) > 0 {
 		return false
 	}
-	return n == len(messages) || messages[n].Role != llm.Tool
+	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
 // Fork returns a new agent with the first messages of this one. It has an identity
 // and so keys of its own, and no sub-agents: nothing of the other's is run or
 // waited for again. Its definition is the other's.
 func (s *State) Fork(id Identity, mode Mode, at int) (*State, error) {
-	if err := CheckFork(s.Messages, at); err != nil {
+	if err := s.CheckFork(at); err != nil {
 		return nil, err
 	}
 	fork := &State{
 		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth,
-		Definition: s.Definition, Head: s.Head, Messages: slices.Clone(s.Messages[:at]),
+		Definition: s.Definition, Head: s.Head, Messages: slices.Clone(s.Messages[:at-s.Dropped]), Dropped: s.Dropped,
 	}
-	if s.From < at {
-		// A cut inside what was compacted starts from the whole again.
-		fork.From, fork.Summary = s.From, s.Summary
+	for _, c := range s.Compactions {
+		if c.From <= at { // a later one is about more than the fork has
+			fork.Compactions = append(fork.Compactions, c)
+		}
 	}
 	for i := range fork.SentCount() {
 		fork.Chain = Chain(fork.Chain, fork.Sent(i))

@@ -113,7 +113,7 @@ func (s *State) messageTaken(e MessageTaken) bool {
 	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.ID == e.ID })
 	m := s.Inbox[i]
 	s.Inbox = slices.Delete(s.Inbox, i, i+1)
-	if s.answered() || len(s.Messages) == 0 {
+	if s.answered() || s.Count() == 0 {
 		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
 	}
 	if m.Late != nil {

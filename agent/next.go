@@ -24,8 +24,13 @@ type (
 	// driver starts those it has not started, and waits.
 	RunTools struct{ Calls []Call }
 
-	// Compact shortens what is sent.
-	Compact struct{}
+	// Compact asks the model for a summary of what is sent before the place From. Without a key there is
+	// nothing that could be cut.
+	Compact struct {
+		Key     Key
+		Request Ref
+		From    int
+	}
 
 	// Take moves a message from the inbox into the transcript.
 	Take struct{ ID string }
@@ -55,6 +60,8 @@ func Wants(step Step, key Key) bool {
 		return step.Key == key
 	case CallModel:
 		return step.Key == key
+	case Compact:
+		return step.Key == key
 	case RunTools:
 		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key })
 	}
@@ -62,7 +69,7 @@ func Wants(step Step, key Key) bool {
 }
 
 // Advance carries out the steps that need nobody: taking messages from the inbox,
-// holding a turn whose context is full, and ending. It returns whether there was one.
+// holding a turn for which there is no room, and ending. It returns whether there was one.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -71,6 +78,9 @@ func (s *State) Advance(now int64) bool {
 		case Take:
 			e = MessageTaken{ID: step.ID, Time: now}
 		case Compact:
+			if step.Key != "" {
+				return changed
+			}
 			e = noRoom(now)
 		case Finish:
 			e = Ended{}
@@ -84,11 +94,12 @@ func (s *State) Advance(now int64) bool {
 	}
 }
 
-// noRoom is the event of a context that is full.
+// noRoom is the event of a context that is full and cannot be made shorter.
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
-		Message: "the conversation is longer than the model's context window",
+		Message: "the conversation is longer than the model's context window, and a summary of its beginning does not make it fit: " +
+			"lower limits.tool_result_bytes, give the agent fewer tools, or use a model with a larger window",
 	}
 }
 
@@ -98,7 +109,7 @@ func noRoom(now int64) Event {
 //     there is no definition yet                → Load
 //  1. calls have no result                      → RunTools
 //  2. held                                      → Wait (chat), Finish failed (task)
-//  3. the context is marked too long            → Compact
+//  3. the context is marked too long, in a turn → Compact
 //  4. a steering message waits in the inbox     → Take
 //  5. the last message is not the assistant's   → CallModel
 //  6. a message waits in the inbox              → Take
@@ -116,20 +127,20 @@ func (s *State) Next() Step {
 			return Wait{}
 		}
 		return Finish{Outcome{Status: Failed, Answer: s.Answer(), Class: s.Held.Class, Message: s.Held.Message}}
-	case s.TooLong:
-		return Compact{}
+	case s.TooLong && !s.answered():
+		return s.compact()
 	}
 	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer }); i >= 0 {
 		return Take{ID: s.Inbox[i].ID}
 	}
-	if n := len(s.Messages); n > 0 && s.Messages[n-1].Role != llm.Assistant {
+	if s.Count() > 0 && !s.answered() {
 		request := s.Request()
 		return CallModel{Key: s.modelKey(request), Request: request}
 	}
 	if len(s.Inbox) > 0 {
 		return Take{ID: s.Inbox[0].ID}
 	}
-	if !s.Closing && (s.Mode == Chat || len(s.Messages) == 0) {
+	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {
 		return Wait{}
 	}
 	return Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}

@@ -45,6 +45,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		require.NoError(t, json.Unmarshal(text, s.state))
 	case "transcript":
 		return s.transcript()
+	case "sent":
+		return s.sent()
 	default:
 		t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
 	}
@@ -111,11 +113,9 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.Decided{Decision: decision, Time: s.now}
 	case "wall":
 		e = agent.WallReached{Turn: s.state.Turn.Number, Time: s.now}
-	case "compact":
-		var from int
-		_, err := fmt.Sscan(arg, &from)
-		require.NoError(t, err)
-		e = agent.Compacted{From: from, Summary: text}
+	case "drop": // as a new run does
+		s.state.Drop()
+		return
 	case "stop":
 		e = agent.Stopped{Class: arg, Message: text, Time: s.now}
 	case "resume": // resume RUN [reload]
@@ -197,6 +197,11 @@ func (s *script) next() string {
 		return strings.Join(lines, "\n")
 	case agent.CallModel:
 		return fmt.Sprintf("call %s with %d messages", s.name(step.Key), step.Request.Count)
+	case agent.Compact:
+		if step.Key == "" {
+			return "compact nothing"
+		}
+		return fmt.Sprintf("compact before %d, %s with %d messages", step.From, s.name(step.Key), step.Request.Count)
 	case agent.Take:
 		if call, late := strings.CutPrefix(step.ID, "late-"); late {
 			return "take late-" + s.name(agent.Key(call))
@@ -210,6 +215,16 @@ func (s *script) next() string {
 	default:
 		return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", step), "agent."))
 	}
+}
+
+// sent is what the next request would send.
+func (s *script) sent() string {
+	var lines []string
+	for i := range s.state.SentCount() {
+		m := s.state.Sent(i)
+		lines = append(lines, fmt.Sprintf("%s: %s", m.Role, m.Content))
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), "\n\n", "\n…\n")
 }
 
 func (s *script) transcript() string {

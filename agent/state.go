@@ -42,12 +42,13 @@ type State struct {
 	Definition *Definition `json:"definition,omitempty"`
 	Head       string      `json:"head,omitempty"` // HeadHash of Definition.Head
 
-	// Messages is the transcript. What is sent of it begins at From, behind Summary
-	// where there is one.
-	Messages []Message    `json:"messages,omitempty"`
-	From     int          `json:"from,omitempty"`
-	Summary  *llm.Message `json:"summary,omitempty"`
-	Chain    string       `json:"chain,omitempty"` // hash of what is sent
+	// Messages is the transcript from the place Dropped on. The messages before it were summarised, and
+	// are in the histories of earlier runs.
+	Messages []Message `json:"messages,omitempty"`
+	Dropped  int       `json:"dropped,omitempty"`
+	// Compactions are the summaries, oldest first. The last one counts; the others are for forks.
+	Compactions []Compaction `json:"compactions,omitempty"`
+	Chain       string       `json:"chain,omitempty"` // hash of what is sent
 
 	// Calls are those of the last assistant message while one of them lacks a result.
 	Calls []Call `json:"calls,omitempty"`
@@ -69,12 +70,16 @@ type State struct {
 	ResumedFrom string `json:"resumed_from,omitempty"`
 	Reloads     int    `json:"reloads,omitempty"`
 
-	Turn    Turn     `json:"turn"`
-	Usage   Usage    `json:"usage"`
-	Held    *Held    `json:"held,omitempty"`
-	TooLong bool     `json:"too_long,omitempty"` // the context has to be compacted
-	Closing bool     `json:"closing,omitempty"`  // finish instead of waiting
-	Outcome *Outcome `json:"outcome,omitempty"`
+	Turn    Turn  `json:"turn"`
+	Usage   Usage `json:"usage"`
+	Held    *Held `json:"held,omitempty"`
+	TooLong bool  `json:"too_long,omitempty"` // the context has to be compacted
+	// Compacted is how often it was since the last reply, CutBelow the place from which a
+	// summary was too much to ask for; 0 means none.
+	Compacted int      `json:"compacted,omitempty"`
+	CutBelow  int      `json:"cut_below,omitempty"`
+	Closing   bool     `json:"closing,omitempty"` // finish instead of waiting
+	Outcome   *Outcome `json:"outcome,omitempty"`
 }
 
 // Turn is where the agent stands between a user's message and its answer.
@@ -104,6 +109,8 @@ type Usage struct {
 
 	// EmptyReplies counts replies that said nothing and were asked for again; their tokens
 	// are in Usage. RepairedReplies counts those that an endpoint gave in a shape of its own.
+	// Compactions counts the summaries of a context that was full.
+	Compactions     int `json:"compactions,omitempty"`
 	EmptyReplies    int `json:"empty_replies,omitempty"`
 	RepairedReplies int `json:"repaired_replies,omitempty"`
 	// ResumeConflicts counts resumes that lost against another one, DuplicateEvents messages,
@@ -170,23 +177,17 @@ type Ref struct {
 
 // SentCount returns how many messages a request sends, the system message aside.
 func (s *State) SentCount() int {
-	n := len(s.Messages) - s.From
-	if s.Summary != nil {
-		n++
-	}
-	return n
+	return len(s.compaction().head()) + s.Count() - s.from()
 }
 
 // Sent returns message i of those a request sends, the system message aside, in
 // the form in which it is sent.
 func (s *State) Sent(i int) llm.Message {
-	if s.Summary != nil {
-		if i == 0 {
-			return *s.Summary
-		}
-		i--
+	head := s.compaction().head()
+	if i < len(head) {
+		return head[i]
 	}
-	return sent(s.Messages[s.From+i].Message)
+	return sent(s.Messages[s.from()-s.Dropped+i-len(head)].Message)
 }
 
 // Deadline returns when the running turn's time is up, in Unix milliseconds; 0

@@ -67,6 +67,10 @@ func textWall(limitMS int64) string {
 	return fmt.Sprintf("this turn reached its time limit of %s (limits.wall)", duration(limitMS))
 }
 
+const textCompact = "The conversation grows too long and is about to be cut. Write a summary that replaces all of it up to here: " +
+	"what the user wants, what was found out and decided, with names, numbers and identifiers as they are, what was done, and what is still open. " +
+	"Write the summary only."
+
 const textCancelled = "the agent was cancelled"
 
 func textSummary(summary string) string {

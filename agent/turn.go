@@ -39,6 +39,10 @@ func (s *State) asked(key Key) bool {
 }
 
 func (s *State) modelReplied(e ModelReplied) bool {
+	if step, ok := s.Next().(Compact); ok && step.Key == e.Key && e.Key != "" {
+		s.summarised(step, e)
+		return true
+	}
 	if !s.asked(e.Key) {
 		return false
 	}
@@ -46,14 +50,9 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	s.append(Message{Message: m, Key: e.Key, Time: e.Time})
 	s.Turn.ModelCalls++
 	s.Usage.ModelCalls++
-	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
-	s.countEmpty(e.Empty)
-	if len(e.Reply.Repaired) > 0 {
-		s.Usage.RepairedReplies++
-	}
-	if e.Recalled {
-		s.Usage.Recalled++
-	}
+	s.count(e)
+	s.Compacted = 0
+	s.TooLong = s.full(e.Reply.Usage)
 
 	// At a limit the model would not see the results in this turn, so nothing is
 	// done for it to see.
@@ -66,17 +65,36 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	return true
 }
 
+// count adds what a reply cost and how it came.
+func (s *State) count(e ModelReplied) {
+	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
+	s.countEmpty(e.Empty)
+	if len(e.Reply.Repaired) > 0 {
+		s.Usage.RepairedReplies++
+	}
+	if e.Recalled {
+		s.Usage.Recalled++
+	}
+}
+
 func (s *State) countEmpty(e EmptyReplies) {
 	s.Usage.EmptyReplies += e.Count
 	s.Usage.Usage = s.Usage.Add(e.Usage)
 }
 
 func (s *State) modelFailed(e ModelFailed) bool {
-	if !s.asked(e.Key) {
+	compacting, compacts := s.Next().(Compact)
+	compacts = compacts && compacting.Key == e.Key && e.Key != ""
+	if !compacts && !s.asked(e.Key) {
 		return false
 	}
 	s.countEmpty(e.Empty)
-	if e.Class == string(llm.ContextTooLong) {
+	switch {
+	case e.Class != string(llm.ContextTooLong):
+	case compacts:
+		s.overflowed(compacting)
+		return true
+	default:
 		s.TooLong = true
 		return true
 	}
@@ -90,7 +108,7 @@ func (s *State) stopped(e Stopped) bool {
 	}
 	s.interruptAll(e.Message, e.Time)
 	s.flush()
-	s.TooLong = false
+	s.TooLong, s.Compacted, s.CutBelow = false, 0, 0
 	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
 	return true
 }
@@ -139,27 +157,13 @@ func (s *State) resumeLost(e ResumeLost) bool {
 	return true
 }
 
-// compacted moves the beginning of what is sent. A cut before a tool message would
-// part it from its call, so such an event is not taken.
-func (s *State) compacted(e Compacted) bool {
-	if !s.TooLong || e.From <= s.From || e.From >= len(s.Messages) || s.Messages[e.From].Role == llm.Tool {
-		return false
-	}
-	s.TooLong = false
-	s.From = e.From
-	s.Summary = &llm.Message{Role: llm.User, Content: textSummary(e.Summary)}
-	s.Chain = ""
-	for i := range s.SentCount() {
-		s.Chain = Chain(s.Chain, s.Sent(i))
-	}
-	return true
-}
-
 // settle brings the state to rest after a result or a message: what can enter the
 // transcript enters it, and a turn that must not go on ends.
 func (s *State) settle(now int64) {
 	s.flush()
-	if _, asks := s.Next().(CallModel); !asks {
+	switch s.Next().(type) {
+	case CallModel, Compact:
+	default:
 		return
 	}
 	if name, why := s.limit(); name != "" {

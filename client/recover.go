@@ -97,9 +97,9 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		return Started{}, fmt.Errorf("fork %s: it has no messages yet", id)
 	}
 	if o.At == 0 {
-		o.At = len(run.State.Messages)
+		o.At = run.State.Count()
 	}
-	if err := agent.CheckFork(run.State.Messages, o.At); err != nil {
+	if err := run.State.CheckFork(o.At); err != nil {
 		return Started{}, fmt.Errorf("fork %s: %w", id, err)
 	}
 	if o.ID == "" {

@@ -105,6 +105,8 @@ func (d *driver) begin(step agent.Step) {
 		d.fly(step.Key, func(ctx workflow.Context) { d.load(ctx, step) })
 	case agent.CallModel:
 		d.fly(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
+	case agent.Compact:
+		d.fly(step.Key, func(ctx workflow.Context) { d.compact(ctx, step) })
 	case agent.RunTools:
 		for _, call := range step.Calls {
 			switch {

@@ -59,19 +59,30 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 }
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
+	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), activities.CallModelInput{
+		Effect: d.effect(step.Key), Request: step.Request, Delta: d.delta(step.Request.Count),
+	})
+}
+
+// compact asks the model for a summary of the beginning of the conversation.
+func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
+	d.askModel(ctx, "summary", activities.CallModelInput{
+		Effect: d.effect(step.Key), Request: step.Request, Compact: true,
+	})
+}
+
+func (d *driver) askModel(ctx workflow.Context, what string, in activities.CallModelInput) {
+	in.AgentID = d.state.AgentID
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(step.Key),
-		Summary: clip(fmt.Sprintf("%sturn %d · %s · %s", d.recalls(), d.state.Turn.Number,
-			d.state.Definition.Candidates[0].Model, plural(step.Request.Count, "message"))),
+		ActivityID: string(in.Key),
+		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(), what,
+			d.state.Definition.Candidates[0].Model, plural(in.Request.Count, "message"))),
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: backoff(),
 	})
-	in := activities.CallModelInput{
-		Effect: d.effect(step.Key), AgentID: d.state.AgentID, Request: step.Request, Delta: d.delta(step.Request.Count),
-	}
 	var result history.ModelResult
 	err := workflow.ExecuteActivity(ctx, activities.CallModel, in).Get(ctx, &result)
-	d.apply(history.Replied(step.Key, result, err, d.now()))
+	d.apply(history.Replied(in.Key, result, err, d.now()))
 }
 
 // delta returns the messages after the last one of the assistant, when they are small.

@@ -9,6 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Accepted tells that a message is in the agent's inbox, or was there before.
@@ -27,8 +28,10 @@ type TranscriptInput struct {
 // Transcript is a page of the transcript, and where the agent stands.
 type Transcript struct {
 	Messages []agent.Message `json:"messages,omitempty"`
-	// Count is the number of messages in the whole transcript.
+	// Count is the number of messages in the whole transcript, First the place of the first one that the agent
+	// still holds: those before it were summarised, and are in the histories of its earlier runs.
 	Count int `json:"count"`
+	First int `json:"first,omitempty"`
 	// Status is "running", "waiting", "held" or how the agent ended.
 	Status agent.Status `json:"status"`
 	// Inbox holds the messages that wait to be taken.
@@ -166,8 +169,8 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 		return Transcript{Status: agent.Running}, nil
 	}
 	all := d.state.Messages
-	page := Transcript{Count: len(all), Status: d.state.Status(), Inbox: d.state.Inbox}
-	for i, size := max(in.From, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
+	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: d.state.Inbox}
+	for i, size := max(in.From-d.state.Dropped, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
 		if size += payload.Size(all[i]); size > activities.PageBytes && len(page.Messages) > 0 {
 			break
 		}
@@ -183,11 +186,19 @@ func (d *driver) request(in activities.RequestInput) (activities.RequestPage, er
 	}
 	if in.Head && d.state.Definition != nil {
 		head := d.state.Definition.Head()
+		if in.Compact {
+			head = d.state.Definition.CompactHead()
+		}
 		page.Head = &head
 		return page, nil
 	}
-	for i, size := max(in.From, 0), 0; i < min(in.Count, d.state.SentCount()); i++ {
-		m := d.state.Sent(i)
+	count, sent := min(in.Count, d.state.SentCount()), d.state.Sent
+	if in.Compact {
+		count = min(in.Count, d.state.SentCount()+1)
+		sent = func(i int) llm.Message { return d.state.SentToCompact(i, in.Count) }
+	}
+	for i, size := max(in.From, 0), 0; i < count; i++ {
+		m := sent(i)
 		if size += payload.Size(m); size > activities.PageBytes && len(page.Messages) > 0 {
 			break
 		}
@@ -202,7 +213,7 @@ func (d *driver) view() (View, error) {
 		return View{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running}, nil
 	}
 	return View{
-		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: len(s.Messages), Inbox: len(s.Inbox),
+		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, Answer: cutText(s.Answer(), 100_000),
 	}, nil
 }

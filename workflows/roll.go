@@ -90,6 +90,7 @@ func (d *driver) roll(ctx workflow.Context) error {
 		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key,
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
 	}
+	d.state.Drop()
 	packed, err := history.Pack(d.state)
 	if err != nil {
 		return err
