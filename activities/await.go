@@ -56,6 +56,6 @@ func (a *Activities) AwaitAgent(ctx context.Context, in AwaitAgentInput) (histor
 		return end, err
 	default:
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, nil)
-		return history.AgentEnd{Failure: history.EndText(err)}, nil
+		return history.AgentEnd{Failure: history.EndText(err), Spent: history.Spent(err)}, nil
 	}
 }

@@ -52,6 +52,13 @@ func (s *State) Pending() []Call { return s.openCalls() }
 // cannot be run: all of them where there is a refusal.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
+	children := 0
+	for _, tc := range calls {
+		if tool, _ := s.Definition.Tool(tc.Name); tool.Agent != "" {
+			children++
+		}
+	}
+	grant := s.slice(children)
 	for i, tc := range calls {
 		c := Call{
 			Key:   s.toolKey(model, i, tc.Name, tc.Arguments),
@@ -68,7 +75,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		case tc.Arguments != "" && !isObject(tc.Arguments):
 			refuse(textBadArguments(tc.Name))
 		case tool.Agent != "":
-			s.openChild(&c, tool, now)
+			s.openChild(&c, tool, grant, now)
 		}
 		if c.Result == nil && tool.Approval {
 			s.ask(&c)

@@ -20,6 +20,8 @@ type Child struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Done says that its result has come.
 	Done bool `json:"done,omitempty"`
+	// Grant is what it may spend, until it has told what it did.
+	Grant Grant `json:"grant,omitzero"`
 }
 
 // ChildIdleMS is how long nothing may happen in a sub-agent's tree, in milliseconds, before a call
@@ -62,7 +64,7 @@ func (s *State) Child(key Key) (Child, bool) {
 
 // openChild decides which sub-agent a call waits for: one that the model was
 // told is interrupted, or a new one.
-func (s *State) openChild(c *Call, tool Tool, now int64) {
+func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
 		refuse(textDepth(s.Depth))
@@ -90,7 +92,7 @@ func (s *State) openChild(c *Call, tool Tool, now int64) {
 		known = s.interruptedChild(input)
 	}
 	if known == nil {
-		c.Child = s.mint(input)
+		c.Child = s.mint(input, grant)
 		return
 	}
 	c.Child = known.Key
@@ -110,7 +112,7 @@ func (s *State) depthLimit() int {
 
 // mint makes a new sub-agent. Asking for the same again makes another one, told
 // apart by how many there are: a tally in the state, which compaction does not touch.
-func (s *State) mint(input childInput) Key {
+func (s *State) mint(input childInput, grant Grant) Key {
 	id := digest(input)[:32]
 	if s.Minted == nil {
 		s.Minted = map[string]int{}
@@ -119,7 +121,7 @@ func (s *State) mint(input childInput) Key {
 	s.Minted[id]++
 	s.Children = append(s.Children, Child{
 		Key: key, ID: ChildID(s.AgentID, input.Agent, key),
-		Agent: input.Agent, Task: input.Task, Instance: input.Instance,
+		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Grant: grant,
 	})
 	return key
 }
@@ -181,6 +183,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 	// Of several calls that were interrupted, one gets the late result; the others are done with.
 	s.Interrupted = slices.DeleteFunc(s.Interrupted, func(c Call) bool { return c.Child == e.Key })
 	changed = changed || !child.Done
+	s.settleChild(child, e.Spent)
 	child.Done = true
 	s.settle(e.Result.Time)
 	return changed

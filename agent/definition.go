@@ -16,9 +16,11 @@ type Definition struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 
-	Candidates   []llm.Candidate `json:"candidates"`
-	Params       llm.Params      `json:"params,omitzero"`
-	Instructions string          `json:"instructions,omitempty"`
+	Candidates []llm.Candidate `json:"candidates"`
+	// Prices are those of the candidates. What a model costs is no part of what is asked of it.
+	Prices       []Price    `json:"prices,omitempty"`
+	Params       llm.Params `json:"params,omitzero"`
+	Instructions string     `json:"instructions,omitempty"`
 
 	// Tools are what the model may call, sub-agents among them, sorted by name.
 	Tools  []Tool `json:"tools,omitempty"`
@@ -56,8 +58,10 @@ type Limits struct {
 	// Turns is the number of model calls in one turn, that is, between a user's
 	// message and the answer to it.
 	Turns int `json:"turns,omitempty"`
-	// Tokens is the number of input and output tokens in the agent's whole life.
-	Tokens int `json:"tokens,omitempty"`
+	// Tokens is the number of input and output tokens in the agent's whole life, and Cost what they
+	// may cost. Both hold for the agent and its sub-agents together.
+	Tokens int   `json:"tokens,omitempty"`
+	Cost   Money `json:"cost,omitempty"`
 	// WallMS is the time of one turn in milliseconds. Waiting for the next
 	// message takes none of it.
 	WallMS int64 `json:"wall_ms,omitempty"`

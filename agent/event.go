@@ -40,6 +40,8 @@ type (
 		Reply llm.Reply
 		// Empty are the replies that came before this one.
 		Empty EmptyReplies
+		// Invalid tells how the answer does not fit the schema that was asked for; empty where it does.
+		Invalid string
 		// Recalled says that the reply was given in an earlier run.
 		Recalled bool
 		Time     int64
@@ -65,6 +67,8 @@ type (
 	ChildFinished struct {
 		Key    Key
 		Result Result
+		// Spent is what it has spent, with those below it; nil where it could not tell.
+		Spent *Spending
 		// Reattached says that the sub-agent was found and not started.
 		Reattached bool
 	}

@@ -14,6 +14,8 @@ type Incoming struct {
 	// ID is the client's: a message of an ID that was seen before is dropped.
 	ID   string `json:"id"`
 	Text string `json:"text"`
+	// Images are shown to the model with the text: web addresses, or data: URLs of at most MaxImageBytes.
+	Images []string `json:"images,omitempty"`
 	// Steer lets the message enter at the next boundary of the running turn. Without
 	// it, it is the next turn's.
 	Steer bool `json:"steer,omitempty"`
@@ -38,10 +40,15 @@ const (
 	// core takes more: after a reset Temporal delivers all earlier messages at once,
 	// and none of them may be lost.
 	MaxInbox = 100
+	// MaxImages is the number of images of a message, MaxImageBytes the size of those that travel in it. In
+	// a data: URL they take a third more.
+	MaxImages     = 10
+	MaxImageBytes = 1 << 20
 	// MaxIDBytes is the length of a message's ID.
 	MaxIDBytes = 200
 
-	maxSeen = 10_000
+	maxURLBytes = 2000
+	maxSeen     = 10_000
 )
 
 // Errors for a message that an agent does not take. Those for its size say so in their text.
@@ -57,13 +64,38 @@ func CheckMessage(m Incoming) error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
 		return fmt.Errorf("%w: id has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
-	case strings.TrimSpace(m.Text) == "":
+	case strings.TrimSpace(m.Text) == "" && len(m.Images) == 0:
 		return fmt.Errorf("%w: text is empty", ErrMessage)
 	case len(m.Text) > MaxMessageBytes:
 		return fmt.Errorf("%w: text has %.1f MB; the limit is %d MiB: put long material into a file that a tool can read",
 			ErrMessage, float64(len(m.Text))/1e6, MaxMessageBytes>>20)
 	case m.Late != nil:
 		return fmt.Errorf("%w: late is not for clients to set", ErrMessage)
+	}
+	return checkImages(m)
+}
+
+func checkImages(m Incoming) error {
+	if len(m.Images) > MaxImages {
+		return fmt.Errorf("%w: there are %d images; the limit is %d", ErrMessage, len(m.Images), MaxImages)
+	}
+	inline := 0
+	for i, image := range m.Images {
+		switch {
+		case strings.HasPrefix(image, "data:image/"):
+			inline += len(image)
+		case strings.HasPrefix(image, "https://"), strings.HasPrefix(image, "http://"):
+			if len(image) > maxURLBytes {
+				return fmt.Errorf("%w: the address of image %d has %d bytes; the limit is %d", ErrMessage, i+1, len(image), maxURLBytes)
+			}
+		default:
+			return fmt.Errorf("%w: image %d is neither a web address nor a data: URL of an image", ErrMessage, i+1)
+		}
+	}
+	// With the text it has to fit into one payload.
+	if limit := MaxImageBytes * 4 / 3; inline > limit+100 || inline > 0 && inline+len(m.Text) > limit+MaxMessageBytes/4 {
+		return fmt.Errorf("%w: the images have %.1f MB with their text; the limit is %d MiB: give their addresses instead",
+			ErrMessage, float64(inline*3/4+len(m.Text))/1e6, MaxImageBytes>>20)
 	}
 	return nil
 }
@@ -98,6 +130,21 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	return true
 }
 
+// message returns what is sent of m. The text is among the parts where there are any.
+func (m Incoming) message() llm.Message {
+	message := llm.Message{Role: llm.User, Content: m.Text}
+	if len(m.Images) == 0 {
+		return message
+	}
+	if m.Text != "" {
+		message.Parts = append(message.Parts, llm.Part{Type: "text", Text: m.Text})
+	}
+	for _, image := range m.Images {
+		message.Parts = append(message.Parts, llm.Part{Type: "image", URL: image})
+	}
+	return message
+}
+
 // see remembers an ID, so that what carries it counts once.
 func (s *State) see(id string) {
 	s.Seen = append(s.Seen, id)
@@ -121,7 +168,7 @@ func (s *State) messageTaken(e MessageTaken) bool {
 			child.Interrupted = false
 		}
 	}
-	s.append(Message{Message: llm.Message{Role: llm.User, Content: m.Text}, Key: Key(m.ID), Time: m.Time})
+	s.append(Message{Message: m.message(), Key: Key(m.ID), Time: m.Time})
 	s.settle(e.Time)
 	return true
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -23,6 +24,11 @@ type Start struct {
 	Key      Key  `json:"key,omitempty"`
 	Depth    int  `json:"depth,omitempty"`
 	MaxDepth *int `json:"max_depth,omitempty"`
+	// Grant is what a sub-agent may spend.
+	Grant Grant `json:"grant,omitzero"`
+
+	// OutputSchema is a JSON schema that the answers have to fit; empty means the definition's.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	// State is the compressed state of the run that this one continues.
 	State []byte `json:"state,omitempty"`
@@ -67,6 +73,9 @@ func (in Start) Check() error {
 			return fmt.Errorf("start: %w", err)
 		}
 	}
+	if len(in.OutputSchema) > 0 && !isObject(string(in.OutputSchema)) {
+		return errors.New("start: output_schema is not a JSON object")
+	}
 	return nil
 }
 
@@ -79,6 +88,7 @@ func New(agentID string, in Start, now int64) *State {
 	s := &State{
 		Identity: Identity{KeyVersion: KeyVersion, AgentID: agentID, Life: in.Life},
 		Agent:    in.Agent, Mode: in.Mode, Depth: in.Depth, MaxDepth: in.MaxDepth,
+		Grant: in.Grant, OutputSchema: in.OutputSchema,
 	}
 	if in.Message != nil {
 		s.Apply(MessageReceived{Message: *in.Message, Time: now})

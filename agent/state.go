@@ -14,6 +14,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -38,6 +39,10 @@ type State struct {
 	Depth int    `json:"depth,omitempty"` // levels below the root agent
 	// MaxDepth is the root agent's limit, which holds for the whole tree; nil in a root.
 	MaxDepth *int `json:"max_depth,omitempty"`
+	// Grant is what a sub-agent may spend.
+	Grant Grant `json:"grant,omitzero"`
+	// OutputSchema is what this agent's answers have to fit, whatever its definition says.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	Definition *Definition `json:"definition,omitempty"`
 	Head       string      `json:"head,omitempty"` // HeadHash of Definition.Head
@@ -88,8 +93,10 @@ type Turn struct {
 	ModelCalls int `json:"model_calls,omitempty"`
 	// Began is when the turn began, or went on after it was held.
 	Began int64 `json:"began,omitempty"`
-	// Stopped names the limit that ended the turn: "turns", "tokens" or "wall".
+	// Stopped names the limit that ended the turn: "turns", "tokens", "cost" or "wall".
 	Stopped string `json:"stopped,omitempty"`
+	// Corrections is how often the model was asked to put its answer right.
+	Corrections int `json:"corrections,omitempty"`
 }
 
 // Usage is what the agent has consumed. A reply counts once, whatever was retried.
@@ -97,6 +104,9 @@ type Usage struct {
 	ModelCalls int `json:"model_calls"`
 	ToolCalls  int `json:"tool_calls"`
 	llm.Usage
+	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
+	// Below is what sub-agents have spent that have ended, with all below them.
+	Below Spending `json:"below,omitzero"`
 
 	// Recalled counts results of earlier runs that were used without running anything.
 	Recalled int `json:"recalled,omitempty"`

@@ -63,6 +63,14 @@ func textTokens(limit int) string {
 	return fmt.Sprintf("this agent reached its limit of %s (limits.tokens)", count(limit, "token"))
 }
 
+func textCost(limit Money) string {
+	return fmt.Sprintf("this agent reached its limit of %s (limits.cost)", limit)
+}
+
+func textInvalid(problem string) string {
+	return "Your answer does not fit the JSON schema that was asked for: " + problem + ". Answer again, with the JSON only."
+}
+
 func textWall(limitMS int64) string {
 	return fmt.Sprintf("this turn reached its time limit of %s (limits.wall)", duration(limitMS))
 }
@@ -96,6 +104,20 @@ func duration(ms int64) string {
 	default:
 		return fmt.Sprintf("%d ms", ms)
 	}
+}
+
+// ReadResult is the name of the tool with which a model reads what was left out of a result.
+const ReadResult = "read_result"
+
+// Handle is how the model names a call's result.
+func (k Key) Handle() string {
+	_, digits, _ := strings.Cut(string(k), "-")
+	return digits[:min(8, len(digits))]
+}
+
+// TextLeftOut stands in a result for so many bytes of it that were left out, from the given one on.
+func TextLeftOut(call Key, from, bytes int) string {
+	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
 
 // ToolLost is the result of a call whose tool may or may not have run.

@@ -6,11 +6,20 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
+// InvalidOutput is the class of a turn whose answer does not fit the schema that was asked for.
+const InvalidOutput = "InvalidOutput"
+
+// maxCorrections is how often a model is asked in one turn to put its answer right.
+const maxCorrections = 1
+
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	if s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads) {
 		return false
 	}
 	s.Definition = &e.Definition
+	if len(s.OutputSchema) > 0 {
+		s.Definition.Params.OutputSchema = s.OutputSchema
+	}
 	s.Head = HeadHash(e.Definition.Head())
 	// A definition that was read anew may lack the tool of a call that is open.
 	for i := range s.Calls {
@@ -61,13 +70,33 @@ func (s *State) modelReplied(e ModelReplied) bool {
 		refusal = textNotRun(why)
 	}
 	s.openAll(e.Key, m.ToolCalls, refusal, e.Time)
+	if e.Invalid != "" && len(m.ToolCalls) == 0 {
+		s.correct(e)
+	}
 	s.settle(e.Time)
 	return true
+}
+
+// correct asks the model once to put right an answer that does not fit its schema. The second time
+// the turn is held.
+func (s *State) correct(e ModelReplied) {
+	if s.Turn.Corrections++; s.Turn.Corrections > maxCorrections {
+		s.Held = &Held{
+			Key: e.Key, Class: InvalidOutput, Time: e.Time,
+			Message: "the answer does not fit the output schema: " + e.Invalid,
+		}
+		return
+	}
+	s.append(Message{
+		Message: llm.Message{Role: llm.User, Content: textInvalid(e.Invalid)},
+		Notice:  true, Time: e.Time,
+	})
 }
 
 // count adds what a reply cost and how it came.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
+	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
 	s.countEmpty(e.Empty)
 	if len(e.Reply.Repaired) > 0 {
 		s.Usage.RepairedReplies++
@@ -80,6 +109,7 @@ func (s *State) count(e ModelReplied) {
 func (s *State) countEmpty(e EmptyReplies) {
 	s.Usage.EmptyReplies += e.Count
 	s.Usage.Usage = s.Usage.Add(e.Usage)
+	s.Usage.Cost += s.price("").Of(e.Usage)
 }
 
 func (s *State) modelFailed(e ModelFailed) bool {
@@ -173,12 +203,14 @@ func (s *State) settle(now int64) {
 
 // limit returns the limit that forbids another model call, and how to say so.
 func (s *State) limit() (name, why string) {
-	limits := s.Definition.Limits
+	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
 	switch {
 	case limits.Turns > 0 && s.Turn.ModelCalls >= limits.Turns:
 		return "turns", textTurns(limits.Turns)
-	case limits.Tokens > 0 && s.Usage.InputTokens+s.Usage.OutputTokens >= limits.Tokens:
-		return "tokens", textTokens(limits.Tokens)
+	case bounds.Tokens > 0 && spent.Tokens() >= bounds.Tokens:
+		return "tokens", textTokens(bounds.Tokens)
+	case bounds.Cost > 0 && spent.Cost >= bounds.Cost:
+		return "cost", textCost(bounds.Cost)
 	}
 	return "", ""
 }

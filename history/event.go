@@ -93,7 +93,7 @@ func (f *folder) finish(end end) error {
 	case agent.KindTool:
 		var r ToolResult
 		err := f.result(end.event, &r)
-		f.state.Apply(Finished(o.key, f.toolName(o.key), r, err, f.now))
+		f.state.Apply(Finished(o.key, f.toolName(o.key), r, err, f.resultBytes(), f.now))
 	case agent.KindChild:
 		child, _ := f.state.Child(o.key)
 		var r AgentEnd

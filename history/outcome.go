@@ -21,6 +21,8 @@ type ModelResult struct {
 	llm.Reply
 	// Empty are the replies that came before this one and said nothing.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
+	// Invalid tells how an answer does not fit the schema that was asked for.
+	Invalid string `json:"invalid,omitempty"`
 	// Recalled says that the reply is that of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 }
@@ -40,6 +42,8 @@ type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`
 	// Failure tells why there is no answer.
 	Failure string `json:"failure,omitempty"`
+	// Spent is what the agent and those below it have spent; nil where it could not tell.
+	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
 // AgentProgress tells when something happened last in a sub-agent or below it.
@@ -65,12 +69,15 @@ func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 		class, message := cause(err)
 		return agent.ModelFailed{Key: key, Class: class, Message: message, Empty: emptyReplies(err), Time: now}
 	}
-	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Recalled: r.Recalled, Time: now}
+	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
 // Finished is the event of a tool call; nil when the call was given up, since it was
 // answered then.
-func Finished(key agent.Key, name string, r ToolResult, err error, now int64) agent.Event {
+//
+// Limit is the size to which the result is cut in the transcript; the whole of it stays in the
+// history, where the model may read it.
+func Finished(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
 	case temporal.IsCanceledError(err):
@@ -81,7 +88,10 @@ func Finished(key agent.Key, name string, r ToolResult, err error, now int64) ag
 		_, message := cause(err)
 		return agent.ToolFinished{Key: key, Result: agent.ToolFailed(name, message, now)}
 	}
-	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: r.Content, IsError: r.IsError, Time: now}}
+	content := tool.ClipNoting(r.Content, resultLimit(limit), func(from, bytes int) string {
+		return agent.TextLeftOut(key, from, bytes)
+	})
+	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: content, IsError: r.IsError, Time: now}}
 }
 
 // ChildEnded is the event of a sub-agent that was waited for. Limit is the size
@@ -90,16 +100,39 @@ func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	var result agent.Result
 	switch {
 	case err != nil:
+		end.Spent = Spent(err)
 		result = agent.ChildFailed(child.Agent, EndText(err), now)
 	case end.Failure != "":
 		result = agent.ChildFailed(child.Agent, end.Failure, now)
 	default:
-		if limit <= 0 {
-			limit = DefaultResultBytes
-		}
-		result = agent.ChildAnswered(tool.Clip(end.Answer, limit), now)
+		result = agent.ChildAnswered(tool.Clip(end.Answer, resultLimit(limit)), now)
 	}
-	return agent.ChildFinished{Key: child.Key, Result: result, Reattached: reattached}
+	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
+}
+
+// Spent returns what an agent had spent that ended in an error; nil where the error does not tell.
+func Spent(err error) *agent.Spending {
+	var spent agent.Spending
+	var details interface {
+		HasDetails() bool
+		Details(...any) error
+	}
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		details = failed
+	} else if cancelled, ok := errors.AsType[*temporal.CanceledError](err); ok {
+		details = cancelled
+	}
+	if details == nil || !details.HasDetails() || details.Details(&spent) != nil {
+		return nil
+	}
+	return &spent
+}
+
+func resultLimit(limit int) int {
+	if limit <= 0 {
+		return DefaultResultBytes
+	}
+	return limit
 }
 
 // EndText says in a few words how an agent ended that gave no answer. The

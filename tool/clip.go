@@ -20,21 +20,34 @@ const minEncoded = 3 << 19 // 1.5 MiB
 // limit or 1.5 MiB, whichever is larger. A limit below 100 leaves no room for a
 // note: the text is cut. A limit of 0 or less leaves nothing.
 func Clip(text string, limit int) string {
+	return ClipNoting(text, limit, func(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) })
+}
+
+// maxNote bounds the note of [ClipNoting], encoded.
+const maxNote = 160
+
+// ClipNoting is [Clip] with a note of the caller's, of at most 150 bytes: it is told from which byte
+// on how many are left out.
+func ClipNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	encodedLimit := max(limit+limit/2, minEncoded) - 2 // the quotes
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= limit && encodedLen(text) <= encodedLimit {
 		return text
 	}
-	const room = 64 // no note is longer, encoded
 	if limit < 100 {
 		return text[:prefixLen(text, limit, encodedLimit)]
 	}
+	room := min(maxNote, limit/2)
 	limit, encodedLimit = limit-room, encodedLimit-room
 	head := text[:prefixLen(text, limit/3*2, encodedLimit/3*2)]
 	tail := text[len(head):]
 	tail = tail[len(tail)-suffixLen(tail, limit/3, encodedLimit/3):]
-	return head + fmt.Sprintf("\n[%d bytes left out]\n", len(text)-len(head)-len(tail)) + tail
+	said := note(len(head), len(text)-len(head)-len(tail))
+	if len(said)+2 > room {
+		said = said[:prefixLen(said, room-2, room-2)]
+	}
+	return head + "\n" + said + "\n" + tail
 }
 
 // prefixLen is the length of the longest prefix of whole runes within both

@@ -56,9 +56,11 @@ type Start = agent.Start
 type Result struct {
 	// Answer is the last thing the agent said.
 	Answer string `json:"answer"`
-	// Stopped names the limit that cut the last turn short: "turns", "tokens" or "wall".
+	// Stopped names the limit that cut the last turn short: "turns", "tokens", "cost" or "wall".
 	Stopped string      `json:"stopped,omitempty"`
 	Usage   agent.Usage `json:"usage"`
+	// Spent is what the agent and all below it have spent.
+	Spent agent.Spending `json:"spent"`
 }
 
 // Options set what the workflow asks of Temporal. They may change from one

@@ -191,16 +191,16 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 	if d.wall.cancel != nil {
 		d.wall.cancel() // else the Web UI shows it waiting for ever
 	}
-	if o.Status != agent.Completed || !d.state.Definition.KeepAgents {
+	if def := d.state.Definition; o.Status != agent.Completed || def == nil || !def.KeepAgents {
 		d.cancelChildren()
 	}
 	d.tell()
 	switch o.Status {
 	case agent.Completed:
-		return Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage}, nil
+		return Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
 	case agent.Cancelled:
-		return Result{}, temporal.NewCanceledError(o.Message)
+		return Result{}, temporal.NewCanceledError(d.state.Spent())
 	default:
-		return Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil)
+		return Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil, d.state.Spent())
 	}
 }

@@ -25,6 +25,8 @@ const (
 	// lostInterval is how soon an effect is given out again whose worker was lost. Where the far side
 	// asks for patience, or fails, the activity says how much.
 	lostInterval = 100 * time.Millisecond
+	// storedBytes is the size to which a result is cut in the history of an agent that can read it there.
+	storedBytes = 1_000_000
 	// deltaBytes bounds the messages that travel with a model call. Longer ones
 	// the activity finds in its cache or asks for.
 	deltaBytes = 1024
@@ -119,14 +121,17 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: retry,
 	})
+	limit := d.state.Definition.Limits.ToolResultBytes
 	in := activities.CallToolInput{
 		Effect: d.effect(call.Key), AgentID: d.state.AgentID, CallID: call.CallID,
-		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments,
-		ResultBytes: d.state.Definition.Limits.ToolResultBytes,
+		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments, ResultBytes: limit,
+	}
+	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads {
+		in.ResultBytes = max(limit, storedBytes) // what the transcript leaves out is read from here
 	}
 	var out history.ToolResult
 	err := workflow.ExecuteActivity(ctx, activities.CallTool, in).Get(ctx, &out)
-	d.apply(history.Finished(call.Key, call.Name, out, err, d.now()))
+	d.apply(history.Finished(call.Key, call.Name, out, err, limit, d.now()))
 }
 
 // attend waits for the sub-agent of a call, once for all calls that share it.
@@ -200,7 +205,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end history.
 	start := Start{
 		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
 		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task},
-		Depth:   d.state.Depth + 1, MaxDepth: &depth,
+		Depth:   d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 	}
 	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            child.ID,

@@ -89,6 +89,7 @@ func (d *driver) roll(ctx workflow.Context) error {
 	next := Start{
 		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key,
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
+		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema,
 	}
 	d.state.Drop()
 	packed, err := history.Pack(d.state)

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Money is an amount in 10⁻¹² US dollars. A whole number, because what it decides
+// has to come out the same on every machine: a price of 0.15 dollars per million tokens is 150,000
+// a token.
+type Money int64
+
+// Dollar is one US dollar.
+const Dollar Money = 1e12
+
+// String writes the amount in dollars, down to a hundredth of a cent.
+func (m Money) String() string {
+	hundredths := (m + Dollar/20_000) / (Dollar / 10_000)
+	return fmt.Sprintf("$%d.%04d", hundredths/10_000, hundredths%10_000)
+}
+
+// Price is what one token costs. The zero Price is that of a model that costs nothing, or of which
+// nobody knows.
+type Price struct {
+	Input  Money `json:"input,omitempty"`
+	Cached Money `json:"cached,omitempty"` // of input tokens that the provider had in its cache
+	Output Money `json:"output,omitempty"`
+}
+
+// Of returns the cost of a reply.
+func (p Price) Of(u llm.Usage) Money {
+	cached := min(u.CachedTokens, u.InputTokens)
+	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
+}
+
+// Spending is what replies cost.
+type Spending struct {
+	llm.Usage
+	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
+}
+
+// Add returns the sum of both.
+func (s Spending) Add(t Spending) Spending {
+	return Spending{s.Usage.Add(t.Usage), s.Cost + t.Cost}
+}
+
+// Tokens counts input and output.
+func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
+
+// Grant is what a sub-agent may spend, with those below it: a slice of what its parent has left. A
+// zero field sets no bound. It is no part of any key, and is not given again to a sub-agent that is found.
+type Grant struct {
+	Tokens int   `json:"tokens,omitempty"`
+	Cost   Money `json:"cost,omitempty"`
+}
+
+// Spent returns what the agent and all below it have spent, as far as it knows.
+func (s *State) Spent() Spending {
+	return Spending{s.Usage.Usage, s.Usage.Cost}.Add(s.Usage.Below)
+}
+
+// bounds returns the bounds on the whole tree below and with this agent: its own limits and what it
+// was granted, whichever is less.
+func (s *State) bounds() Grant {
+	return Grant{
+		Tokens: lesser(s.Definition.Limits.Tokens, s.Grant.Tokens),
+		Cost:   lesser(s.Definition.Limits.Cost, s.Grant.Cost),
+	}
+}
+
+func lesser[T int | Money](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// reserved returns what is spent or granted to sub-agents that have not told what they spent.
+func (s *State) reserved() Spending {
+	all := s.Spent()
+	for _, c := range s.Children {
+		all.InputTokens += c.Grant.Tokens
+		all.Cost += c.Grant.Cost
+	}
+	return all
+}
+
+// slice returns what each of n new sub-agents is granted: they and this agent share what is left.
+func (s *State) slice(n int) Grant {
+	bounds, spent := s.bounds(), s.reserved()
+	var g Grant
+	// One at least, since zero would be no bound.
+	if bounds.Tokens > 0 {
+		g.Tokens = max(1, (bounds.Tokens-spent.Tokens())/(n+1))
+	}
+	if bounds.Cost > 0 {
+		g.Cost = max(1, (bounds.Cost-spent.Cost)/Money(n+1))
+	}
+	return g
+}
+
+// settleChild takes back what a sub-agent was granted and did not use.
+func (s *State) settleChild(c *Child, spent *Spending) {
+	if c.Done || spent == nil {
+		return // one that did not tell may have used all of it
+	}
+	c.Grant = Grant{}
+	s.Usage.Below = s.Usage.Below.Add(*spent)
+}
+
+// price returns the price of the candidate that answered.
+func (s *State) price(candidate string) Price {
+	for i, c := range s.Definition.Candidates {
+		if (c.Name == candidate || candidate == "") && i < len(s.Definition.Prices) {
+			return s.Definition.Prices[i]
+		}
+	}
+	return Price{}
+}
