@@ -6,6 +6,7 @@
 package activities
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"golang.org/x/time/rate"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
@@ -61,6 +63,8 @@ type Agent struct {
 	Name        string
 	Description string // how an agent that may call this one sees it
 	Model       string // a name of Options.Models
+	// Fallback are the models that are asked where Model cannot answer, in order.
+	Fallback []string
 	// Instructions are sent verbatim as the system message; none when empty.
 	Instructions string
 	// Tools are references into Options.Tools: a name, "server.name" or "server.*".
@@ -68,15 +72,27 @@ type Agent struct {
 	// Agents are the names of the sub-agents that it may call.
 	Agents []string
 	Limits agent.Limits
+	// OutputSchema is a JSON schema that the agent's answers have to fit; empty means text.
+	OutputSchema json.RawMessage
 	// KeepAgents lets sub-agents that nobody waits for any more go on when the agent has answered.
 	KeepAgents bool
 }
+
+// models are those that may answer, in order.
+func (a Agent) models() []string { return append([]string{a.Model}, a.Fallback...) }
 
 // Model is one model that a worker can reach.
 type Model struct {
 	Client llm.Client
 	Model  string // the provider's name
 	Params llm.Params
+	Price  agent.Price
+	// Queue is a task queue for the calls of agents whose first model this is; empty means the agent's own. Where its
+	// workers set TaskQueueActivitiesPerSecond, Temporal holds that bound over all of them.
+	Queue string
+	// TokensPerMinute bounds what this worker sends and receives, by itself: Temporal counts tasks, not
+	// tokens. Zero means no bound.
+	TokensPerMinute int
 }
 
 // Options say what a worker offers. They must not be modified after [New].
@@ -92,6 +108,8 @@ type Options struct {
 	ToolTimeout time.Duration
 	// CacheBytes bounds what is kept of transcripts and earlier runs. Defaults to 256 MiB.
 	CacheBytes int
+	// Streamer is told the pieces of replies as they come; nil means nobody is.
+	Streamer Streamer
 	// Converter reads memos; it is the one of the Temporal client. Defaults to the SDK's.
 	Converter converter.DataConverter
 	// Log defaults to [slog.Default].
@@ -108,6 +126,8 @@ type Activities struct {
 	cache       *cache
 	runs        *otter.Cache[string, records]
 	states      *otter.Cache[string, packedState]
+	streamer    Streamer
+	paces       map[string]*rate.Limiter
 	converter   converter.DataConverter
 	log         *slog.Logger
 }
@@ -151,8 +171,17 @@ func New(o Options) (*Activities, error) {
 	}
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
-		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, states: states, converter: o.Converter, log: o.Log,
+		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, states: states,
+		streamer: o.Streamer, converter: o.Converter, log: o.Log,
 	}
+	reader, err := a.resultReader()
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	if err := a.tools.Add(reader); err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	a.pace(o.Models)
 	var problems []error
 	for _, def := range o.Agents {
 		if _, twice := a.agents[def.Name]; twice {
@@ -161,9 +190,11 @@ func New(o Options) (*Activities, error) {
 		a.agents[def.Name] = def
 	}
 	for _, def := range o.Agents {
-		if _, ok := a.models[def.Model]; !ok {
-			problems = append(problems, fmt.Errorf("agent %s: there is no model %q; the models are %v",
-				def.Name, def.Model, slices.Sorted(maps.Keys(a.models))))
+		for _, name := range def.models() {
+			if _, ok := a.models[name]; !ok {
+				problems = append(problems, fmt.Errorf("agent %s: there is no model %q; the models are %v",
+					def.Name, name, slices.Sorted(maps.Keys(a.models))))
+			}
 		}
 		for _, sub := range def.Agents {
 			if _, ok := a.agents[sub]; !ok {

@@ -57,5 +57,5 @@ func ExampleActivities_Check() {
 		panic(err)
 	}
 	fmt.Println(doing.Check(context.Background()))
-	// Output: agent clerk: unknown tool "order" (there are no tools)
+	// Output: agent clerk: unknown tool "order" (there is read_result)
 }

@@ -28,6 +28,9 @@ type progress struct {
 	Tried int `json:"tried"`
 	// Empty are the replies that said nothing, of all attempts so far.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
+	// Candidate counts the changes from one model to the next, Refused holds those of which no answer is to be had.
+	Candidate int   `json:"candidate,omitempty"`
+	Refused   []int `json:"refused,omitempty"`
 	// Text is the end of what the model has said so far in this attempt, for people.
 	Text string `json:"text,omitempty"`
 }

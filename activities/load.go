@@ -63,15 +63,24 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 			fmt.Sprintf("there is no agent %q on this worker; it serves %s", name,
 				strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")), UnknownAgent, nil)
 	}
-	model, ok := a.models[conf.Model]
-	if !ok {
-		return agent.Definition{}, fmt.Errorf("agent %s: there is no model %q", name, conf.Model)
-	}
 	d := agent.Definition{
-		Name: name, Description: conf.Description,
-		Candidates: []llm.Candidate{{Name: conf.Model, Model: model.Model}}, Params: model.Params,
+		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
 		Limits:       conf.Limits, KeepAgents: conf.KeepAgents,
+	}
+	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
+	priced := false
+	for _, each := range conf.models() {
+		model, ok := a.models[each]
+		if !ok {
+			return agent.Definition{}, fmt.Errorf("agent %s: there is no model %q", name, each)
+		}
+		d.Candidates = append(d.Candidates, llm.Candidate{Name: each, Model: model.Model})
+		d.Prices = append(d.Prices, model.Price)
+		priced = priced || model.Price != agent.Price{}
+	}
+	if !priced {
+		d.Prices = nil
 	}
 	bound, err := a.tools.Resolve(ctx, conf.Tools)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
-	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/repair"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 const (
@@ -59,31 +60,20 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		return history.ModelResult{}, err
 	}
 	req.Key = string(in.Key)
-	candidate := req.Candidates[0]
-	model, ok := a.models[candidate.Name]
-	if !ok {
-		return history.ModelResult{}, missing("model", candidate.Name)
+	if err := req.Check(); err != nil {
+		a.log.ErrorContext(ctx, "a request was not sent", "agent", in.AgentID, "key", in.Key, "error", err)
+		return history.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
-	attempt := beat.attempt()
-	reply, err := model.Client.Complete(llm.WithStream(ctx, beat.hear), req)
+	reply, err := a.ask(ctx, beat, in, req)
 	if err != nil {
-		var empty agent.EmptyReplies
-		if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
-			empty = beat.empty(nothing.Usage)
-			a.log.WarnContext(ctx, "the model's reply was empty", "agent", in.AgentID, "key", in.Key, "attempt", attempt,
-				"model", nothing.Model, "finish_reason", nothing.FinishReason,
-				"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
-		}
-		beat.keep()
-		return history.ModelResult{}, modelError(ctx, attempt, empty, err)
+		return history.ModelResult{}, err
 	}
-	reply.Candidate = candidate.Name
-	if len(reply.Repaired) > 0 {
+	if reply = repair.Fit(reply, maxReplyBytes); len(reply.Repaired) > 0 {
 		a.log.InfoContext(ctx, "a reply was put right", "agent", in.AgentID, "key", in.Key, "repairs", reply.Repaired)
 	}
-	if size := payload.Size(reply); size > maxReplyBytes {
-		return history.ModelResult{}, temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the model's reply has %d bytes; the limit is %d", size, maxReplyBytes), string(llm.TooLarge), nil)
+	invalid := ""
+	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
+		invalid = tool.Violation(schema, reply.Message.Content)
 	}
 	if !in.Compact {
 		sent := agent.SentReply(in.Key, reply)
@@ -92,7 +82,48 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 			agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
 		})
 	}
-	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty}, nil
+	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty, Invalid: invalid}, nil
+}
+
+// ask asks the candidate whose turn it is.
+func (a *Activities) ask(ctx context.Context, beat *heartbeat, in CallModelInput, req llm.Request) (llm.Reply, error) {
+	turn := beat.candidate()
+	candidate := req.Candidates[turn%len(req.Candidates)]
+	model, ok := a.models[candidate.Name]
+	if !ok {
+		return llm.Reply{}, missing("model", candidate.Name)
+	}
+	if err := a.wait(ctx, candidate.Name, req); err != nil {
+		return llm.Reply{}, interrupted(ctx, err)
+	}
+	attempt := beat.attempt()
+	hear := func(d llm.Delta) {
+		beat.hear(d)
+		if a.streamer != nil {
+			a.streamer.Stream(Piece{AgentID: in.AgentID, Key: in.Key, Attempt: attempt, Delta: d})
+		}
+	}
+	all := req.Candidates
+	req.Candidates = []llm.Candidate{candidate}
+	reply, err := model.Client.Complete(llm.WithStream(ctx, hear), req)
+	if err == nil {
+		a.used(candidate.Name, req, reply)
+		reply.Candidate = candidate.Name
+		return reply, nil
+	}
+	var empty agent.EmptyReplies
+	if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
+		empty = beat.empty(nothing.Usage)
+		a.log.WarnContext(ctx, "the model's reply was empty", "agent", in.AgentID, "key", in.Key, "attempt", attempt,
+			"model", nothing.Model, "finish_reason", nothing.FinishReason,
+			"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
+	}
+	failed := modelError(ctx, attempt, empty, err)
+	if len(all) > 1 {
+		failed = beat.fallBack(turn, len(all), failed)
+	}
+	beat.keep()
+	return llm.Reply{}, failed
 }
 
 // modelError turns a client's error into a failure that Temporal retries, when

@@ -91,7 +91,7 @@ func (a *Activities) head(ctx context.Context, ref agent.Ref, compact bool) (llm
 	if head, ok := a.cache.head(ref.Head); ok {
 		return head, nil
 	}
-	page, err := a.ask(ctx, RequestInput{Head: true, Compact: compact})
+	page, err := a.read(ctx, RequestInput{Head: true, Compact: compact})
 	if err != nil {
 		return llm.Request{}, err
 	}
@@ -107,7 +107,7 @@ func (a *Activities) head(ctx context.Context, ref agent.Ref, compact bool) (llm
 func (a *Activities) fetch(ctx context.Context, known []llm.Message, count int, compact bool) ([]llm.Message, error) {
 	messages := slices.Clip(known)
 	for len(messages) < count {
-		page, err := a.ask(ctx, RequestInput{From: len(messages), Count: count, Compact: compact})
+		page, err := a.read(ctx, RequestInput{From: len(messages), Count: count, Compact: compact})
 		if err != nil {
 			return nil, err
 		}
@@ -120,9 +120,9 @@ func (a *Activities) fetch(ctx context.Context, known []llm.Message, count int, 
 	return messages, nil
 }
 
-// ask queries this activity's own workflow. A query that fails is not an attempt at
+// read queries this activity's own workflow. A query that fails is not an attempt at
 // the model: it is asked again, here, while the worker runs.
-func (a *Activities) ask(ctx context.Context, in RequestInput) (RequestPage, error) {
+func (a *Activities) read(ctx context.Context, in RequestInput) (RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
 	patience := time.NewTimer(queryPatience)

@@ -21,6 +21,8 @@ type Definition struct {
 	Prices       []Price    `json:"prices,omitempty"`
 	Params       llm.Params `json:"params,omitzero"`
 	Instructions string     `json:"instructions,omitempty"`
+	// Queue is the task queue of the model's calls, where they have one that limits their rate.
+	Queue string `json:"queue,omitempty"`
 
 	// Tools are what the model may call, sub-agents among them, sorted by name.
 	Tools  []Tool `json:"tools,omitempty"`

@@ -24,9 +24,9 @@ func Clip(text string, limit int) string {
 }
 
 // maxNote bounds the note of [ClipNoting], encoded.
-const maxNote = 160
+const maxNote = 128
 
-// ClipNoting is [Clip] with a note of the caller's, of at most 150 bytes: it is told from which byte
+// ClipNoting is [Clip] with a note of the caller's, of at most 120 bytes: it is told from which byte
 // on how many are left out.
 func ClipNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -22,9 +23,24 @@ var schemas = struct {
 	resolved map[string]*jsonschema.Resolved
 }{resolved: map[string]*jsonschema.Resolved{}}
 
-// violation says how an object breaks a schema: empty if it does not, or if the
+// Violation says how a text breaks a JSON schema, for a model to read: empty if it does not, or if the
 // schema cannot be checked.
-func violation(schema json.RawMessage, object map[string]any) (problem string) {
+func Violation(schema json.RawMessage, text string) string {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return "it is not valid JSON: " + err.Error()
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return "text follows the JSON value"
+	}
+	return violation(schema, plainNumbers(v))
+}
+
+// violation says how a value breaks a schema: empty if it does not, or if the
+// schema cannot be checked.
+func violation(schema json.RawMessage, value any) (problem string) {
 	resolved := resolve(schema)
 	if resolved == nil {
 		return ""
@@ -36,7 +52,7 @@ func violation(schema json.RawMessage, object map[string]any) (problem string) {
 			problem = ""
 		}
 	}()
-	if err := resolved.Validate(object); err != nil {
+	if err := resolved.Validate(value); err != nil {
 		return readable(err)
 	}
 	return ""

@@ -79,6 +79,7 @@ func (d *driver) askModel(ctx workflow.Context, what string, in activities.CallM
 		ActivityID: string(in.Key),
 		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(), what,
 			d.state.Definition.Candidates[0].Model, plural(in.Request.Count, "message"))),
+		TaskQueue:           d.state.Definition.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: backoff(),
 	})

@@ -1,0 +1,81 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// readBytes is how much of a result read_result shows at once, where the model does not say.
+const readBytes = 16 << 10
+
+type readArguments struct {
+	Handle string `json:"handle" jsonschema:"the handle in the note of what was left out"`
+	Offset int    `json:"offset,omitempty" jsonschema:"the byte from which on to read; 0 is the first"`
+	Length int    `json:"length,omitempty" jsonschema:"how many bytes to read, 16384 if left out"`
+}
+
+// resultReader returns the tool with which a model reads what was left out of a long result: the
+// history of its agent has the whole of it.
+func (a *Activities) resultReader() (tool.Tool, error) {
+	return tool.Func(agent.ReadResult, "Reads on in the result of an earlier tool call of which a part was left out.", tool.ReadOnly,
+		func(ctx context.Context, in readArguments) (string, error) {
+			whole, err := a.findResult(ctx, strings.TrimSpace(in.Handle))
+			if err != nil {
+				return "", err
+			}
+			if in.Length <= 0 {
+				in.Length = readBytes
+			}
+			from := min(max(in.Offset, 0), len(whole))
+			for from > 0 && from < len(whole) && !utf8.RuneStart(whole[from]) {
+				from--
+			}
+			to := min(from+in.Length, len(whole))
+			for to > from && to < len(whole) && !utf8.RuneStart(whole[to]) {
+				to--
+			}
+			return fmt.Sprintf("bytes %d to %d of %d:\n%s", from, to, len(whole), whole[from:to]), nil
+		})
+}
+
+// findResult looks for a result in the histories of the agent, by the beginning of its call's key.
+func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
+	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
+		return "", errors.New("that is not a handle: take it from the note in the result")
+	}
+	here := activity.GetInfo(ctx).WorkflowExecution
+	earlier, err := a.earlier(ctx, here.ID, here.RunID)
+	if err != nil {
+		return "", fmt.Errorf("%w: look for earlier runs: %w", tool.ErrNotRun, err)
+	}
+	for _, run := range append([]string{here.RunID}, earlier...) {
+		r, err := a.records(ctx, here.ID, run)
+		if errors.As(err, new(*serviceerror.NotFound)) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w: read the history: %w", tool.ErrNotRun, err)
+		}
+		for id, payloads := range r.results {
+			if !strings.HasPrefix(id, agent.KindTool+"-"+handle) {
+				continue
+			}
+			var result history.ToolResult
+			if err := a.converter.FromPayloads(payloads, &result); err != nil {
+				return "", err
+			}
+			return result.Content, nil
+		}
+	}
+	return "", errors.New("there is no such result in the history of this agent")
+}

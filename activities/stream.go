@@ -1,0 +1,96 @@
+package activities
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Streamer is told every piece of every reply of the models that this worker asks, at once. It is for
+// programs that embed a worker and show text as it grows. Pieces are a preview: they never enter history, and
+// those of an attempt that fails are void.
+//
+// Stream is called by the goroutine that reads the reply, so it has to return soon. It is called
+// for many agents at the same time.
+type Streamer interface {
+	Stream(Piece)
+}
+
+// Piece is a piece of a reply.
+type Piece struct {
+	AgentID string
+	// Key is that of the model call; the assistant's message in the transcript has it too.
+	Key agent.Key
+	// Attempt counts from 1. What came with an earlier one is void.
+	Attempt int
+	Delta   llm.Delta
+	// Missed is how many pieces before this one a slow listener did not get.
+	Missed int
+}
+
+// Hub is a [Streamer] that hands pieces to listeners in the same process. The zero Hub is ready for use.
+type Hub struct {
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+}
+
+type listener struct {
+	agentID string
+	pieces  chan Piece
+	missed  int
+}
+
+// hubBuffer is how many pieces a listener may lag behind.
+const hubBuffer = 1024
+
+// Stream hands a piece to those who listen to its agent. One that lags too far behind misses it.
+func (h *Hub) Stream(p Piece) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if l.agentID != "" && l.agentID != p.AgentID {
+			continue
+		}
+		p.Missed = l.missed
+		select {
+		case l.pieces <- p:
+			l.missed = 0
+		default:
+			l.missed++
+		}
+	}
+}
+
+// Listen yields the pieces of an agent's replies, or of all agents' where the ID is empty, from the call on and until the
+// context is done. It listens from the time of the call, not of the first iteration.
+func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Piece] {
+	l := &listener{agentID: agentID, pieces: make(chan Piece, hubBuffer)}
+	h.mu.Lock()
+	if h.listeners == nil {
+		h.listeners = map[*listener]struct{}{}
+	}
+	h.listeners[l] = struct{}{}
+	h.mu.Unlock()
+	leave := func() {
+		h.mu.Lock()
+		delete(h.listeners, l)
+		h.mu.Unlock()
+	}
+	context.AfterFunc(ctx, leave)
+	return func(yield func(Piece) bool) {
+		defer leave()
+		for {
+			select {
+			case p := <-l.pieces:
+				if !yield(p) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
