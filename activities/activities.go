@@ -87,6 +87,8 @@ type Model struct {
 	Model  string // the provider's name
 	Params llm.Params
 	Price  agent.Price
+	// SendReasoning sends back what the model thought to agents whose first model this is.
+	SendReasoning bool
 	// Queue is a task queue for the calls of agents whose first model this is; empty means the agent's own. Where its
 	// workers set TaskQueueActivitiesPerSecond, Temporal holds that bound over all of them.
 	Queue string

@@ -69,6 +69,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		Limits:       conf.Limits, KeepAgents: conf.KeepAgents,
 	}
 	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
+	d.SendReasoning = a.models[conf.Model].SendReasoning
 	priced := false
 	for _, each := range conf.models() {
 		model, ok := a.models[each]

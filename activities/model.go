@@ -37,6 +37,8 @@ type CallModelInput struct {
 	Request agent.Ref `json:"request"`
 	// Delta are the last messages of the request, where they are small.
 	Delta []llm.Message `json:"delta,omitempty"`
+	// Reasoning says that later requests send back what the model thought.
+	Reasoning bool `json:"reasoning,omitempty"`
 	// Compact says that the request is for a summary.
 	Compact bool `json:"compact,omitempty"`
 }
@@ -76,7 +78,7 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		invalid = tool.Violation(schema, reply.Message.Content)
 	}
 	if !in.Compact {
-		sent := agent.SentReply(in.Key, reply)
+		sent := agent.SentReply(in.Key, reply, in.Reasoning)
 		skip := len(req.Messages) - in.Request.Count // the system message
 		a.cache.put(in.AgentID, transcript{
 			agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),

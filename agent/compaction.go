@@ -140,7 +140,7 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	}
 	for _, m := range s.Messages[s.from()-s.Dropped : step.From-s.Dropped] {
 		if m.Role == llm.User {
-			task := sent(m.Message)
+			task := s.sent(m.Message)
 			c.Task = &task
 		}
 	}

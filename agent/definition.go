@@ -27,6 +27,8 @@ type Definition struct {
 	// Tools are what the model may call, sub-agents among them, sorted by name.
 	Tools  []Tool `json:"tools,omitempty"`
 	Limits Limits `json:"limits,omitzero"`
+	// SendReasoning sends back what the model thought, which some models demand.
+	SendReasoning bool `json:"send_reasoning,omitempty"`
 	// KeepAgents lets sub-agents that nobody waits for any more go on when the agent ends with its
 	// answer. Else they are cancelled.
 	KeepAgents bool `json:"keep_agents,omitempty"`

@@ -72,7 +72,7 @@ func TestEveryFieldOfARequestIsHashed(t *testing.T) {
 		head.Messages = nil
 		chain := ""
 		for _, m := range r.Messages {
-			chain = Chain(chain, sent(m))
+			chain = Chain(chain, sent(m, false))
 		}
 		return id.modelKey(Ref{Head: HeadHash(head), Chain: chain})
 	}

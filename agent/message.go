@@ -25,9 +25,11 @@ type Message struct {
 
 // sent returns the form in which m goes to a model, which is what is hashed.
 // Here, in one place, what an endpoint would refuse is put right: no empty tool result, no
-// arguments that are not a JSON object, no reasoning sent back.
-func sent(m llm.Message) llm.Message {
-	m.Reasoning = ""
+// arguments that are not a JSON object, no reasoning sent back to a model that does not want it.
+func sent(m llm.Message, reasoning bool) llm.Message {
+	if !reasoning {
+		m.Reasoning = ""
+	}
 	if m.Role == llm.Tool && m.Content == "" {
 		m.Content = textNoOutput
 	}
@@ -51,8 +53,11 @@ func replied(key Key, m llm.Message) llm.Message {
 	return m
 }
 
-// SentReply returns the form in which the reply to the request named by key is sent with later requests.
-func SentReply(key Key, reply llm.Reply) llm.Message { return sent(replied(key, reply.Message)) }
+// SentReply returns the form in which the reply to the request named by key is sent with later requests,
+// with what the model thought or without.
+func SentReply(key Key, reply llm.Reply, reasoning bool) llm.Message {
+	return sent(replied(key, reply.Message), reasoning)
+}
 
 // isObject reports whether text is a JSON object with one meaning.
 func isObject(text string) bool {

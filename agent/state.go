@@ -197,7 +197,7 @@ func (s *State) Sent(i int) llm.Message {
 	if i < len(head) {
 		return head[i]
 	}
-	return sent(s.Messages[s.from()-s.Dropped+i-len(head)].Message)
+	return s.sent(s.Messages[s.from()-s.Dropped+i-len(head)].Message)
 }
 
 // Deadline returns when the running turn's time is up, in Unix milliseconds; 0
@@ -248,9 +248,13 @@ func (s *State) Status() Status {
 	return Running
 }
 
+func (s *State) sent(m llm.Message) llm.Message {
+	return sent(m, s.Definition != nil && s.Definition.SendReasoning)
+}
+
 // append adds m to the transcript.
 func (s *State) append(m Message) {
-	s.Chain = Chain(s.Chain, sent(m.Message))
+	s.Chain = Chain(s.Chain, s.sent(m.Message))
 	m.Hash = s.Chain
 	s.Messages = append(s.Messages, m)
 }

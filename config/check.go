@@ -40,6 +40,9 @@ func (r *reader) checkModel(path string, m Model) {
 	if m.Provider != "openai" {
 		r.problemf(path+".provider", "%q is not a provider; write openai, for every OpenAI-compatible endpoint", m.Provider)
 	}
+	if m.APIKeyEnv != "" && m.APIKeyFile != "" {
+		r.problemf(path, "has both api_key_env and api_key_file; keep one")
+	}
 	if m.Model == "" && !r.hasProblem(path) && !r.hasProblem(path+".model") {
 		r.problemf(path+".model", "missing; write the provider's name for the model, such as gpt-4o-mini")
 	}
@@ -76,6 +79,16 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 		r.problemf(path+".model", "missing; name one of the models")
 	case !known && !r.hasProblem("models"):
 		r.problemf(path+".model", "%q is not one of the models; %s", a.Model, suggest(a.Model, cfg.Models))
+	}
+	for i, name := range a.Fallback {
+		item := fmt.Sprintf("%s.fallback[%d]", path, i)
+		switch _, known := cfg.Models[name]; {
+		case r.hasProblem(item) || r.hasProblem("models"):
+		case !known:
+			r.problemf(item, "%q is not one of the models; %s", name, suggest(name, cfg.Models))
+		case name == a.Model || slices.Contains(a.Fallback[:i], name):
+			r.problemf(item, "%q is asked already", name)
+		}
 	}
 	offered := map[string]string{} // what the model sees, by name
 	for i, tool := range a.Tools {

@@ -8,11 +8,13 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -66,9 +68,26 @@ type Model struct {
 	// that no key is sent, as local endpoints like it; it defaults to
 	// [DefaultAPIKeyEnv] where BaseURL is left out too.
 	APIKeyEnv string
+	// APIKeyFile names a file that holds the key, instead of a variable; api_key_file in the file, where it is
+	// relative to the file's own folder.
+	APIKeyFile string
 	// Timeout is for one request to the model. Defaults to
 	// [DefaultModelTimeout].
 	Timeout time.Duration
+	// IdleTimeout is for the silence between two pieces of a reply; idle_timeout in the file. Zero means
+	// the client's default.
+	IdleTimeout time.Duration
+	// NoStream asks for whole replies; stream: false in the file.
+	NoStream bool
+	// SendReasoning sends back what the model thought in the running turn, which some demand;
+	// send_reasoning in the file.
+	SendReasoning bool
+	// Price is what a token costs; in the file in US dollars for a million.
+	Price agent.Price
+	// RequestsPerMinute and TokensPerMinute bound what the model is asked; rate in the file. The first holds
+	// over all workers, the second for each by itself. Zero means no bound.
+	RequestsPerMinute int
+	TokensPerMinute   int
 	// Params are sent with every request. They stand beside the other fields in
 	// the file; extra is passed through with its digits as written.
 	Params llm.Params
@@ -109,6 +128,10 @@ type Agent struct {
 	Description string
 	// Model names an entry of [Config.Models].
 	Model string
+	// Fallback names models that are asked, in order, where Model cannot answer.
+	Fallback []string
+	// OutputSchema is a JSON schema that the answers have to fit; output_schema in the file. Empty means text.
+	OutputSchema json.RawMessage
 	// Instructions are the system message, verbatim. Empty means that there is
 	// none.
 	Instructions string
@@ -124,14 +147,22 @@ type Agent struct {
 	Limits     Limits
 }
 
+// Models are the models that may answer, in order.
+func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback...) }
+
 // Limits end a turn cleanly when an agent reaches one.
 type Limits struct {
 	// Turns is how many model calls one turn may take. Defaults to
 	// [DefaultTurns].
 	Turns int
-	// Tokens is how many tokens, in and out, an agent may use. Defaults to 0:
+	// Tokens is how many tokens, in and out, an agent may use, sub-agents included. Defaults to 0:
 	// no limit.
 	Tokens int
+	// Cost is how many US dollars an agent may cost, sub-agents included. Defaults to 0: no limit.
+	Cost agent.Money
+	// ContextTokens is the size from which on a conversation is summarised; context_tokens in the file. Defaults to 0: when
+	// the model says that it is too long.
+	ContextTokens int
 	// Wall is how long a turn may take. Defaults to [DefaultWall].
 	Wall time.Duration
 	// Depth is how many levels of sub-agents may stand below one another.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -100,6 +101,61 @@ func TestEveryFieldIsRead(t *testing.T) {
 			},
 		},
 	}, cfg)
+}
+
+// What was added later, in a file of its own.
+func TestMoneyRatesAndAnswersOfAForm(t *testing.T) {
+	cfg, err := Parse("conf/agents.yaml", []byte(`
+models:
+  main:
+    model: m
+    api_key_file: keys/main
+    price: {input: 0.15, output: 0.60}
+    rate: {requests_per_minute: 30, tokens_per_minute: 40000}
+    stream: false
+    idle_timeout: 20s
+    send_reasoning: true
+  spare: {model: s, base_url: "http://127.0.0.1:1/v1", price: {input: 1, cached: 0.1, output: 4}}
+agents:
+  a:
+    model: main
+    fallback: [spare]
+    keep_agents: true
+    output_schema: {type: object, properties: {n: {type: integer, maximum: 10}}, required: [n]}
+    limits: {cost: 0.25, context_tokens: 24000}
+`))
+	require.NoError(t, err)
+	main := cfg.Models["main"]
+	require.Equal(t, agent.Price{Input: 150_000, Cached: 150_000, Output: 600_000}, main.Price)
+	require.Equal(t, agent.Price{Input: 1_000_000, Cached: 100_000, Output: 4_000_000}, cfg.Models["spare"].Price)
+	require.Equal(t, "conf/keys/main", main.APIKeyFile)
+	require.Empty(t, main.APIKeyEnv)
+	require.Equal(t, 30, main.RequestsPerMinute)
+	require.Equal(t, 40000, main.TokensPerMinute)
+	require.True(t, main.NoStream)
+	require.True(t, main.SendReasoning)
+	require.Equal(t, 20*time.Second, main.IdleTimeout)
+	a := cfg.Agents["a"]
+	require.Equal(t, []string{"main", "spare"}, a.Models())
+	require.True(t, a.KeepAgents)
+	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"]}`, string(a.OutputSchema))
+	require.Equal(t, agent.Dollar/4, a.Limits.Cost)
+	require.Equal(t, 24000, a.Limits.ContextTokens)
+}
+
+// The key is read anew each time, without the line's end that editors add.
+func TestKeyOfAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	m := Model{APIKeyFile: file}
+	_, err := m.APIKey()
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(file, []byte(" \n"), 0o600))
+	_, err = m.APIKey()
+	require.ErrorContains(t, err, "is empty")
+	require.NoError(t, os.WriteFile(file, []byte("sk-1\n"), 0o600))
+	key, err := m.APIKey()
+	require.NoError(t, err)
+	require.Equal(t, "sk-1", key)
 }
 
 func TestDefaultsOfAMinimalFile(t *testing.T) {

@@ -87,9 +87,20 @@ func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
 
-// APIKey reads the model's key from the environment, every time anew. It is
-// empty where APIKeyEnv is; a variable that is unset or empty is an error.
+// APIKey reads the model's key from the environment or its file, every time anew. It is
+// empty where neither is named; a variable or file that is not there or empty is an error.
 func (m Model) APIKey() (string, error) {
+	if m.APIKeyFile != "" {
+		text, err := os.ReadFile(m.APIKeyFile)
+		if err != nil {
+			return "", fmt.Errorf("the file with the model's key: %w", err)
+		}
+		key := strings.TrimSpace(string(text))
+		if key == "" {
+			return "", fmt.Errorf("the file %s, which holds the model's key, is empty", m.APIKeyFile)
+		}
+		return key, nil
+	}
 	if m.APIKeyEnv == "" {
 		return "", nil
 	}
@@ -107,7 +118,9 @@ func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}
 	for _, a := range c.Agents {
-		models[a.Model] = true
+		for _, name := range a.Models() {
+			models[name] = true
+		}
 		for _, tool := range a.Tools {
 			server, _ := SplitTool(tool)
 			servers[server] = true
@@ -115,7 +128,11 @@ func (c *Config) CheckEnvironment() error {
 	}
 	for _, name := range sorted(c.Models) {
 		if _, err := c.Models[name].APIKey(); models[name] && err != nil {
-			problems = append(problems, c.source.at("models."+name+".api_key_env", "%v", err))
+			field := ".api_key_env"
+			if c.Models[name].APIKeyFile != "" {
+				field = ".api_key_file"
+			}
+			problems = append(problems, c.source.at("models."+name+field, "%v", err))
 		}
 	}
 	for _, name := range sorted(c.MCPServers) {

@@ -1,9 +1,14 @@
 package config
 
 import (
+	"bytes"
 	"math"
 	"path/filepath"
 	"regexp"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/reagent-dev/reagent/agent"
 )
 
 var (
@@ -29,11 +34,17 @@ func Parse(name string, data []byte) (*Config, error) {
 	if err := newError(r.problems); err != nil {
 		return nil, err
 	}
-	if !filepath.IsAbs(cfg.Tools.Root) {
-		cfg.Tools.Root = filepath.Join(filepath.Dir(name), cfg.Tools.Root)
-	}
+	cfg.Tools.Root = beside(name, cfg.Tools.Root)
 	cfg.source = r.source
 	return cfg, nil
+}
+
+// beside returns a path that is relative to the folder of the configuration file.
+func beside(file, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
 }
 
 func (r *reader) config(p place) *Config {
@@ -71,7 +82,26 @@ func (r *reader) model(p place) Model {
 		"model":       r.text(&m.Model),
 		"base_url":    r.webURL(&m.BaseURL),
 		"api_key_env": r.matching(&m.APIKeyEnv, envName, envNameHelp),
-		"timeout":     r.duration(&m.Timeout),
+		"api_key_file": func(p place) {
+			if r.text(&m.APIKeyFile)(p); m.APIKeyFile != "" {
+				m.APIKeyFile = beside(r.file, m.APIKeyFile)
+			}
+		},
+		"timeout":      r.duration(&m.Timeout),
+		"idle_timeout": r.duration(&m.IdleTimeout),
+		"stream": func(p place) {
+			stream := true
+			r.boolean(&stream)(p)
+			m.NoStream = !stream
+		},
+		"send_reasoning": r.boolean(&m.SendReasoning),
+		"price":          func(p place) { m.Price = r.price(p) },
+		"rate": func(p place) {
+			r.object(p, keys{
+				"requests_per_minute": r.integer(&m.RequestsPerMinute, 1, math.MaxInt32),
+				"tokens_per_minute":   r.integer(&m.TokensPerMinute, 1, math.MaxInt32),
+			})
+		},
 
 		"temperature":       r.float(&m.Params.Temperature, 0, 2),
 		"top_p":             r.float(&m.Params.TopP, 0, 1),
@@ -92,11 +122,26 @@ func (r *reader) model(p place) Model {
 	// another endpoint is sent one only where the file names it.
 	if m.BaseURL == "" {
 		m.BaseURL = DefaultBaseURL
-		if m.APIKeyEnv == "" {
+		if m.APIKeyEnv == "" && m.APIKeyFile == "" {
 			m.APIKeyEnv = DefaultAPIKeyEnv
 		}
 	}
 	return m
+}
+
+// price reads what a million tokens cost. Input that the provider had in its cache costs as much as
+// other input where the file does not say.
+func (r *reader) price(p place) agent.Price {
+	var price agent.Price
+	r.object(p, keys{
+		"input":  r.money(&price.Input, 1_000_000),
+		"cached": r.money(&price.Cached, 1_000_000),
+		"output": r.money(&price.Output, 1_000_000),
+	})
+	if !r.present(p.key("cached")) {
+		price.Cached = price.Input
+	}
+	return price
 }
 
 func (r *reader) mcpServer(p place) MCPServer {
@@ -141,8 +186,17 @@ func (r *reader) agent(p place) Agent {
 		ToolResultBytes: DefaultToolResultBytes,
 	}}
 	r.object(p, keys{
-		"description":  r.text(&a.Description),
-		"model":        r.text(&a.Model),
+		"description": r.text(&a.Description),
+		"model":       r.text(&a.Model),
+		"fallback":    r.texts(&a.Fallback),
+		"output_schema": func(p place) {
+			var b bytes.Buffer
+			if p.node.Kind != yaml.MappingNode {
+				r.problemf(p.path, "must be a JSON schema: a mapping, not %s", kindOf(p.node))
+			} else if r.json(&b, p) {
+				a.OutputSchema = b.Bytes()
+			}
+		},
 		"instructions": r.text(&a.Instructions),
 		"tools":        r.texts(&a.Tools),
 		"agents":       r.texts(&a.Agents),
@@ -151,6 +205,8 @@ func (r *reader) agent(p place) Agent {
 			r.object(p, keys{
 				"turns":             r.integer(&a.Limits.Turns, 1, math.MaxInt32),
 				"tokens":            r.integer(&a.Limits.Tokens, 1, math.MaxInt),
+				"cost":              r.money(&a.Limits.Cost, 1),
+				"context_tokens":    r.integer(&a.Limits.ContextTokens, 1000, math.MaxInt32),
 				"wall":              r.duration(&a.Limits.Wall),
 				"depth":             r.integer(&a.Limits.Depth, 1, 100),
 				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, MaxToolResultBytes),

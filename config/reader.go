@@ -2,12 +2,15 @@ package config
 
 import (
 	"fmt"
+	"math/big"
 	"net/url"
 	"regexp"
 	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/reagent-dev/reagent/agent"
 )
 
 // A place is one value of the document and the path that leads to it.
@@ -189,6 +192,27 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 			return
 		}
 		*into = &f
+	}
+}
+
+// money reads an amount of US dollars, as an exact decimal, divided by units.
+func (r *reader) money(into *agent.Money, units int64) func(place) {
+	return func(p place) {
+		tag := p.node.ShortTag()
+		dollars, ok := new(big.Rat).SetString(p.node.Value)
+		if tag != "!!int" && tag != "!!float" || !ok {
+			r.problemf(p.path, "must be a number of US dollars, not %s", quoted(p))
+			return
+		}
+		amount := dollars.Mul(dollars, big.NewRat(int64(agent.Dollar), units))
+		switch {
+		case amount.Sign() < 0 || amount.Cmp(big.NewRat(1_000_000*int64(agent.Dollar), 1)) > 0:
+			r.problemf(p.path, "must be between 0 and a million US dollars, not %s", p.node.Value)
+		case !amount.IsInt():
+			r.problemf(p.path, "has more digits than are counted: %s", p.node.Value)
+		default:
+			*into = agent.Money(amount.Num().Int64())
+		}
 	}
 }
 

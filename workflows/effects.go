@@ -74,7 +74,7 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 }
 
 func (d *driver) askModel(ctx workflow.Context, what string, in activities.CallModelInput) {
-	in.AgentID = d.state.AgentID
+	in.AgentID, in.Reasoning = d.state.AgentID, d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(in.Key),
 		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(), what,

@@ -1,0 +1,161 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+func TestMoneyIsExactAndReadable(t *testing.T) {
+	price := agent.Price{Input: 150_000, Cached: 75_000, Output: 600_000}
+	cost := price.Of(llm.Usage{InputTokens: 1_000_000, CachedTokens: 400_000, OutputTokens: 10_000})
+	require.Equal(t, agent.Money(90_000_000_000+30_000_000_000+6_000_000_000), cost)
+	require.Equal(t, "$0.1260", cost.String())
+	require.Equal(t, "$0.0000", agent.Money(49_999_999).String())
+	require.Equal(t, "$0.0001", agent.Money(50_000_000).String())
+}
+
+// tree is an agent with a price, a budget and clerks below it.
+func tree(limits agent.Limits) *agent.State {
+	limits.Depth = 2
+	s := agent.New("a", agent.Start{Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m", Text: "go"}}, 0)
+	load := s.Next().(agent.Load)
+	s.Apply(agent.DefinitionLoaded{Key: load.Key, Definition: agent.Definition{
+		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}, {Name: "spare", Model: "s"}},
+		Prices: []agent.Price{{Input: 1_000_000, Output: 2_000_000}, {Input: 10_000_000, Output: 10_000_000}},
+		Tools:  []agent.Tool{{Name: "clerk", Agent: "clerk"}}, Limits: limits,
+	}})
+	s.Advance(0)
+	return s
+}
+
+func say(s *agent.State, reply llm.Reply) {
+	s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: reply})
+}
+
+func wanting(tasks ...string) llm.Reply {
+	reply := llm.Reply{Usage: llm.Usage{InputTokens: 90, OutputTokens: 10}, Candidate: "main"}
+	for _, task := range tasks {
+		arguments, _ := json.Marshal(map[string]string{"task": task})
+		reply.Message.ToolCalls = append(reply.Message.ToolCalls, llm.ToolCall{Name: "clerk", Arguments: string(arguments)})
+	}
+	return reply
+}
+
+// A sub-agent gets a slice of what is left, and what it does not use comes back.
+func TestGrantsShareWhatIsLeft(t *testing.T) {
+	s := tree(agent.Limits{Tokens: 1000, Cost: agent.Dollar})
+	say(s, wanting("one", "two"))
+	require.Len(t, s.Children, 2)
+	for _, c := range s.Children {
+		require.Equal(t, 300, c.Grant.Tokens, "900 are left, for two and the agent itself")
+		require.Equal(t, (agent.Dollar-110_000_000)/3, c.Grant.Cost)
+	}
+	one, two := s.Children[0].Key, s.Children[1].Key
+	spent := agent.Spending{Usage: llm.Usage{InputTokens: 40, OutputTokens: 10}, Cost: 7}
+	s.Apply(agent.ChildFinished{Key: one, Result: agent.Result{Content: "done"}, Spent: &spent})
+	s.Apply(agent.ChildFinished{Key: one, Result: agent.Result{Content: "done"}, Spent: &spent}) // again
+	s.Apply(agent.ChildFinished{Key: two, Result: agent.Result{Content: "lost", IsError: true}})
+	require.Equal(t, 150, s.Spent().Tokens())
+	require.Equal(t, agent.Money(110_000_000+7), s.Spent().Cost)
+
+	// The second did not tell what it spent: its grant stays reserved.
+	say(s, wanting("three"))
+	require.Equal(t, (1000-100-100-50-300)/2, s.Children[2].Grant.Tokens)
+}
+
+// What a sub-agent was granted bounds it and those below it.
+func TestGrantBoundsTheSubAgent(t *testing.T) {
+	s := tree(agent.Limits{})
+	s.Grant = agent.Grant{Tokens: 150}
+	say(s, wanting("one"))
+	require.Equal(t, 25, s.Children[0].Grant.Tokens)
+	s.Apply(agent.ChildFinished{Key: s.Children[0].Key, Result: agent.Result{Content: "done"}, Spent: &agent.Spending{Usage: llm.Usage{InputTokens: 50}}})
+	require.IsType(t, agent.Wait{}, s.Next())
+	require.Equal(t, "tokens", s.Turn.Stopped)
+	require.Contains(t, s.Answer(), "limit of 150 tokens")
+}
+
+// B15: at the limit of what it may cost a turn ends with a result for each call.
+func TestCostLimitEndsTheTurn(t *testing.T) {
+	s := tree(agent.Limits{Cost: 100_000_000}) // a hundredth of a cent
+	say(s, wanting("one"))
+	require.IsType(t, agent.Wait{}, s.Next())
+	require.Equal(t, "cost", s.Turn.Stopped)
+	require.Contains(t, s.Messages[2].Content, "not run: this agent reached its limit of $0.0001 (limits.cost)")
+	require.Empty(t, s.Children, "nothing was started that nobody would pay for")
+}
+
+// The price is that of the model that answered.
+func TestCostIsThatOfTheModelThatAnswered(t *testing.T) {
+	s := tree(agent.Limits{})
+	say(s, llm.Reply{Message: llm.Message{Content: "hi"}, Usage: llm.Usage{InputTokens: 1}, Candidate: "spare"})
+	require.Equal(t, agent.Money(10_000_000), s.Usage.Cost)
+}
+
+// Neither a price nor a grant nor what was spent changes a key.
+func TestMoneyIsNotPartOfAnyKey(t *testing.T) {
+	free, rich := tree(agent.Limits{}), tree(agent.Limits{Tokens: 1000})
+	free.Definition.Prices, rich.Grant = nil, agent.Grant{Cost: agent.Dollar}
+	say(free, wanting("one"))
+	say(rich, wanting("one"))
+	require.Equal(t, free.Pending(), rich.Pending())
+	require.Equal(t, free.Children[0].Key, rich.Children[0].Key)
+}
+
+// An answer that does not fit its schema is put right once, and then the turn is held.
+func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
+	s := tree(agent.Limits{})
+	wrong := func() {
+		s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: llm.Reply{Message: llm.Message{Content: "three"}}, Invalid: "it is not valid JSON"})
+	}
+	wrong()
+	require.Contains(t, s.Messages[2].Content, "does not fit the JSON schema that was asked for: it is not valid JSON.")
+	require.Equal(t, llm.User, s.Messages[2].Role)
+	require.True(t, s.Messages[2].Notice)
+	wrong()
+	require.Equal(t, agent.HeldUp, s.Status())
+	require.Equal(t, agent.InvalidOutput, s.Held.Class)
+	s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "m2", Text: "again"}})
+	s.Advance(0)
+	say(s, llm.Reply{Message: llm.Message{Content: "3"}})
+	require.Equal(t, agent.Waiting, s.Status())
+	require.Equal(t, "3", s.Answer())
+}
+
+// The schema of one run is that of its requests, whatever the definition says.
+func TestSchemaOfARunIsAskedFor(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object"}`)
+	s := agent.New("a", agent.Start{Life: "l", Agent: "x", OutputSchema: schema, Message: &agent.Incoming{ID: "m", Text: "go"}}, 0)
+	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{Name: "x"}})
+	require.JSONEq(t, string(schema), string(s.Definition.Head().Params.OutputSchema))
+	require.Error(t, agent.Start{Agent: "x", Mode: agent.Chat, OutputSchema: []byte("[]")}.Check())
+}
+
+func TestImagesAreParts(t *testing.T) {
+	s := tree(agent.Limits{})
+	say(s, llm.Reply{Message: llm.Message{Content: "hi"}})
+	picture := "data:image/png;base64,iVBORw0KGgo="
+	m := agent.Incoming{ID: "m2", Text: "what is it?", Images: []string{"https://example.com/a.png", picture}}
+	require.NoError(t, s.Accepts(m))
+	s.Apply(agent.MessageReceived{Message: m})
+	s.Advance(0)
+	require.Equal(t, []llm.Part{
+		{Type: "text", Text: "what is it?"}, {Type: "image", URL: "https://example.com/a.png"}, {Type: "image", URL: picture},
+	}, s.Sent(2).Parts)
+
+	for problem, images := range map[string][]string{
+		"neither a web address nor a data: URL": {"file:///etc/passwd"},
+		"there are 11 images":                   make([]string, 11),
+		"the limit is 1 MiB":                    {"data:image/png;base64," + strings.Repeat("A", 3<<19)},
+		"has 3000 bytes":                        {"https://example.com/" + strings.Repeat("a", 2980)},
+	} {
+		require.ErrorContains(t, agent.CheckMessage(agent.Incoming{ID: "i", Images: images}), problem)
+	}
+	require.NoError(t, agent.CheckMessage(agent.Incoming{ID: "i", Images: []string{"data:image/png;base64," + strings.Repeat("A", 1<<20)}}))
+}
