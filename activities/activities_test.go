@@ -248,6 +248,51 @@ func TestPauseBetweenAttemptsGrows(t *testing.T) {
 	}
 }
 
+// What no endpoint would take is not sent.
+func TestRequestThatNoEndpointWouldTakeIsNotSent(t *testing.T) {
+	s := newStage(t, llmtest.Script(llmtest.Say("hello")))
+	s.workflow.messages = []llm.Message{{Role: llm.User, Content: "go"}, {Role: llm.Tool, ToolCallID: "1", Content: "an orphan"}}
+	_, err := s.ask(s.input(2))
+	require.Equal(t, string(llm.InvalidRequest), failure(t, err).Type())
+	require.True(t, failure(t, err).NonRetryable())
+	require.ErrorContains(t, err, `not sent: message 2: the result of "1" has no call before it`)
+	require.Empty(t, s.model.Requests())
+}
+
+// The activity alone can validate: the workflow is told what does not fit.
+func TestAnswerIsHeldAgainstItsSchema(t *testing.T) {
+	for text, problem := range map[string]string{
+		`{"n": 3}`: "", `{"n": "three"}`: `"n"`, "three": "not valid JSON",
+	} {
+		s := newStage(t, llmtest.Script(llmtest.Say(text)))
+		s.workflow.head.Params.OutputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
+		s.say(llm.User, "how many?")
+		v, err := s.ExecuteActivity(activities.CallModel, s.input(1))
+		require.NoError(t, err)
+		var result history.ModelResult
+		require.NoError(t, v.Get(&result))
+		if problem == "" {
+			require.Empty(t, result.Invalid)
+		} else {
+			require.Contains(t, result.Invalid, problem)
+		}
+	}
+}
+
+// The request for a summary is made of what the workflow says, and leaves the cache as it was.
+func TestSummaryIsAskedForWithRequestsOfItsOwn(t *testing.T) {
+	s := newStage(t, llmtest.Script(llmtest.Say("a summary"), llmtest.Say("hello")))
+	s.say(llm.User, "go")
+	in := s.input(0)
+	in.Compact = true
+	_, err := s.ask(in)
+	require.NoError(t, err)
+	asked := s.workflow.queries
+	_, err = s.ask(s.input(0))
+	require.NoError(t, err)
+	require.Equal(t, asked+1, s.workflow.queries, "the messages were not taken from those of the summary")
+}
+
 func TestModelOfAnotherWorkerIsWaitedFor(t *testing.T) {
 	s := newStage(t, llmtest.Script(llmtest.Say("one")))
 	s.workflow.head.Candidates[0].Name = "other"

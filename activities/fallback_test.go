@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// The next model is asked at once; when all were, the pause of the last failure counts; one that refuses
+// for good is left out, and when all have, that is the end.
+func TestFallbackGoesRound(t *testing.T) {
+	failure := func(class llm.Class, pause time.Duration) error {
+		return temporal.NewApplicationErrorWithOptions("no", string(class),
+			temporal.ApplicationErrorOptions{NonRetryable: !class.Retryable(), NextRetryDelay: pause})
+	}
+	const minute = time.Minute
+	for _, step := range []struct {
+		name    string
+		refused []int
+		turn    int
+		class   llm.Class
+		next    int
+		pause   time.Duration
+		final   bool
+	}{
+		{"the first is overloaded", nil, 0, llm.Overloaded, 1, nextCandidateDelay, false},
+		{"so is the second", nil, 1, llm.RateLimited, 2, nextCandidateDelay, false},
+		{"all were asked", nil, 2, llm.RateLimited, 3, minute, false},
+		{"the first does not exist", nil, 0, llm.NotFound, 1, nextCandidateDelay, false},
+		{"the first was left out", []int{0}, 2, llm.Overloaded, 4, minute, false},
+		{"all refuse", []int{0, 1}, 2, llm.Unauthorized, 2, 0, true},
+		{"a context is too long for all", nil, 0, llm.ContextTooLong, 0, minute, true},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			h := &heartbeat{tried: progress{Candidate: step.turn, Refused: step.refused}}
+			err := h.fallBack(step.turn, 3, failure(step.class, minute))
+			var app *temporal.ApplicationError
+			require.ErrorAs(t, err, &app)
+			require.Equal(t, step.final, app.NonRetryable())
+			require.Equal(t, step.next, h.candidate())
+			if !step.final {
+				require.Equal(t, step.pause, app.NextRetryDelay())
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package activities
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// A listener gets the pieces of its agent in order; one that lags too far behind learns how many it
+// missed, and holds up nobody.
+func TestHubHandsPiecesToThoseWhoListen(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hub := new(Hub)
+	hub.Stream(Piece{AgentID: "a"}) // nobody listens
+	pieces := hub.Listen(ctx, "a")
+	for range hubBuffer + 5 {
+		hub.Stream(Piece{AgentID: "a", Delta: llm.Delta{Text: "x"}})
+		hub.Stream(Piece{AgentID: "b"})
+	}
+	n := 0
+	for p := range pieces {
+		require.Equal(t, "a", p.AgentID)
+		if n++; n == hubBuffer {
+			hub.Stream(Piece{AgentID: "a", Delta: llm.Delta{Text: "y"}})
+		}
+		if p.Delta.Text == "y" {
+			require.Equal(t, 5, p.Missed)
+			break
+		}
+	}
+	require.Equal(t, hubBuffer+1, n)
+	require.Empty(t, hub.listeners, "who stops is forgotten")
+
+	hub.Listen(ctx, "")
+	require.Len(t, hub.listeners, 1)
+	cancel()
+	require.Eventually(t, func() bool {
+		hub.mu.Lock()
+		defer hub.mu.Unlock()
+		return len(hub.listeners) == 0
+	}, 10e9, 1e6)
+}
