@@ -37,10 +37,15 @@ func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting &&
 
 // Snapshot is what there is to see of an agent.
 type Snapshot struct {
-	ID       string
-	Agent    string
-	Status   Status
+	ID     string
+	Agent  string
+	Status Status
+	// Messages are those that the agent holds, First the place of the first of them: those before it were
+	// summarised, see [Client.Earlier].
 	Messages []agent.Message
+	First    int
+	// Retry is a call that failed and is tried again; nil where there is none.
+	Retry    *Retry
 	Pending  []agent.Call
 	Children []Child
 	Usage    agent.Usage
@@ -121,15 +126,18 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	}
 	snap := Snapshot{
 		ID: id, Agent: view.Agent, Status: Status(view.Status), Usage: view.Usage, Held: view.Held, Answer: view.Answer,
-		Stopped: view.Turn.Stopped,
+		Stopped: view.Turn.Stopped, Retry: found.retry,
 	}
 	for {
-		page, err := c.Transcript(ctx, id, len(snap.Messages))
+		page, err := c.Transcript(ctx, id, snap.First+len(snap.Messages))
 		if err != nil {
 			return Snapshot{}, err
 		}
+		if len(snap.Messages) == 0 {
+			snap.First = page.First
+		}
 		snap.Messages = append(snap.Messages, page.Messages...)
-		if len(snap.Messages) >= page.Count || len(page.Messages) == 0 {
+		if snap.First+len(snap.Messages) >= page.Count || len(page.Messages) == 0 {
 			break
 		}
 	}
@@ -149,7 +157,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	run, err := c.fold(ctx, id, found.runID)
+	run, err := c.fold(ctx, agent.From{ID: id, RunID: found.runID})
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -159,7 +167,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 		return snap, nil
 	}
 	snap.Usage, snap.Held, snap.Answer, snap.Stopped = s.Usage, s.Held, s.Answer(), s.Turn.Stopped
-	snap.Messages, snap.Pending = s.Messages, s.Pending()
+	snap.Messages, snap.First, snap.Pending = s.Messages, s.Dropped, s.Pending()
 	if !found.status.Ended() {
 		snap.Status = Status(s.Status())
 	}
@@ -178,9 +186,9 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 }
 
 // fold reads a run's history.
-func (c *Client) fold(ctx context.Context, id, runID string) (*history.Run, error) {
-	run, err := activities.ReadRun(ctx, c.temporal, agent.From{ID: id, RunID: runID}, nil)
-	return run, wrap("read", id, err)
+func (c *Client) fold(ctx context.Context, from agent.From) (*history.Run, error) {
+	run, err := activities.ReadRun(ctx, c.temporal, from, nil)
+	return run, wrap("read", from.ID, err)
 }
 
 // children looks where sub-agents stand.

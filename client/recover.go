@@ -38,7 +38,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	case found.status == Completed:
 		return Started{}, fmt.Errorf("resume %s: %w: it has completed; to go on from it, fork it", id, ErrNotResumable)
 	}
-	run, err := c.fold(ctx, id, found.runID)
+	run, err := c.fold(ctx, agent.From{ID: id, RunID: found.runID})
 	if err != nil {
 		return Started{}, err
 	}
@@ -89,7 +89,8 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	if err != nil {
 		return Started{}, err
 	}
-	run, err := c.fold(ctx, id, found.runID)
+	from := agent.From{ID: id, RunID: found.runID}
+	run, err := c.fold(ctx, from)
 	if err != nil {
 		return Started{}, err
 	}
@@ -98,6 +99,14 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	}
 	if o.At == 0 {
 		o.At = run.State.Count()
+	}
+	mode := run.State.Mode
+	// What was summarised has left the newest run's state, and is in that of an earlier one.
+	for o.At > 0 && o.At < run.State.Dropped {
+		from = *run.Previous
+		if run, err = c.previous(ctx, run); err != nil {
+			return Started{}, fmt.Errorf("fork %s: %w", id, err)
+		}
 	}
 	if err := run.State.CheckFork(o.At); err != nil {
 		return Started{}, fmt.Errorf("fork %s: %w", id, err)
@@ -109,13 +118,13 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		return Started{}, err
 	}
 	if o.Mode == "" {
-		if o.Mode = run.State.Mode; o.Message == "" {
+		if o.Mode = mode; o.Message == "" {
 			o.Mode = agent.Chat
 		}
 	}
 	in := workflows.Start{
 		Agent: run.Start.Agent, Mode: o.Mode, Life: uuid.NewString(),
-		From: &agent.From{ID: id, RunID: found.runID, Events: run.Events, Fork: true, At: o.At},
+		From: &agent.From{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
 	}
 	if o.Message != "" {
 		// A fork in the middle of a turn reads the message before it goes on.

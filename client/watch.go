@@ -72,6 +72,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 				}
 				continue
 			default:
+				from = max(from, page.First) // what lies before was summarised, and has left the agent
 				for i := range page.Messages {
 					if !yield(Progress{Message: &page.Messages[i], Index: from}, nil) {
 						return
@@ -121,8 +122,8 @@ func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func
 		yield(Progress{}, err)
 		return true
 	}
-	for ; from < len(snap.Messages); from++ {
-		if !yield(Progress{Message: &snap.Messages[from], Index: from}, nil) {
+	for from = max(from, snap.First); from < snap.First+len(snap.Messages); from++ {
+		if !yield(Progress{Message: &snap.Messages[from-snap.First], Index: from}, nil) {
 			return true
 		}
 	}

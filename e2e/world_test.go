@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -181,9 +182,27 @@ type shown struct {
 		CallID                      string `json:"call_id"`
 	} `json:"pending"`
 	Children []struct{ ID, Agent, Status string } `json:"children"`
-	Usage    map[string]int                       `json:"usage"`
+	Usage    counts                               `json:"usage"`
+	Earlier  int                                  `json:"earlier_messages"`
 	Result   string                               `json:"result"`
 	Error    string                               `json:"error"`
+}
+
+// counts are the whole numbers of what an agent used.
+type counts map[string]int
+
+func (c *counts) UnmarshalJSON(text []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*c = counts{}
+	for name, value := range all {
+		if n, err := strconv.Atoi(string(value)); err == nil {
+			(*c)[name] = n
+		}
+	}
+	return nil
 }
 
 func (w *world) show(id string) shown {
@@ -207,14 +226,15 @@ func (w *world) compare(id string) {
 	require.Equal(w.t, view.Held, read.Held)
 	require.Equal(w.t, view.Turn.Stopped, read.Stopped)
 	require.Equal(w.t, len(view.Children), len(read.Children))
-	for from := 0; from < view.Messages; {
+	for from := read.First; from < view.Messages; {
 		page, err := w.client.Transcript(w.t.Context(), id, from)
 		require.NoError(w.t, err)
 		require.NotEmpty(w.t, page.Messages)
-		require.Equal(w.t, page.Messages, read.Messages[from:from+len(page.Messages)])
+		require.Equal(w.t, read.First, page.First)
+		require.Equal(w.t, page.Messages, read.Messages[from-read.First:from-read.First+len(page.Messages)])
 		from += len(page.Messages)
 	}
-	require.Len(w.t, read.Messages, view.Messages)
+	require.Len(w.t, read.Messages, view.Messages-read.First)
 }
 
 // lines is the transcript in short.

@@ -30,6 +30,8 @@ type Events = iter.Seq2[*historypb.HistoryEvent, error]
 type Run struct {
 	// Start is the input of the run, its life filled in.
 	Start agent.Start
+	// Previous is the run from which this one goes on, or of which it is a fork; nil where there is none.
+	Previous *agent.From
 	// State is the agent's at the end of what was read. It is nil when the run had not
 	// begun to work.
 	State *agent.State
@@ -209,6 +211,11 @@ func (f *folder) begin(e *historypb.HistoryEvent) error {
 	}
 	if f.run.Start.Life == "" {
 		f.run.Start.Life = a.GetFirstExecutionRunId()
+	}
+	if from := f.run.Start.From; from != nil {
+		f.run.Previous = &agent.From{ID: from.ID, RunID: from.RunID, Events: from.Events}
+	} else if run := a.GetContinuedExecutionRunId(); run != "" {
+		f.run.Previous = &agent.From{ID: f.id, RunID: run}
 	}
 	return nil
 }

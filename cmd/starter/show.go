@@ -16,12 +16,13 @@ import (
 )
 
 func newShow(g *globals) *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what an agent said and did",
 		Long: `show prints an agent's messages, what it waits for, its sub-agents and what it
-has used, also when it has ended.`,
+has used, also when it has ended. Of a conversation that was summarised it shows what
+came after the summary; --all reads the rest from Temporal's histories.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1),
@@ -37,6 +38,13 @@ has used, also when it has ended.`,
 			if err != nil {
 				return coded(err, queue)
 			}
+			if all && snap.First > 0 {
+				earlier, err := c.Earlier(cmd.Context(), args[0], snap.First)
+				if err != nil {
+					return coded(err, queue)
+				}
+				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
+			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), view(snap))
 			}
@@ -45,6 +53,7 @@ has used, also when it has ended.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&all, "all", false, "show also the messages that a long conversation has summarised")
 	return cmd
 }
 
@@ -55,6 +64,9 @@ type agentView struct {
 	Agent    string        `json:"agent"`
 	Status   client.Status `json:"status"`
 	Messages []messageView `json:"messages"`
+	// Earlier is the number of messages before them, which --all shows.
+	Earlier  int           `json:"earlier_messages,omitempty"`
+	Retry    *retryView    `json:"retry,omitempty"`
 	Pending  []pendingView `json:"pending"`
 	Children []childView   `json:"children"`
 	Usage    usageView     `json:"usage"`
@@ -62,6 +74,16 @@ type agentView struct {
 	// Stopped names the limit that ended the last turn.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
+}
+
+// retryView is a call that failed and is tried again.
+type retryView struct {
+	What    string `json:"what"`
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Attempt int    `json:"attempt"`
+	// Next is when it is tried; absent while it runs.
+	Next *time.Time `json:"next,omitempty"`
 }
 
 type messageView struct {
@@ -92,6 +114,12 @@ type usageView struct {
 	ToolCalls    int `json:"tool_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	// Of them, and what they cost in US dollars. Tree is the same with all sub-agents that have ended.
+	CachedTokens    int       `json:"cached_tokens"`
+	ReasoningTokens int       `json:"reasoning_tokens"`
+	CostUSD         float64   `json:"cost_usd"`
+	Tree            treeUsage `json:"tree"`
+	Compactions     int       `json:"compactions"`
 	// What recovery did: see agent.Usage.
 	Recalled    int `json:"recalled"`
 	Reattached  int `json:"reattached"`
@@ -104,14 +132,26 @@ type usageView struct {
 	DuplicateEvents int `json:"duplicate_events_ignored"`
 }
 
+type treeUsage struct {
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	CostUSD      float64 `json:"cost_usd"`
+}
+
+func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) }
+
 func view(s client.Snapshot) agentView {
+	tree := agent.Spending{Usage: s.Usage.Usage, Cost: s.Usage.Cost}.Add(s.Usage.Below)
 	v := agentView{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, Stopped: s.Stopped, Error: s.Failure,
 		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},
 		Usage: usageView{
 			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
 			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
-			Recalled: s.Usage.Recalled, Reattached: s.Usage.Reattached,
+			CachedTokens: s.Usage.CachedTokens, ReasoningTokens: s.Usage.ReasoningTokens, CostUSD: dollars(s.Usage.Cost),
+			Tree:        treeUsage{tree.InputTokens, tree.OutputTokens, dollars(tree.Cost)},
+			Compactions: s.Usage.Compactions,
+			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,
 			Interrupted: s.Usage.Interrupted, Repaired: s.Usage.Repaired,
 			EmptyReplies: s.Usage.EmptyReplies, RepairedReplies: s.Usage.RepairedReplies,
 			ResumeConflicts: s.Usage.ResumeConflicts, DuplicateEvents: s.Usage.DuplicateEvents,
@@ -119,6 +159,13 @@ func view(s client.Snapshot) agentView {
 	}
 	if s.Status == client.Completed {
 		v.Result = s.Answer
+	}
+	v.Earlier = s.First
+	if r := s.Retry; r != nil {
+		v.Retry = &retryView{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt}
+		if !r.Next.IsZero() {
+			v.Retry.Next = &r.Next
+		}
 	}
 	for _, m := range s.Messages {
 		v.Messages = append(v.Messages, viewMessage(m))
@@ -152,6 +199,9 @@ func printJSON(w io.Writer, v any) error {
 
 func printSnapshot(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%s  %s  %s\n", s.ID, s.Agent, s.Status)
+	if s.First > 0 {
+		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
+	}
 	p := newTranscriptPrinter(w)
 	for _, m := range s.Messages {
 		p.message(m)
@@ -162,8 +212,11 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	for _, c := range s.Children {
 		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)
 	}
-	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out\n",
-		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens)
+	if s.Retry != nil {
+		fmt.Fprintln(w, retryText(*s.Retry))
+	}
+	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
+		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
 	if s.Failure != "" {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, s.Failure)
 	}
@@ -194,4 +247,13 @@ func (p *transcriptPrinter) message(m agent.Message) {
 			fmt.Fprintf(p.out, "  %s %s\n", c.Name, printable.Line(c.Arguments, 200))
 		}
 	}
+}
+
+// costText tells what the agent and its sub-agents have cost, where a price is known.
+func costText(u agent.Usage) string {
+	cost := u.Cost + u.Below.Cost
+	if cost == 0 {
+		return ""
+	}
+	return ", " + cost.String()
 }

@@ -72,11 +72,17 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		if err != nil {
 			return fmt.Errorf("model %s: %w", name, err)
 		}
-		c, err := openai.New(openai.Options{Name: name, Provider: m.Provider, BaseURL: m.BaseURL, APIKey: key, Timeout: m.Timeout})
+		c, err := openai.New(openai.Options{
+			Name: name, Provider: m.Provider, BaseURL: m.BaseURL, APIKey: key,
+			Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, SendReasoning: m.SendReasoning,
+		})
 		if err != nil {
 			return fmt.Errorf("model %s: %w", name, err)
 		}
-		models[name] = activities.Model{Client: c, Model: m.Model, Params: m.Params}
+		models[name] = activities.Model{
+			Client: c, Model: m.Model, Params: m.Params, Price: m.Price, SendReasoning: m.SendReasoning,
+			Queue: modelQueue(cfg, name), TokensPerMinute: m.TokensPerMinute,
+		}
 	}
 	var err error
 	if w.tools, err = newToolbox(ctx, cfg, o.Stateful, log); err != nil {
@@ -108,7 +114,25 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		tools.RegisterActivityWithOptions(doing.CallTool, activity.RegisterOptions{Name: activities.CallTool})
 		w.workers = append(w.workers, tools)
 	}
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		if queue := models[name].Queue; queue != "" {
+			limited := options
+			limited.TaskQueueActivitiesPerSecond = float64(cfg.Models[name].RequestsPerMinute) / 60
+			asks := worker.New(w.temporal, queue, limited)
+			asks.RegisterActivityWithOptions(doing.CallModel, activity.RegisterOptions{Name: activities.CallModel})
+			w.workers = append(w.workers, asks)
+		}
+	}
 	return nil
+}
+
+// modelQueue is the task queue of a model whose requests are limited: Temporal gives out its tasks
+// no faster, whatever the number of workers.
+func modelQueue(cfg *config.Config, model string) string {
+	if cfg.Models[model].RequestsPerMinute == 0 {
+		return ""
+	}
+	return cfg.TaskQueue + ".model." + model
 }
 
 // connect dials Temporal and reads what a person should know of the namespace.
@@ -142,7 +166,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 
 func used(cfg *config.Config, model string) bool {
 	for _, a := range cfg.Agents {
-		if a.Model == model {
+		if slices.Contains(a.Models(), model) {
 			return true
 		}
 	}
@@ -154,11 +178,13 @@ func definitions(cfg *config.Config) []activities.Agent {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		a := cfg.Agents[name]
 		all = append(all, activities.Agent{
-			Name: name, Description: a.Description, Model: a.Model, Instructions: a.Instructions,
+			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback,
+			Instructions: a.Instructions, OutputSchema: a.OutputSchema,
 			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents,
 			Limits: agent.Limits{
-				Turns: a.Limits.Turns, Tokens: a.Limits.Tokens, WallMS: a.Limits.Wall.Milliseconds(),
-				Depth: a.Limits.Depth, ToolResultBytes: a.Limits.ToolResultBytes,
+				Turns: a.Limits.Turns, Tokens: a.Limits.Tokens, Cost: a.Limits.Cost, ContextTokens: a.Limits.ContextTokens,
+				WallMS: a.Limits.Wall.Milliseconds(),
+				Depth:  a.Limits.Depth, ToolResultBytes: a.Limits.ToolResultBytes,
 			},
 		})
 	}

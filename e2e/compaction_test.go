@@ -1,0 +1,186 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// window is a model that counts tokens and refuses what is longer than its window.
+type window struct {
+	tokens  int
+	refusal string
+	reply   func(req llm.Request) llm.Reply
+
+	mu       sync.Mutex
+	answered map[string]int // by key: what was paid for
+}
+
+// size is what a request takes, at four bytes a token.
+func (m *window) size(req llm.Request) int {
+	n := 0
+	for _, message := range req.Messages {
+		n += len(message.Content) + 8
+		for _, call := range message.ToolCalls {
+			n += len(call.Name) + len(call.Arguments)
+		}
+	}
+	return n / 4
+}
+
+func (m *window) complete(_ context.Context, req llm.Request) (llm.Reply, error) {
+	n := m.size(req)
+	if n > m.tokens {
+		return llm.Reply{}, &llm.Error{Class: llm.ContextTooLong, Message: m.refusal}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.answered == nil {
+		m.answered = map[string]int{}
+	}
+	m.answered[req.Key]++
+	reply := m.reply(req)
+	reply.Usage = llm.Usage{InputTokens: n, OutputTokens: 10}
+	return reply, nil
+}
+
+func isSummary(req llm.Request) bool {
+	return strings.HasPrefix(req.Messages[len(req.Messages)-1].Content, "The conversation grows too long")
+}
+
+// reading is a model that asks for page after page, and knows by the summary how far it has come:
+// its answer shows that nothing was lost.
+func reading(pages int) func(llm.Request) llm.Reply {
+	return func(req llm.Request) llm.Reply {
+		last := 0
+		for _, m := range req.Messages {
+			_, _ = fmt.Sscanf(m.Content, "page %d", &last)
+			if i := strings.Index(m.Content, "I have read up to page "); i >= 0 {
+				_, _ = fmt.Sscanf(m.Content[i:], "I have read up to page %d", &last)
+			}
+		}
+		switch {
+		case isSummary(req):
+			return llmtest.Say(fmt.Sprintf("I have read up to page %d.", last))
+		case last < pages:
+			return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, last+1)))
+		}
+		return llmtest.Say(fmt.Sprintf("read %d pages", last))
+	}
+}
+
+// pagesServer reads a page of about a thousand bytes.
+func pagesServer(t *testing.T) *toolServer {
+	tools := newToolServer(t)
+	tools.add("read", readOnly, func(_ context.Context, e effect) (string, error) {
+		var page int
+		_, err := fmt.Sscanf(e.Arguments, `{"page":%d}`, &page)
+		return fmt.Sprintf("page %d\n%s", page, strings.Repeat("words ", 160)), err
+	})
+	return tools
+}
+
+// An agent whose conversation does not fit into its model's window goes on behind summaries, in the
+// words of whichever endpoint says so; and a reset takes the same path for nothing.
+func TestLongConversationIsSummarised(t *testing.T) {
+	for name, refusal := range map[string]string{
+		"OpenAI":    "This model's maximum context length is 2000 tokens. However, your messages resulted in 2100 tokens.",
+		"vLLM":      "This model's maximum context length is 2000 tokens. Please reduce the length of the messages.",
+		"llama.cpp": "the request exceeds the available context size. try increasing the context size or enable context shift",
+		"Anthropic": "prompt is too long: 2100 tokens > 2000 maximum",
+		"Gemini":    "The input token count (2100) exceeds the maximum number of tokens allowed (2000).",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &window{tokens: 2000, refusal: refusal, reply: reading(30)}
+			w := newWorld(t, m.complete, pagesServer(t), "")
+			w.worker()
+			w.must("run", "--id", t.Name(), "read thirty pages")
+			s := w.show(t.Name())
+			require.Equal(t, "read 30 pages", s.Result)
+			require.Len(t, s.Messages, 2+2*30, "the transcript is whole")
+			require.Greater(t, s.Usage["compactions"], 2)
+			require.Len(t, w.tools.effects(), 30)
+
+			w.reset(t.Name(), "", 2)
+			w.finished(t.Name(), "read 30 pages")
+			for key, n := range m.answered {
+				require.Equal(t, 1, n, "%s was paid for twice", key)
+			}
+			require.Equal(t, s.lines(), w.show(t.Name()).lines())
+		})
+	}
+}
+
+// A conversation that comes to a bound is summarised before its model refuses it.
+func TestContextTokensSummariseEarly(t *testing.T) {
+	m := &window{tokens: 2000, refusal: "too long", reply: reading(20)}
+	w := newWorld(t, m.complete, pagesServer(t), "    limits: {context_tokens: 1500}\n")
+	w.worker()
+	w.must("run", "--id", t.Name(), "read twenty pages")
+	require.Equal(t, "read 20 pages", w.show(t.Name()).Result)
+	require.Greater(t, w.show(t.Name()).Usage["compactions"], 1)
+	for _, r := range w.model.Requests() {
+		require.LessOrEqual(t, m.size(r.Request), m.tokens)
+	}
+}
+
+// What does not fit by any summary holds the agent, with a reason, and not in a loop.
+func TestConversationThatCannotBeShortenedIsHeld(t *testing.T) {
+	m := &window{tokens: 100, refusal: "maximum context length is 100 tokens", reply: reading(3)}
+	w := newWorld(t, m.complete, pagesServer(t), "")
+	w.worker()
+	_, errs, code := w.starter("run", "--id", t.Name(), "read three pages")
+	require.NotZero(t, code)
+	require.Contains(t, errs, "the conversation is longer than the model's context window")
+	require.Less(t, len(w.model.Requests()), 8)
+	require.Equal(t, "failed", w.show(t.Name()).Status)
+}
+
+// A run that goes on as new lets go of what was summarised: people find it in the histories of the
+// earlier runs, and so does a fork.
+func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
+	m := &window{tokens: 2000, refusal: "maximum context length is 2000 tokens", reply: reading(20)}
+	w := newWorld(t, m.complete, pagesServer(t), "")
+	w.worker()
+	w.must("run", "--chat", "--id", t.Name(), "read twenty pages")
+	whole := w.show(t.Name())
+	require.Len(t, whole.Messages, 42)
+	run := w.runID(t.Name())
+	require.NoError(t, w.client.Upgrade(t.Context(), t.Name()))
+	w.eventually("it goes on in a new run", func() bool { return w.runID(t.Name()) != run })
+	w.must("send", t.Name(), "and?")
+	s := w.show(t.Name())
+	require.Greater(t, s.Earlier, 10)
+	require.Less(t, len(s.Messages), 32)
+
+	var all shown
+	require.NoError(t, json.Unmarshal([]byte(w.must("show", "--all", "--json", t.Name())), &all))
+	require.Equal(t, append(whole.lines(), "user: and?", "assistant: read 20 pages"), all.lines())
+	require.Zero(t, all.Earlier)
+	require.Contains(t, w.must("show", t.Name()), fmt.Sprintf("%d earlier messages were summarised; --all shows them", s.Earlier))
+
+	// Among what was let go of, and behind it.
+	for _, at := range []int{3, whole.Usage["model_calls"] + 1} {
+		if at%2 == 0 {
+			at++
+		}
+		id := fmt.Sprint(t.Name(), "-", at)
+		w.must("fork", t.Name(), "--at", fmt.Sprint(at), "--id", id, "--message", "go on")
+		w.eventually("the fork answers", func() bool { return w.show(id).Status == "waiting" })
+		all = shown{}
+		require.NoError(t, json.Unmarshal([]byte(w.must("show", "--all", "--json", id)), &all))
+		require.Equal(t, whole.lines()[:at], all.lines()[:at])
+		require.Equal(t, "assistant: read 20 pages", all.lines()[len(all.lines())-1])
+	}
+	_, errs, _ := w.starter("fork", t.Name(), "--at", "4")
+	require.Contains(t, errs, "3 and 5 are possible")
+}
