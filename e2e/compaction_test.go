@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -183,4 +187,49 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	}
 	_, errs, _ := w.starter("fork", t.Name(), "--at", "4")
 	require.Contains(t, errs, "3 and 5 are possible")
+}
+
+// An agent may work for thousands of turns: its state stays as small as its window, over all
+// the runs that it goes on in. REAGENT_LONG=1 takes 2,000 turns with a window of 32,000 tokens.
+func TestAgentOfManyTurnsStaysSmall(t *testing.T) {
+	turns, tokens := 450, 8_000
+	if os.Getenv("REAGENT_LONG") != "" {
+		turns, tokens = 2_000, 32_000
+	}
+	m := &window{tokens: tokens, refusal: "maximum context length exceeded", reply: reading(turns)}
+	w := newWorld(t, m.complete, pagesServer(t), "    limits: {turns: 10000}\n")
+	worker := w.worker()
+	first := time.Now()
+	w.must("run", "--detach", "--id", t.Name(), "read on and on")
+	deadline := 10 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	var result struct{ Answer string }
+	require.NoError(t, w.temporal.GetWorkflow(ctx, t.Name(), "").Get(ctx, &result))
+	require.Equal(t, fmt.Sprintf("read %d pages", turns), result.Answer)
+	took := time.Since(first)
+
+	events := w.temporal.GetWorkflowHistory(t.Context(), t.Name(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	start, err := events.Next()
+	require.NoError(t, err)
+	input := start.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	require.Less(t, proto.Size(input), 4*tokens, "the state that goes from run to run is no larger than the window")
+	s := w.show(t.Name())
+	require.Positive(t, s.Earlier)
+	require.Less(t, len(s.Messages), turns)
+	require.Len(t, w.tools.effects(), turns)
+	w.once()
+	t.Logf("%d turns in %v, %d summaries, %d bytes of state in the last run's input, %d messages held, worker's peak memory %s",
+		turns, took.Round(time.Second), s.Usage["compactions"], proto.Size(input), len(s.Messages), peakMemory(worker))
+}
+
+// peakMemory is the most that a process has had in memory.
+func peakMemory(p *process) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return "unknown here"
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	peak, _, _ = strings.Cut(peak, "\n")
+	return strings.TrimSpace(peak)
 }
