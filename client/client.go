@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,6 +67,10 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message. Required in task mode.
 	Message string
+	// Images go with it: web addresses or data: URLs; see [agent.Incoming].
+	Images []string
+	// OutputSchema is a JSON schema that the answers have to fit; empty means the definition's.
+	OutputSchema json.RawMessage
 }
 
 // Started is what came of a start.
@@ -89,9 +94,9 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if err := CheckID(o.ID); err != nil {
 		return Started{}, err
 	}
-	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, Life: uuid.NewString()}
-	if o.Message != "" || o.Mode != agent.Chat {
-		in.Message = &agent.Incoming{ID: "first", Text: o.Message}
+	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, Life: uuid.NewString(), OutputSchema: o.OutputSchema}
+	if o.Message != "" || len(o.Images) > 0 || o.Mode != agent.Chat {
+		in.Message = &agent.Incoming{ID: "first", Text: o.Message, Images: o.Images}
 		if err := agent.CheckMessage(*in.Message); err != nil {
 			return Started{}, fmt.Errorf("start %s: %w", o.ID, err)
 		}
@@ -117,6 +122,8 @@ type Message struct {
 	// ID makes sending safe to repeat: an agent takes each ID once. Empty means a new one.
 	ID   string
 	Text string
+	// Images go with it: web addresses or data: URLs; see [agent.Incoming].
+	Images []string
 	// Steer lets the message enter the running turn instead of the next one.
 	Steer bool
 }
@@ -127,7 +134,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (string, error)
 	if m.ID == "" {
 		m.ID = uuid.NewString()
 	}
-	in := agent.Incoming{ID: m.ID, Text: m.Text, Steer: m.Steer}
+	in := agent.Incoming{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer}
 	if err := agent.CheckMessage(in); err != nil {
 		return m.ID, fmt.Errorf("send to %s: %w", id, err)
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +16,8 @@ import (
 )
 
 type runOptions struct {
-	agent, id          string
+	agent, id, schema  string
+	images             []string
 	chat, detach, json bool
 }
 
@@ -32,7 +35,9 @@ task is not given to it. TASK is - to read it from standard input.`,
 		Example: `  starter run -a assistant What is in the file notes.md?
   starter run -a assistant --id daily-report --detach -- --verbose is a flag, explain it
   starter run -a assistant --chat --id talk Hello
-  git diff | starter run -a reviewer -`,
+  git diff | starter run -a reviewer -
+  starter run -a assistant --image chart.png What does it show?
+  starter run -a assistant --output-schema invoice.json Which invoice is due first?`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runAgent(cmd, g, o, args) },
 	}
@@ -41,6 +46,8 @@ task is not given to it. TASK is - to read it from standard input.`,
 	f.StringVar(&o.id, "id", "", "`ID` to give the agent (default: a new one)")
 	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered")
 	f.BoolVar(&o.detach, "detach", false, "return when the agent is started, and print its ID")
+	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
+	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema that the answer has to fit")
 	f.BoolVar(&o.json, "json", false, "print the agent as JSON, as `starter show --json` does, when it has answered")
 	completeAgentNames(g, cmd)
 	return cmd
@@ -56,12 +63,23 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	if err != nil {
 		return err
 	}
+	start := client.StartOptions{ID: o.id, Agent: name, Message: task}
+	if start.Images, err = readImages(o.images); err != nil {
+		return err
+	}
+	if o.schema != "" {
+		if start.OutputSchema, err = os.ReadFile(o.schema); err != nil {
+			return exitf(exitUsage, "--output-schema: %w", err)
+		}
+		if !json.Valid(start.OutputSchema) {
+			return exitf(exitUsage, "--output-schema: %s is not JSON", o.schema)
+		}
+	}
 	c, queue, done, err := g.agents(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	start := client.StartOptions{ID: o.id, Agent: name, Message: task}
 	if o.chat {
 		start.Mode = agent.Chat
 	}

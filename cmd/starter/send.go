@@ -10,6 +10,7 @@ import (
 
 func newSend(g *globals) *cobra.Command {
 	var detach, asJSON, next bool
+	var pictures []string
 	cmd := &cobra.Command{
 		Use:   "send [flags] ID [--] TEXT|-",
 		Short: "Send an agent the next message and print its reply",
@@ -28,6 +29,10 @@ step; with --next it reads it when it has answered.`,
 			if err != nil {
 				return err
 			}
+			images, err := readImages(pictures)
+			if err != nil {
+				return err
+			}
 			c, queue, done, err := g.agents(ctx)
 			if err != nil {
 				return err
@@ -40,7 +45,7 @@ step; with --next it reads it when it has answered.`,
 				return coded(err, queue)
 			}
 			steer := !next && before.Status != client.Waiting
-			messageID, err := c.Send(ctx, id, client.Message{Text: message, Steer: steer})
+			messageID, err := c.Send(ctx, id, client.Message{Text: message, Images: images, Steer: steer})
 			if err != nil {
 				return coded(err, queue)
 			}
@@ -67,6 +72,7 @@ step; with --next it reads it when it has answered.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&detach, "detach", false, "return when the agent has the message")
+	f.StringArrayVar(&pictures, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
 	f.BoolVar(&next, "next", false, "let a busy agent read the message after its answer")
 	f.BoolVar(&asJSON, "json", false, "print the reply as JSON")
 	return cmd

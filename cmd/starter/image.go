@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// readImages makes of files and web addresses what a message takes: a file travels in the message.
+func readImages(names []string) ([]string, error) {
+	var images []string
+	for _, name := range names {
+		if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
+			images = append(images, name)
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, exitf(exitUsage, "--image: %w", err)
+		}
+		if info.Size() > agent.MaxImageBytes {
+			return nil, exitf(exitUsage, "--image: %s has %.1f MB; the limit is %d MiB: make it smaller, or give its web address",
+				name, float64(info.Size())/1e6, agent.MaxImageBytes>>20)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, exitf(exitUsage, "--image: %w", err)
+		}
+		kind := http.DetectContentType(data)
+		if !strings.HasPrefix(kind, "image/") {
+			return nil, exitf(exitUsage, "--image: %s is no image that is known here, but %s", name, kind)
+		}
+		images = append(images, fmt.Sprintf("data:%s;base64,%s", kind, base64.StdEncoding.EncodeToString(data)))
+	}
+	return images, nil
+}
