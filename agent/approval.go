@@ -70,4 +70,8 @@ func (s *State) decide(c *Call, d Decision, now int64) {
 		c.Arguments = d.Arguments
 		c.Key = s.toolKey(c.Model, c.Position, c.Name, c.Arguments)
 	}
+	// A sub-agent is made when it is approved, of what was approved.
+	if tool, _ := s.Definition.Tool(c.Name); tool.Agent != "" {
+		s.openChild(c, tool, s.slice(1), now)
+	}
 }

@@ -74,11 +74,10 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			refuse(textUnknownTool(tc.Name, s.Definition.toolNames()))
 		case tc.Arguments != "" && !isObject(tc.Arguments):
 			refuse(textBadArguments(tc.Name))
+		case tool.Approval:
+			s.ask(&c)
 		case tool.Agent != "":
 			s.openChild(&c, tool, grant, now)
-		}
-		if c.Result == nil && tool.Approval {
-			s.ask(&c)
 		}
 		s.Calls = append(s.Calls, c)
 	}

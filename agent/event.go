@@ -33,6 +33,9 @@ type (
 		Time int64
 	}
 
+	// ModelAsked says that the model is being asked: a message that steers has to wait for its reply.
+	ModelAsked struct{ Key Key }
+
 	// ModelReplied appends the model's message and opens its calls; or takes the summary that
 	// was asked for.
 	ModelReplied struct {
@@ -127,6 +130,7 @@ func (DefinitionLoaded) event() {}
 func (DefinitionFailed) event() {}
 func (MessageReceived) event()  {}
 func (MessageTaken) event()     {}
+func (ModelAsked) event()       {}
 func (ModelReplied) event()     {}
 func (ModelFailed) event()      {}
 func (ToolFinished) event()     {}
@@ -170,6 +174,8 @@ func (s *State) apply(e Event) bool {
 		return s.messageReceived(e)
 	case MessageTaken:
 		return s.messageTaken(e)
+	case ModelAsked:
+		return s.modelAsked(e)
 	case ModelReplied:
 		return s.modelReplied(e)
 	case ModelFailed:

@@ -110,7 +110,8 @@ func noRoom(now int64) Event {
 //  1. calls have no result                      → RunTools
 //  2. held                                      → Wait (chat), Finish failed (task)
 //  3. the context is marked too long, in a turn → Compact
-//  4. a steering message waits in the inbox     → Take
+//  4. a steering message waits in the inbox,
+//     and no reply is on its way                → Take
 //  5. the last message is not the assistant's   → CallModel
 //  6. a message waits in the inbox              → Take
 //     else                                      → Wait (chat), Finish (task)
@@ -130,12 +131,16 @@ func (s *State) Next() Step {
 	case s.TooLong && !s.answered():
 		return s.compact()
 	}
-	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer }); i >= 0 {
-		return Take{ID: s.Inbox[i].ID}
-	}
+	var call CallModel
 	if s.Count() > 0 && !s.answered() {
 		request := s.Request()
-		return CallModel{Key: s.modelKey(request), Request: request}
+		call = CallModel{Key: s.modelKey(request), Request: request}
+	}
+	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer }); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
+		return Take{ID: s.Inbox[i].ID}
+	}
+	if call.Key != "" {
+		return call
 	}
 	if len(s.Inbox) > 0 {
 		return Take{ID: s.Inbox[0].ID}

@@ -75,6 +75,9 @@ type State struct {
 	ResumedFrom string `json:"resumed_from,omitempty"`
 	Reloads     int    `json:"reloads,omitempty"`
 
+	// Asked is the key of the model call that is under way.
+	Asked Key `json:"asked,omitempty"`
+
 	Turn    Turn  `json:"turn"`
 	Usage   Usage `json:"usage"`
 	Held    *Held `json:"held,omitempty"`

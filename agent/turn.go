@@ -41,6 +41,14 @@ func (s *State) definitionFailed(e DefinitionFailed) bool {
 	return true
 }
 
+func (s *State) modelAsked(e ModelAsked) bool {
+	if s.Asked == e.Key || !s.asked(e.Key) {
+		return false
+	}
+	s.Asked = e.Key
+	return true
+}
+
 // asked returns the model call that the agent waits for.
 func (s *State) asked(key Key) bool {
 	step, ok := s.Next().(CallModel)
@@ -55,6 +63,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	if !s.asked(e.Key) {
 		return false
 	}
+	s.Asked = ""
 	m := replied(e.Key, e.Reply.Message)
 	s.append(Message{Message: m, Key: e.Key, Time: e.Time})
 	s.Turn.ModelCalls++
@@ -118,6 +127,7 @@ func (s *State) modelFailed(e ModelFailed) bool {
 	if !compacts && !s.asked(e.Key) {
 		return false
 	}
+	s.Asked = ""
 	s.countEmpty(e.Empty)
 	switch {
 	case e.Class != string(llm.ContextTooLong):
@@ -144,7 +154,7 @@ func (s *State) stopped(e Stopped) bool {
 }
 
 func (s *State) wallReached(e WallReached) bool {
-	if e.Turn != s.Turn.Number || !s.TurnRuns() {
+	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil {
 		return false
 	}
 	why := textWall(s.Definition.Limits.WallMS)
@@ -168,7 +178,7 @@ func (s *State) resumed(e Resumed) bool {
 		return false
 	}
 	s.ResumedFrom = e.RunID
-	s.Outcome, s.Held, s.Closing = nil, nil, false
+	s.Outcome, s.Held, s.Closing, s.Asked = nil, nil, false, ""
 	s.Turn.Began = e.Time
 	if e.Reload {
 		s.Definition = nil

@@ -6,6 +6,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 )
@@ -124,13 +125,19 @@ func (f *folder) result(e *historypb.HistoryEvent, out any) error {
 	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED:
 		p = e.GetChildWorkflowExecutionCompletedEventAttributes().GetResult()
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
-		return failure(e.GetActivityTaskFailedEventAttributes().GetFailure())
+		return f.failures.FailureToError(e.GetActivityTaskFailedEventAttributes().GetFailure())
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
-		return failure(e.GetActivityTaskTimedOutEventAttributes().GetFailure())
+		return f.failures.FailureToError(e.GetActivityTaskTimedOutEventAttributes().GetFailure())
 	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_FAILED:
-		return failure(e.GetChildWorkflowExecutionFailedEventAttributes().GetFailure())
+		return f.failures.FailureToError(e.GetChildWorkflowExecutionFailedEventAttributes().GetFailure())
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED:
+		var spent agent.Spending
+		if f.dc.FromPayloads(e.GetChildWorkflowExecutionCanceledEventAttributes().GetDetails(), &spent) != nil {
+			return temporal.NewCanceledError()
+		}
+		return temporal.NewCanceledError(spent)
 	default:
-		return closeError(e.GetEventType())
+		return childError(e.GetEventType())
 	}
 	if err := f.dc.FromPayloads(p, out); err != nil {
 		return fmt.Errorf("history: event %d: %w", e.GetEventId(), err)

@@ -15,7 +15,6 @@ import (
 	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -39,6 +38,8 @@ type Run struct {
 	Events int64
 	// Closed is the last event where it ended the run; nil otherwise.
 	Closed *historypb.HistoryEvent
+	// End is the error with which the run ended; nil when it runs, or ended well.
+	End error
 }
 
 // MismatchError says that a history does not fit the code that reads it.
@@ -55,14 +56,15 @@ func (e *MismatchError) Error() string {
 }
 
 // Fold reads one run of the agent with the given ID. The converter is the Temporal
-// client's; nil means the SDK's.
+// client's, with its codecs; nil means the SDK's. Failures are read with it, too.
 func Fold(agentID string, events Events, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
 	f := &folder{
 		id: agentID, dc: dc, run: &Run{},
-		origins: map[int64]origin{}, given: map[int64]bool{}, admitted: map[int64]*update{}, limited: map[agent.Key]bool{},
+		failures: temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: dc}),
+		origins:  map[int64]origin{}, given: map[int64]bool{}, admitted: map[int64]*update{}, limited: map[agent.Key]bool{},
 	}
 	for event, err := range events {
 		if err != nil {
@@ -81,9 +83,10 @@ func Fold(agentID string, events Events, dc converter.DataConverter) (*Run, erro
 
 // folder holds what is known between two events.
 type folder struct {
-	id  string
-	dc  converter.DataConverter
-	run *Run
+	id       string
+	dc       converter.DataConverter
+	failures converter.FailureConverter
+	run      *Run
 
 	state *agent.State
 	pages [][]byte // of the state that the run reads from an earlier one
@@ -192,7 +195,7 @@ func (f *folder) add(e *historypb.HistoryEvent) error {
 			f.waiting.ends = append(f.waiting.ends, end{from, e})
 		}
 		if Closes(e.GetEventType()) {
-			f.run.Closed = e
+			f.run.Closed, f.run.End = e, f.closeError(e)
 		}
 	}
 	return nil
@@ -337,6 +340,8 @@ func (f *folder) check(all []asked) error {
 			}
 		case !agent.Wants(step, a.key):
 			return f.mismatch(a.event, string(a.key), step)
+		case a.key.Kind() == agent.KindModel:
+			f.state.Apply(agent.ModelAsked{Key: a.key})
 		}
 	}
 	return nil
@@ -353,12 +358,4 @@ func (f *folder) childByID(id string) (agent.Child, bool) {
 		}
 	}
 	return agent.Child{}, false
-}
-
-// failure turns a recorded failure into the error that the driver saw.
-func failure(p *failurepb.Failure) error {
-	if p == nil {
-		return nil
-	}
-	return temporal.GetDefaultFailureConverter().FailureToError(p)
 }

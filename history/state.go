@@ -84,11 +84,11 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return s, nil
 }
 
-// CloseError is the error with which a run ended; nil when it runs, or ended well.
-func CloseError(e *historypb.HistoryEvent) error {
+// closeError is the error with which a run ended; nil when it ended well.
+func (f *folder) closeError(e *historypb.HistoryEvent) error {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
-		return failure(e.GetWorkflowExecutionFailedEventAttributes().GetFailure())
+		return f.failures.FailureToError(e.GetWorkflowExecutionFailedEventAttributes().GetFailure())
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
 		return temporal.NewCanceledError()
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
@@ -99,11 +99,9 @@ func CloseError(e *historypb.HistoryEvent) error {
 	return nil
 }
 
-// closeError is the error of a sub-agent that did not end by itself.
-func closeError(t enumspb.EventType) error {
+// childError is the error of a sub-agent that did not end by itself.
+func childError(t enumspb.EventType) error {
 	switch t {
-	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED:
-		return temporal.NewCanceledError()
 	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_TERMINATED:
 		return &temporal.TerminatedError{}
 	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_TIMED_OUT:

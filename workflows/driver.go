@@ -100,10 +100,16 @@ func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
 // begin starts what the step asks for and is not in flight.
 func (d *driver) begin(step agent.Step) {
+	for _, child := range d.state.Children {
+		if child.Interrupted && !child.Done && d.state.Definition != nil {
+			d.attend(child.Key) // its answer may still come, also in a later run than the one that asked
+		}
+	}
 	switch step := step.(type) {
 	case agent.Load:
 		d.fly(step.Key, func(ctx workflow.Context) { d.load(ctx, step) })
 	case agent.CallModel:
+		d.state.Apply(agent.ModelAsked{Key: step.Key})
 		d.fly(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
 	case agent.Compact:
 		d.fly(step.Key, func(ctx workflow.Context) { d.compact(ctx, step) })
@@ -112,7 +118,7 @@ func (d *driver) begin(step agent.Step) {
 			switch {
 			case call.Approval == agent.Asked:
 			case call.Child != "":
-				d.attend(call)
+				d.attend(call.Child)
 				d.limitWait(call)
 			default:
 				d.fly(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })

@@ -135,15 +135,15 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	d.apply(history.Finished(call.Key, call.Name, out, err, limit, d.now()))
 }
 
-// attend waits for the sub-agent of a call, once for all calls that share it.
-func (d *driver) attend(call agent.Call) {
-	if d.flies(call.Child) {
+// attend waits for a sub-agent, once for all calls that share it.
+func (d *driver) attend(key agent.Key) {
+	if d.flies(key) {
 		return
 	}
-	f := &flight{key: call.Child}
+	f := &flight{key: key}
 	d.flights = append(d.flights, f)
 	workflow.Go(d.root, func(ctx workflow.Context) {
-		child, _ := d.state.Child(call.Child)
+		child, _ := d.state.Child(key)
 		end, reattached, err := d.runChild(ctx, child)
 		limit := d.state.Definition.Limits.ToolResultBytes
 		d.apply(history.ChildEnded(child, end, err, reattached, limit, d.now()))

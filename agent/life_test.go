@@ -1,0 +1,390 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// life is an agent to which anything happens in any order: a driver that starts what is asked for, a
+// model and tools that answer when they like, people who write, decide and interrupt, and runs that
+// end and go on. All of it follows from the seed.
+type life struct {
+	r   *rand.Rand
+	s   *agent.State
+	now int64
+	def agent.Definition
+	law *law
+
+	messages int // from people
+	runs     int
+	flights  map[agent.Key]func() agent.Event // effects on their way, and how they end
+	ended    map[agent.Key]agent.Result       // sub-agents that have ended
+	past     []agent.Event                    // what may come again at any time
+	log      []agent.Event                    // nil for a restart
+}
+
+func newLife(seed uint64) *life {
+	l := &life{
+		r: rand.New(rand.NewPCG(seed, 7)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{},
+	}
+	l.def = agent.Definition{
+		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
+		Tools: []agent.Tool{
+			{Name: "read"}, {Name: "pay", Approval: true},
+			{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "lawyer", Agent: "lawyer", Approval: true},
+		},
+		Limits: agent.Limits{
+			Turns: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), WallMS: pick[int64](l.r, 0, 60_000), Depth: pick(l.r, 0, 1, 1, 1),
+		},
+	}
+	in := agent.Start{Life: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
+	if l.r.IntN(2) == 0 {
+		in.Message = &agent.Incoming{ID: "first", Text: "begin"}
+	}
+	l.s = agent.New("a", in, 0)
+	l.law = newLaw(l.s)
+	return l
+}
+
+// live lets so many things happen, and then lets the agent come to rest.
+func (l *life) live(steps int) {
+	for range steps {
+		l.now += l.r.Int64N(5000)
+		l.begin()
+		l.happen()
+	}
+	for range 1000 {
+		l.now++
+		l.begin()
+		if l.rests() {
+			l.law.rests(l.s)
+			return
+		}
+		l.goOn()
+	}
+	l.law.brokenf("the agent does not come to rest: %#v", l.s.Next())
+}
+
+// begin is what a driver does with a step: it starts the effects that are not on their way.
+func (l *life) begin() {
+	fly := func(key agent.Key, end func() agent.Event) {
+		if l.flights[key] == nil {
+			l.flights[key] = end
+		}
+	}
+	switch step := l.s.Next().(type) {
+	case agent.Load:
+		fly(step.Key, func() agent.Event { return l.loaded(step.Key) })
+	case agent.Compact:
+		if step.Key != "" {
+			fly(step.Key, func() agent.Event { return l.summarised(step.Key) })
+		}
+	case agent.CallModel:
+		l.apply(agent.ModelAsked{Key: step.Key})
+		fly(step.Key, func() agent.Event { return l.replied(step.Key) })
+	case agent.RunTools:
+		for _, c := range step.Calls {
+			switch {
+			case c.Approval == agent.Asked:
+			case c.Child != "":
+				fly(c.Child, func() agent.Event { return l.childEnded(c.Child) })
+			default:
+				fly(c.Key, func() agent.Event { return l.toolEnded(c.Key) })
+			}
+		}
+	}
+}
+
+// happen lets one thing happen.
+func (l *life) happen() {
+	switch n := l.r.IntN(100); {
+	case n < 35:
+		l.land()
+	case n < 55:
+		l.goOn()
+	case n < 65:
+		l.write()
+	case n < 73:
+		l.decide()
+	case n < 80:
+		l.again()
+	case n < 84:
+		l.overdue()
+	case n < 88:
+		l.restart()
+	case n < 90:
+		l.apply(agent.WallReached{Turn: l.s.Turn.Number - l.r.IntN(2), Time: l.now})
+	case n < 92:
+		l.apply(agent.Stopped{Class: "Interrupted", Message: "a person said stop", Time: l.now})
+	case n < 93:
+		l.apply(agent.CancelRequested{Time: l.now})
+	case n < 94:
+		l.apply(agent.Closed{})
+	case n < 98:
+		l.resume()
+	default: // what nobody asked for
+		l.apply(pick[agent.Event](l.r,
+			agent.ToolFinished{Key: "tool-0", Result: agent.Result{Content: "stray"}},
+			agent.ChildFinished{Key: "agent-0", Result: agent.Result{Content: "stray"}},
+			agent.ModelReplied{Key: "model-0", Reply: llm.Reply{Message: llm.Message{Content: "stray"}}},
+			agent.MessageTaken{ID: "stray"}, agent.ModelAsked{Key: "model-0"}, agent.Ended{},
+			agent.Decided{Decision: agent.Decision{Key: "tool-0", Approve: true}},
+		))
+	}
+}
+
+// goOn does what the agent itself asks for next: the step that needs nobody, or the end of an effect.
+func (l *life) goOn() {
+	switch step := l.s.Next().(type) {
+	case agent.Take:
+		l.apply(agent.MessageTaken{ID: step.ID, Time: l.now})
+	case agent.Finish:
+		l.apply(agent.Ended{})
+	case agent.Compact:
+		l.compact(step)
+	case agent.RunTools:
+		if i := slices.IndexFunc(step.Calls, func(c agent.Call) bool { return c.Approval == agent.Asked }); i >= 0 {
+			l.decide()
+			return
+		}
+		l.land()
+	case agent.Wait:
+	default:
+		l.land()
+	}
+}
+
+// rests reports whether nothing is left to do without a person.
+func (l *life) rests() bool {
+	_, waits := l.s.Next().(agent.Wait)
+	return waits || l.s.Outcome != nil
+}
+
+// land ends an effect that is on its way.
+func (l *life) land() {
+	if len(l.flights) == 0 {
+		return
+	}
+	key := pick(l.r, slices.Sorted(maps.Keys(l.flights))...)
+	end := l.flights[key]
+	delete(l.flights, key)
+	l.apply(end())
+}
+
+func (l *life) loaded(key agent.Key) agent.Event {
+	d := l.def
+	if l.s.Reloads > 0 && l.r.IntN(2) == 0 {
+		d.Tools = d.Tools[1:] // somebody took a tool away
+	}
+	return agent.DefinitionLoaded{Key: key, Definition: d}
+}
+
+func (l *life) replied(key agent.Key) agent.Event {
+	switch n := l.r.IntN(20); {
+	case n == 0:
+		return agent.ModelFailed{Key: key, Class: string(llm.Unauthorized), Message: "no", Time: l.now}
+	case n <= 2:
+		return agent.ModelFailed{Key: key, Class: string(llm.ContextTooLong), Message: "too long", Time: l.now}
+	}
+	e := agent.ModelReplied{Key: key, Time: l.now}
+	e.Reply.Usage = llm.Usage{InputTokens: 10, OutputTokens: 5}
+	if l.r.IntN(3) == 0 {
+		e.Reply.Message.Content = "an answer"
+		return e
+	}
+	for i := range 1 + l.r.IntN(4) {
+		call := llm.ToolCall{ID: pick(l.r, "", "c", fmt.Sprint("c", i)), Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly")}
+		call.Arguments = pick(l.r, `{"n":1}`, `{"n":1}`, "", `{"n":`, "[1]")
+		if call.Name == "clerk" || call.Name == "lawyer" {
+			call.Arguments = pick(l.r, `{"task":"count"}`, `{"task":"count"}`, `{"task":"sum","instance":"b"}`, `{"task":1}`, l.handle())
+		}
+		e.Reply.Message.ToolCalls = append(e.Reply.Message.ToolCalls, call)
+	}
+	if l.r.IntN(3) == 0 {
+		l.foresee(e)
+	}
+	return e
+}
+
+// handle asks for a sub-agent again by what an interrupted result said.
+func (l *life) handle() string {
+	if len(l.s.Children) == 0 {
+		return `{"task":"x","continue":"nobody"}`
+	}
+	key := string(pick(l.r, l.s.Children...).Key)
+	_, digits, _ := strings.Cut(key, "-")
+	return fmt.Sprintf(`{"task":"x","continue":%q}`, digits[:8])
+}
+
+// foresee decides on calls before they are there, as happens after a reset.
+func (l *life) foresee(reply agent.Event) {
+	then := clone(l.s)
+	then.Apply(reply)
+	for _, c := range then.Pending() {
+		if c.Approval == agent.Asked {
+			l.say(c)
+		}
+	}
+}
+
+func (l *life) toolEnded(key agent.Key) agent.Event {
+	result := agent.Result{Content: pick(l.r, "", "result of "+string(key)), Time: l.now}
+	if l.r.IntN(6) == 0 {
+		l.flights[key] = func() agent.Event { return agent.ToolFinished{Key: key, Result: result} } // its own result comes after all
+		return agent.ToolFinished{Key: key, Result: agent.ToolLost(l.now)}
+	}
+	return agent.ToolFinished{Key: key, Result: result, Recalled: l.r.IntN(4) == 0}
+}
+
+func (l *life) childEnded(key agent.Key) agent.Event {
+	result, found := l.ended[key]
+	if !found {
+		result = agent.ChildAnswered("answer of "+string(key), 0)
+		if l.r.IntN(4) == 0 {
+			result = agent.ChildFailed("clerk", "failure of "+string(key), 0)
+		}
+		l.ended[key] = result
+	}
+	result.Time = l.now
+	return agent.ChildFinished{Key: key, Result: result, Reattached: found}
+}
+
+func (l *life) write() {
+	if l.messages == 12 {
+		return
+	}
+	l.messages++
+	l.apply(agent.MessageReceived{Time: l.now, Message: agent.Incoming{
+		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprint("message ", l.messages), Steer: l.r.IntN(2) == 0,
+	}})
+}
+
+func (l *life) decide() {
+	asked := slices.DeleteFunc(l.s.Pending(), func(c agent.Call) bool { return c.Approval != agent.Asked })
+	if len(asked) > 0 {
+		l.say(pick(l.r, asked...))
+	}
+}
+
+// say is a person's word on a call.
+func (l *life) say(c agent.Call) {
+	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0}
+	if !d.Approve {
+		d.Reason = "too much"
+	} else if l.r.IntN(3) == 0 {
+		if d.Arguments = `{"n":2}`; c.Name == "lawyer" {
+			d.Arguments = `{"task":"count to two"}`
+		}
+	}
+	l.law.places[c.Key] = place{c.Model, c.Position}
+	l.apply(agent.Decided{Decision: d, Time: l.now})
+}
+
+// overdue gives up waiting for a sub-agent, which goes on.
+func (l *life) overdue() {
+	for _, c := range l.s.Pending() {
+		if c.Child != "" && l.flights[c.Child] != nil {
+			l.apply(agent.ChildOverdue(c.Child, 1000, l.now))
+			return
+		}
+	}
+}
+
+// compact waits for the summary that is on its way. Where nothing can be cut, the turn is held.
+func (l *life) compact(step agent.Compact) {
+	if step.Key != "" {
+		l.land()
+		return
+	}
+	l.s.Advance(l.now)
+	l.law.hold(l.s, agent.Stopped{}, true)
+}
+
+func (l *life) summarised(key agent.Key) agent.Event {
+	switch n := l.r.IntN(6); n {
+	case 0:
+		return agent.ModelFailed{Key: key, Class: string(llm.ContextTooLong), Message: "too long", Time: l.now}
+	case 1:
+		return agent.ModelFailed{Key: key, Class: string(llm.Overloaded), Message: "no", Time: l.now}
+	}
+	return agent.ModelReplied{Key: key, Reply: llm.Reply{Message: llm.Message{Content: pick(l.r, "so far", "so far", " ")}}, Time: l.now}
+}
+
+// restart sends the state through JSON, as a continue-as-new does.
+func (l *life) restart() {
+	again := clone(l.s)
+	l.law.same(l.s, again)
+	l.s = again
+	l.log = append(l.log, nil)
+}
+
+// resume lets the agent go on in another run: what was on its way is asked for anew.
+func (l *life) resume() {
+	if l.s.Outcome == nil && l.r.IntN(4) > 0 {
+		return
+	}
+	l.runs++
+	clear(l.flights)
+	l.apply(agent.Resumed{RunID: fmt.Sprint("run", l.runs), Reload: l.s.Definition != nil && l.r.IntN(4) == 0, Time: l.now})
+}
+
+// again delivers something a second time, long after the first.
+func (l *life) again() {
+	if len(l.past) > 0 {
+		l.law.unchanged(l.s, pick(l.r, l.past...))
+	}
+}
+
+// apply lets an event happen, and at once again.
+func (l *life) apply(e agent.Event) bool {
+	l.log = append(l.log, e)
+	changed := l.s.Apply(e)
+	l.law.hold(l.s, e, changed)
+	if !changed {
+		return false
+	}
+	l.law.unchanged(l.s, e)
+	if r, ok := e.(agent.ModelReplied); ok && l.s.Held != nil && l.s.Held.Key == r.Key {
+		return true // a reply that is of no use is asked for again under its key
+	}
+	switch e.(type) {
+	case agent.DefinitionLoaded, agent.MessageReceived, agent.MessageTaken, agent.ModelReplied, agent.ToolFinished, agent.Decided:
+		l.past = append(l.past, e)
+	}
+	return true
+}
+
+// story tells what has happened.
+func (l *life) story() string {
+	var b strings.Builder
+	for _, e := range l.log {
+		if e == nil {
+			b.WriteString("restart\n")
+			continue
+		}
+		text, _ := json.Marshal(e)
+		fmt.Fprintf(&b, "%T %s\n", e, text)
+	}
+	return b.String()
+}
+
+func clone(s *agent.State) *agent.State {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	again := new(agent.State)
+	if err := json.Unmarshal(text, again); err != nil {
+		panic(err)
+	}
+	return again
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

@@ -1,0 +1,35 @@
+package agent_test
+
+import (
+	"flag"
+	"testing"
+)
+
+var (
+	lives = flag.Int("lives", 1000, "how many lives TestWhateverHappens tries")
+	only  = flag.Int64("seed", -1, "the one life that TestWhateverHappens tries")
+)
+
+// Whatever happens to an agent, in whatever order and however often, what law_test.go says holds. A
+// life that breaks a law is told from its beginning; `make properties` tries 100,000.
+func TestWhateverHappens(t *testing.T) {
+	if *only >= 0 {
+		try(t, uint64(*only))
+		return
+	}
+	for seed := range uint64(*lives) {
+		if try(t, seed); t.Failed() {
+			return
+		}
+	}
+}
+
+func try(t *testing.T, seed uint64) {
+	l := newLife(seed)
+	defer func() {
+		if found := recover(); found != nil {
+			t.Errorf("seed %d: %v\nTo see it again: go test ./agent -run %s -seed %d\n\n%s", seed, found, t.Name(), seed, l.story())
+		}
+	}()
+	l.live(60)
+}
