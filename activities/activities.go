@@ -112,7 +112,8 @@ type Options struct {
 	CacheBytes int
 	// Streamer is told the pieces of replies as they come; nil means nobody is.
 	Streamer Streamer
-	// Converter reads memos; it is the one of the Temporal client. Defaults to the SDK's.
+	// Converter reads memos and histories; it is the one of the Temporal client, with its codecs.
+	// Defaults to the SDK's.
 	Converter converter.DataConverter
 	// Log defaults to [slog.Default].
 	Log *slog.Logger

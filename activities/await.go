@@ -41,7 +41,12 @@ func (a *Activities) AwaitAgent(ctx context.Context, in AwaitAgentInput) (histor
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var key agent.Key
-	if err := a.converter.FromPayload(info.GetMemo().GetFields()[MemoKey], &key); err != nil || key != in.Key {
+	if held := info.GetMemo().GetFields()[MemoKey]; held != nil {
+		if err := a.converter.FromPayload(held, &key); err != nil {
+			return history.AgentEnd{}, fmt.Errorf("await agent %s: its key: %w", in.ID, err)
+		}
+	}
+	if key != in.Key {
 		return history.AgentEnd{}, temporal.NewNonRetryableApplicationError(
 			fmt.Sprintf("the workflow %s is not the sub-agent that was asked for", in.ID), ForeignAgent, nil)
 	}

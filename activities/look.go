@@ -45,7 +45,7 @@ func (a *Activities) lastEvent(ctx context.Context, id string) (time.Time, error
 	}
 	newest, err := a.temporal.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx,
 		&workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-			Namespace: activity.GetInfo(ctx).WorkflowNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: info.GetExecution().GetRunId()},
+			Namespace: activity.GetInfo(ctx).Namespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: info.GetExecution().GetRunId()},
 			MaximumPageSize: 1,
 		})
 	if err != nil {

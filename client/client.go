@@ -1,5 +1,8 @@
 // Package client starts agents, talks to them and looks at them. It is what
 // cmd/starter is made of, for programs of one's own.
+//
+// Where payloads are encoded, by a codec server or by a codec of the program, a [Client] needs
+// the data converter of its Temporal client: see [Client.WithConverter].
 package client
 
 import (
@@ -14,6 +17,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -46,6 +50,7 @@ var (
 type Client struct {
 	temporal  client.Client
 	taskQueue string
+	converter converter.DataConverter
 }
 
 // New returns a client for the agents on a task queue; empty means
@@ -54,7 +59,17 @@ func New(temporal client.Client, taskQueue string) *Client {
 	if taskQueue == "" {
 		taskQueue = DefaultTaskQueue
 	}
-	return &Client{temporal, taskQueue}
+	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter()}
+}
+
+// WithConverter returns a client that reads histories and memos with a data converter: the one of the
+// Temporal client, which does not tell it. It is for agents whose payloads are encoded, by a codec
+// server or by a codec of this process; nil means the SDK's.
+func (c *Client) WithConverter(dc converter.DataConverter) *Client {
+	if dc == nil {
+		dc = converter.GetDefaultDataConverter()
+	}
+	return &Client{c.temporal, c.taskQueue, dc}
 }
 
 // StartOptions say which agent to start.
@@ -144,25 +159,6 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (string, error)
 // Close lets an agent finish when it has answered what it was sent.
 func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, workflows.CloseUpdate)
-}
-
-// Upgrade lets an agent go on in a new run, on the current version of its workers, as soon as no
-// model or tool call runs. An agent of pinned workers stays on the version on which its run began until then.
-func (c *Client) Upgrade(ctx context.Context, id string) error {
-	return c.update(ctx, id, workflows.UpgradeUpdate)
-}
-
-// Cancel asks an agent and the tree below it to end now. The calls that are open get
-// a result that says so.
-func (c *Client) Cancel(ctx context.Context, id string) error {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return err
-	}
-	if found.status.Ended() {
-		return fmt.Errorf("cancel %s: %w: %s", id, ErrClosed, found.status)
-	}
-	return wrap("cancel", id, c.temporal.CancelWorkflow(ctx, id, ""))
 }
 
 // update sends an update to the agent's newest run, and once more where the run ended

@@ -9,6 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/config"
 
 	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
 func Example() { //nolint:testableexamples // it takes a server and a worker
@@ -22,7 +24,7 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 		panic(err)
 	}
 	defer temporal.Close()
-	agents := client.New(temporal, "") // the default task queue
+	agents := client.New(temporal, "").WithConverter(options.DataConverter) // the default task queue
 
 	// Two programs that start one ID start one agent.
 	started, err := agents.Start(ctx, client.StartOptions{
@@ -65,6 +67,25 @@ func ExampleClient_Watch() { //nolint:testableexamples // it takes a server and 
 			fmt.Println("is", progress.Status)
 		}
 	}
+}
+
+// Payloads may be encoded in this process, too. The worker is made of the same options, and
+// [activities.Options] get the same converter.
+func ExampleClient_WithConverter() { //nolint:testableexamples // it takes a server and a worker
+	codec := converter.NewZlibCodec(converter.ZlibCodecOptions{}) // or one that encrypts
+	encoded := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)
+	temporal, err := sdk.Dial(sdk.Options{
+		DataConverter: encoded,
+		FailureConverter: sdktemporal.NewDefaultFailureConverter(sdktemporal.DefaultFailureConverterOptions{
+			DataConverter: encoded, EncodeCommonAttributes: true,
+		}),
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer temporal.Close()
+	agents := client.New(temporal, "").WithConverter(encoded)
+	fmt.Println(agents.Show(context.Background(), "support-4711"))
 }
 
 func ExampleCheckID() {

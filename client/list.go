@@ -35,6 +35,9 @@ type ListOptions struct {
 	Agent string
 	// Parent is the ID of the agent whose sub-agents to list.
 	Parent string
+	// Orphans lists only sub-agents that run although their parent has ended: nobody waits for
+	// their answers.
+	Orphans bool
 	// Before lists the agents that started before it.
 	Before time.Time
 }
@@ -45,6 +48,7 @@ type ListOptions struct {
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
+		parents := parents{client: c, ended: map[string]bool{}}
 		for {
 			page, err := c.temporal.ListWorkflow(ctx, request)
 			if err != nil {
@@ -57,9 +61,19 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 					continue
 				}
 				// The name is in the memo, which the server does not search.
-				e := entry(info)
+				e := c.entry(info)
 				if o.Agent != "" && e.Agent != o.Agent {
 					continue
+				}
+				if o.Orphans {
+					ended, err := parents.haveEnded(ctx, e.Parent)
+					if err != nil {
+						yield(Entry{}, err)
+						return
+					}
+					if !ended {
+						continue
+					}
 				}
 				if !yield(e, nil) {
 					return
@@ -93,6 +107,9 @@ func (o ListOptions) query() string {
 	if o.Parent != "" {
 		terms = append(terms, "ParentWorkflowId = "+quote(o.Parent))
 	}
+	if o.Orphans {
+		terms = append(terms, "ParentWorkflowId IS NOT NULL", "ExecutionStatus = 'Running'")
+	}
 	if !o.Before.IsZero() {
 		terms = append(terms, "StartTime < "+quote(o.Before.UTC().Format(time.RFC3339Nano)))
 	}
@@ -104,9 +121,9 @@ func quote(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-func entry(info *workflowpb.WorkflowExecutionInfo) Entry {
+func (c *Client) entry(info *workflowpb.WorkflowExecutionInfo) Entry {
 	e := Entry{
-		ID: info.GetExecution().GetWorkflowId(), Agent: memo(info.GetMemo(), workflows.MemoAgent),
+		ID: info.GetExecution().GetWorkflowId(), Agent: c.memo(info.GetMemo(), workflows.MemoAgent),
 		Status: closeStatus(info.GetStatus()), Started: info.GetStartTime().AsTime(),
 		Parent: info.GetParentExecution().GetWorkflowId(),
 	}

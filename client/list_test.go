@@ -10,6 +10,7 @@ import (
 // What people and models name is quoted, so that it cannot change the question.
 func TestListAsksTheServerForWhatItCanTell(t *testing.T) {
 	require.Equal(t, `WorkflowType = 'Agent'`, ListOptions{Agent: "x"}.query())
+	require.Equal(t, `WorkflowType = 'Agent' AND ParentWorkflowId IS NOT NULL AND ExecutionStatus = 'Running'`, ListOptions{Orphans: true}.query())
 	require.Equal(t, `WorkflowType = 'Agent' AND ExecutionStatus IN ('Running', 'Failed') AND ParentWorkflowId = 'it\'s \\ here' AND StartTime < '2026-01-02T03:04:05.000000006Z'`,
 		ListOptions{
 			Statuses: []Status{Waiting, Held, Failed}, Parent: `it's \ here`,

@@ -8,7 +8,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/converter"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/activities"
@@ -175,9 +175,8 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	case snap.Status == Held:
 		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
 	case found.status.Ended() && found.status != Completed:
-		end := history.CloseError(run.Closed)
-		snap.Failure = history.EndText(end)
-		if failed, ok := errors.AsType[*temporal.ApplicationError](end); ok {
+		snap.Failure = history.EndText(run.End)
+		if failed, ok := errors.AsType[*temporal.ApplicationError](run.End); ok {
 			snap.Class = failed.Type()
 		}
 	}
@@ -187,7 +186,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 
 // fold reads a run's history.
 func (c *Client) fold(ctx context.Context, from agent.From) (*history.Run, error) {
-	run, err := activities.ReadRun(ctx, c.temporal, from, nil)
+	run, err := activities.ReadRun(ctx, c.temporal, from, c.converter)
 	return run, wrap("read", from.ID, err)
 }
 
@@ -213,6 +212,8 @@ type description struct {
 	agent  string
 	retry  *Retry
 	runID  string
+	// version is that of the workers; nil where they have none.
+	version *workflowpb.WorkflowExecutionVersioningInfo
 }
 
 func (c *Client) describe(ctx context.Context, id string) (description, error) {
@@ -225,8 +226,9 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 		return description{}, fmt.Errorf("look at %s: %w: this is a workflow of type %s", id, ErrNotFound, info.GetType().GetName())
 	}
 	return description{
-		status: closeStatus(info.GetStatus()), agent: memo(info.GetMemo(), workflows.MemoAgent),
-		retry: retry(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),
+		retry: c.retry(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+		version: info.GetVersioningInfo(),
 	}, nil
 }
 
@@ -247,9 +249,10 @@ func closeStatus(s enumspb.WorkflowExecutionStatus) Status {
 	}
 }
 
-func memo(m *commonpb.Memo, field string) string {
+func (c *Client) memo(m *commonpb.Memo, field string) string {
 	var text string
-	if err := converter.GetDefaultDataConverter().FromPayload(m.GetFields()[field], &text); err != nil {
+	// A codec is not asked for what is not there.
+	if p := m.GetFields()[field]; p == nil || c.converter.FromPayload(p, &text) != nil {
 		return ""
 	}
 	return text

@@ -14,30 +14,6 @@ import (
 // ErrRunning says that the agent, or a sub-agent below it, has not ended.
 var ErrRunning = errors.New("it still runs")
 
-// Tree returns an agent and the sub-agents below it, those above first. Each is there once,
-// with the status of its newest run.
-func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	tree := []Entry{{ID: id, Agent: found.agent, Status: found.status}}
-	seen := map[string]bool{id: true}
-	for i := 0; i < len(tree); i++ {
-		for child, err := range c.List(ctx, ListOptions{Parent: tree[i].ID}) {
-			if err != nil {
-				return nil, err
-			}
-			if seen[child.ID] {
-				continue // an earlier run: the newest comes first
-			}
-			seen[child.ID] = true
-			tree = append(tree, child)
-		}
-	}
-	return tree, nil
-}
-
 // Remove deletes an agent that has ended, with the sub-agents below it and all their runs. It fails with
 // [ErrRunning] and deletes nothing where one of them has not ended.
 // Temporal deletes in the background: of an agent that ended just now something may be seen for a minute.

@@ -5,6 +5,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/activities"
 )
@@ -31,12 +32,13 @@ var retried = map[string]string{
 }
 
 // retry returns the first of the pending activities that failed before, or nil.
-func retry(pending []*workflowpb.PendingActivityInfo) *Retry {
+func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()
 		if what == "" || failure == nil || p.GetAttempt() < 2 {
 			continue
 		}
+		converter.DecodeCommonFailureAttributes(c.converter, failure)
 		r := &Retry{
 			What: what, Class: failure.GetApplicationFailureInfo().GetType(), Message: failure.GetMessage(),
 			Attempt: int(p.GetAttempt()),

@@ -15,7 +15,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -34,7 +33,7 @@ var buildExamples = sync.OnceValue(func() error {
 func newExample(t *testing.T, queue string, model func(context.Context, llm.Request) (llm.Reply, error)) *world {
 	require.NoError(t, buildExamples())
 	w := newWorld(t, model, nil, "")
-	w.queue, w.client = queue, reagent.New(temporal, queue)
+	w.queue, w.client = queue, agentsOf(temporal, queue)
 	w.config = "" // until the example has one
 	t.Setenv("OPENAI_BASE_URL", w.model.URL)
 	t.Setenv("OPENAI_MODEL", "scripted")

@@ -44,6 +44,11 @@ func runAll(m *testing.M) int {
 	if out, err := build.CombinedOutput(); err != nil {
 		return failed(fmt.Errorf("build: %w\n%s", err, out))
 	}
+	if os.Getenv(codecForAll) != "" {
+		codec := serveCodec()
+		defer codec.Close()
+		useCodec(codec, func(name, value string) { _ = os.Setenv(name, value) })
+	}
 	server, err = devserver.Start(context.Background(), devserver.Options{Progress: os.Stderr, LogTo: os.Stderr})
 	if err != nil {
 		return failed(err)

@@ -89,8 +89,8 @@ func TestRecordHistories(t *testing.T) {
 
 	w.must("run", "-a", "x", "--chat", "--id", "rolled", "hello")
 	first := w.runID("rolled")
-	require.NoError(t, w.client.Upgrade(t.Context(), "rolled"))
-	w.eventually("it goes on in a new run", func() bool { return w.runID("rolled") != first })
+	_, err := w.client.UpgradeAndWait(t.Context(), "rolled", nil)
+	require.NoError(t, err)
 	w.must("send", "rolled", "more")
 	closed("rolled")
 	saveRun("rolled~1", first)

@@ -59,7 +59,7 @@ models:
 		}
 	}
 	w.write(yaml + "agents:\n  x:\n" + fields)
-	w.client = reagent.New(temporal, w.queue)
+	w.client = agentsOf(temporal, w.queue)
 	return w
 }
 

@@ -25,7 +25,7 @@ func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, d
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return client.New(temporal, queue), queue, temporal.Close, nil
+	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
 // agentName returns the agent that a person means: the named one, or the only one

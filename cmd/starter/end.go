@@ -12,17 +12,20 @@ import (
 func newClose(g *globals) *cobra.Command {
 	return newEnd(g, "close", "Let an agent finish when it has answered",
 		"close lets an agent answer what it was sent and then end. An agent that waits ends at once.",
-		"Closing", (*client.Client).Close)
+		"Closing", func(c *client.Client, ctx context.Context, id string) ([]string, error) {
+			return []string{id}, c.Close(ctx, id)
+		})
 }
 
 func newCancel(g *globals) *cobra.Command {
 	return newEnd(g, "cancel", "End an agent and its sub-agents now",
 		`cancel ends an agent and the sub-agents below it now. Calls that are open get a
-result that says so; what a tool has done is not undone.`,
+result that says so; what a tool has done is not undone. Sub-agents that still run
+are cancelled also where the agent itself has ended.`,
 		"Cancelling", (*client.Client).Cancel)
 }
 
-func newEnd(g *globals, name, short, long, doing string, end func(*client.Client, context.Context, string) error) *cobra.Command {
+func newEnd(g *globals, name, short, long, doing string, end func(*client.Client, context.Context, string) ([]string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " ID", Short: short, Long: long,
 		Example: "  starter " + name + " talk",
@@ -37,10 +40,13 @@ func newEnd(g *globals, name, short, long, doing string, end func(*client.Client
 			defer done()
 			wait := newPatience(cmd.ErrOrStderr(), queue)
 			defer wait.stop()
-			if err := end(c, cmd.Context(), args[0]); err != nil {
+			ids, err := end(c, cmd.Context(), args[0])
+			if err != nil {
 				return coded(err, queue)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s agent %s\n", doing, args[0])
+			for _, id := range ids {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s agent %s\n", doing, id)
+			}
 			return nil
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/config"
 )
@@ -34,6 +35,8 @@ type globals struct {
 	queue      string
 	address    string
 	namespace  string
+	// converter is that of the client that was dialed.
+	converter converter.DataConverter
 }
 
 func (g *globals) register(root *cobra.Command) {
@@ -77,8 +80,8 @@ func (g *globals) taskQueue() (string, error) {
 	return cfg.TaskQueue, nil
 }
 
-// dial connects to Temporal. The caller closes the client. From then on namespace
-// is the one that was connected to.
+// dial connects to Temporal. The caller closes the client. From then on namespace and converter
+// are those of the client.
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	opts, err := config.ClientOptions(g.address, g.namespace)
 	if err != nil {
@@ -91,7 +94,7 @@ func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	defer cancel()
 	c, err := client.DialContext(dialCtx, opts)
 	if err == nil {
-		g.namespace = opts.Namespace
+		g.namespace, g.converter = opts.Namespace, opts.DataConverter
 		return c, nil
 	}
 	var denied *serviceerror.PermissionDenied

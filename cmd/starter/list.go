@@ -23,6 +23,7 @@ const (
 
 type listOptions struct {
 	running, waiting, held, failed bool
+	orphans                        bool
 	agent                          string
 	before                         string
 	limit                          int
@@ -38,10 +39,14 @@ func newList(g *globals) *cobra.Command {
 last first. Agents that run are asked whether they wait or are held; without a
 worker they count as running.
 
-Flags that name a state may stand together: an agent in any of them is shown.`,
+Flags that name a state may stand together: an agent in any of them is shown.
+
+An orphan is a sub-agent that runs although the agent that asked for it has ended.
+"starter resume" of the parent waits for it again, "starter cancel" ends it.`,
 		Example: `  starter list
   starter list --waiting --held       # those that wait for someone
   starter list --failed --agent assistant
+  starter list --orphans              # sub-agents that nobody waits for
   starter list --limit 0 --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd, g, o) },
@@ -51,6 +56,7 @@ Flags that name a state may stand together: an agent in any of them is shown.`,
 	f.BoolVar(&o.waiting, "waiting", false, "only agents that wait for a message or an approval")
 	f.BoolVar(&o.held, "held", false, "only agents that something holds up")
 	f.BoolVar(&o.failed, "failed", false, "only agents that failed, ran out of time or were terminated")
+	f.BoolVar(&o.orphans, "orphans", false, "only sub-agents that run although their parent has ended")
 	f.StringVarP(&o.agent, "agent", "a", "", "only agents of this `name`")
 	f.StringVar(&o.before, "before", "", "only agents that started before this `time`, such as 2026-01-31T12:00:00Z")
 	f.IntVar(&o.limit, "limit", 50, "list at most this `many`; 0 lists all")
@@ -78,7 +84,7 @@ func (o listOptions) statuses() []client.Status {
 }
 
 func list(cmd *cobra.Command, g *globals, o listOptions) error {
-	query := client.ListOptions{Statuses: o.statuses(), Agent: o.agent}
+	query := client.ListOptions{Statuses: o.statuses(), Agent: o.agent, Orphans: o.orphans}
 	if o.before != "" {
 		var err error
 		if query.Before, err = time.Parse(time.RFC3339Nano, o.before); err != nil {

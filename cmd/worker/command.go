@@ -24,6 +24,11 @@ An MCP server with state in its process (stateful: true) has to be run by one
 worker only. Every worker runs all of them unless --stateful says otherwise: with
 more than one worker, give the others --stateful none.
 
+--deployment and --build-id name a version of the workers (Temporal's worker
+deployments). Agents begin on the version that is made current, and go on with the
+current one at their next task; with --pinned they stay on theirs, until they go on
+in a new run (starter upgrade).
+
 The exit code is 0 after a drain and 1 when the worker could not start or go on.`
 
 func newCommand() *cobra.Command {
@@ -33,7 +38,8 @@ func newCommand() *cobra.Command {
 		Short: "Serve durable agents on Temporal",
 		Long:  help,
 		Example: `  worker --config agents.yaml
-  TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m`,
+  TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m
+  worker --config agents.yaml --deployment shop --build-id v2 --pinned`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -45,6 +51,9 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+config.DefaultAddress+")")
 	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or names with commas between")
+	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; with --build-id")
+	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment")
+	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began")
 	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM")
 	f.BoolVar(&o.Verbose, "verbose", false, "log more")
 	return cmd

@@ -33,7 +33,7 @@ func main() {
 }
 
 func run(ctx context.Context, topics []string) error {
-	options, err := config.ClientOptions("", "")
+	options, err := config.WorkerOptions("", "")
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func run(ctx context.Context, topics []string) error {
 		return err
 	}
 	doing, err := activities.New(activities.Options{
-		Temporal: temporal,
+		Temporal: temporal, Converter: options.DataConverter,
 		Agents: []activities.Agent{{
 			Name: "writer", Model: "main", Instructions: "Explain the topic in one sentence.",
 			Limits: agent.Limits{Turns: 5, WallMS: time.Minute.Milliseconds()},

@@ -31,7 +31,7 @@ func main() {
 
 func serve(ctx context.Context) error {
 	// TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and their like say where Temporal is.
-	options, err := config.ClientOptions("", "")
+	options, err := config.WorkerOptions("", "")
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	doing, err := activities.New(activities.Options{
-		Temporal: temporal, Tools: tools, Agents: []activities.Agent{clerk},
+		Temporal: temporal, Converter: options.DataConverter, Tools: tools, Agents: []activities.Agent{clerk},
 		Models: map[string]activities.Model{
 			"main": {Client: model, Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")},
 		},

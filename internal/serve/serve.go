@@ -28,6 +28,11 @@ type Options struct {
 	// Stateful names the stateful MCP servers that run here, with commas between: or "all", or
 	// "none".
 	Stateful string
+	// Deployment and BuildID name the version of the workers; both are empty for workers without one.
+	Deployment string
+	BuildID    string
+	// Pinned keeps the runs of agents on the version on which they began.
+	Pinned bool
 	// Drain is how long running calls may take to end.
 	Drain   time.Duration
 	Verbose bool

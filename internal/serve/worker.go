@@ -14,12 +14,14 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -40,9 +42,11 @@ const (
 type agentWorker struct {
 	cfg       *config.Config
 	temporal  client.Client
+	converter converter.DataConverter
 	namespace string
 	address   string
 	retention time.Duration
+	version   deployment
 	tools     *toolbox
 	workers   []worker.Worker
 	// failed gets an error that the worker cannot go on after.
@@ -59,7 +63,14 @@ func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Log
 }
 
 func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) error {
+	var err error
+	if w.version, err = newDeployment(o); err != nil {
+		return err
+	}
 	if err := w.connect(ctx, o, log); err != nil {
+		return err
+	}
+	if err := w.version.look(ctx, w.temporal); err != nil {
 		return err
 	}
 	cfg := w.cfg
@@ -84,12 +95,11 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 			Queue: modelQueue(cfg, name), TokensPerMinute: m.TokensPerMinute,
 		}
 	}
-	var err error
 	if w.tools, err = newToolbox(ctx, cfg, o.Stateful, log); err != nil {
 		return err
 	}
 	doing, err := activities.New(activities.Options{
-		Temporal: w.temporal, Agents: definitions(cfg), Models: models, Tools: w.tools.registry, Log: log,
+		Temporal: w.temporal, Agents: definitions(cfg), Models: models, Tools: w.tools.registry, Converter: w.converter, Log: log,
 	})
 	if err != nil {
 		return err
@@ -103,12 +113,15 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		MaxHeartbeatThrottleInterval:     heartbeatInterval,
 		DefaultHeartbeatThrottleInterval: heartbeatInterval,
 		OnFatalError:                     w.fail,
+		DeploymentOptions:                w.version.DeploymentOptions,
 	}
 	agents := worker.New(w.temporal, cfg.TaskQueue, options)
 	workflows.New(workflows.Options{}).Register(agents)
 	doing.Register(agents)
 	w.workers = append(w.workers, agents)
 	options.DisableWorkflowWorker = true
+	// What a stateful server holds belongs to its one process, whichever version the agents have that call it.
+	options.DeploymentOptions = worker.DeploymentOptions{}
 	for _, queue := range w.tools.queues {
 		tools := worker.New(w.temporal, queue, options)
 		tools.RegisterActivityWithOptions(doing.CallTool, activity.RegisterOptions{Name: activities.CallTool})
@@ -137,12 +150,13 @@ func modelQueue(cfg *config.Config, model string) string {
 
 // connect dials Temporal and reads what a person should know of the namespace.
 func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) error {
-	opts, err := config.ClientOptions(o.Address, o.Namespace)
+	opts, err := config.WorkerOptions(o.Address, o.Namespace)
 	if err != nil {
 		return err
 	}
 	opts.Logger = sdklog.NewStructuredLogger(log)
-	w.address, w.namespace = opts.HostPort, opts.Namespace
+	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions()...)
+	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
@@ -237,6 +251,10 @@ func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
+	b.WriteString(w.version.greeting(w.address, w.namespace))
+	if w.converter != nil {
+		b.WriteString("Payloads    pass through a codec server\n")
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Models)) {
 		if m := w.cfg.Models[name]; used(w.cfg, name) {
 			fmt.Fprintf(&b, "Model       %s: %s at %s\n", name, m.Model, m.BaseURL)

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+)
+
+// codecServer answers when up says so to the number of the request.
+type codecServer struct {
+	up   func(n int) bool
+	seen []codecRequest
+}
+
+type codecRequest struct{ path, auth, namespace string }
+
+func (s *codecServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.seen = append(s.seen, codecRequest{r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("X-Namespace")})
+	if s.up != nil && !s.up(len(s.seen)) {
+		http.Error(w, "later", http.StatusServiceUnavailable)
+		return
+	}
+	converter.NewPayloadCodecHTTPHandler(converter.NewZlibCodec(converter.ZlibCodecOptions{AlwaysEncode: true})).ServeHTTP(w, r)
+}
+
+func serveCodec(t *testing.T, up func(n int) bool) *codecServer {
+	s := &codecServer{up: up}
+	listener := httptest.NewServer(s)
+	t.Cleanup(listener.Close)
+	unset(t, "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_PROFILE", "TEMPORAL_TLS")
+	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", listener.URL+"/")
+	t.Setenv("TEMPORAL_CODEC_AUTH", "Bearer me")
+	return s
+}
+
+func TestClientOptionsUseTheCodecServer(t *testing.T) {
+	server := serveCodec(t, nil)
+	opts, err := ClientOptions("", "ours")
+	require.NoError(t, err)
+
+	encoded, err := opts.DataConverter.ToPayload("text")
+	require.NoError(t, err)
+	require.Equal(t, "binary/zlib", string(encoded.GetMetadata()[converter.MetadataEncoding]))
+	var text string
+	require.NoError(t, opts.DataConverter.FromPayload(encoded, &text))
+	require.Equal(t, "text", text)
+	require.Equal(t, []codecRequest{{"/encode", "Bearer me", "ours"}, {"/decode", "Bearer me", "ours"}}, server.seen)
+
+	failure := opts.FailureConverter.ErrorToFailure(errors.New("text"))
+	require.Equal(t, "Encoded failure", failure.GetMessage())
+	require.EqualError(t, opts.FailureConverter.FailureToError(failure), "text")
+}
+
+// A command says that the codec server is away; a worker that begins does, too.
+func TestCodecServerThatIsAwayIsAnErrorAtTheStart(t *testing.T) {
+	serveCodec(t, func(int) bool { return false })
+	opts, err := ClientOptions("", "")
+	require.NoError(t, err)
+	_, err = opts.DataConverter.ToPayload("text")
+	require.ErrorContains(t, err, "Service Unavailable: later")
+	_, err = WorkerOptions("", "")
+	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode: Service Unavailable: later")
+}
+
+// One that goes away while a worker runs fails no activity and no agent: it is asked again, and a
+// workflow task that needs it fails as a task.
+func TestCodecServerThatGoesAwayIsWaitedFor(t *testing.T) {
+	server := serveCodec(t, func(n int) bool { return n == 1 || n > 3 })
+	opts, err := WorkerOptions("", "")
+	require.NoError(t, err)
+	encoded, err := opts.DataConverter.ToPayload("text")
+	require.NoError(t, err)
+	require.Equal(t, "binary/zlib", string(encoded.GetMetadata()[converter.MetadataEncoding]))
+	require.Len(t, server.seen, 4)
+
+	aware, ok := opts.DataConverter.(workflow.ContextAware)
+	require.True(t, ok)
+	inWorkflow := aware.WithWorkflowContext(nil)
+	var text string
+	require.NoError(t, inWorkflow.FromPayload(encoded, &text))
+	require.Equal(t, "text", text)
+	server.up = func(int) bool { return false }
+	require.PanicsWithError(t, "Service Unavailable: later\n", func() { _ = inWorkflow.FromPayload(encoded, &text) })
+	require.PanicsWithError(t, "Service Unavailable: later\n", func() { _, _ = inWorkflow.ToPayloads("text") })
+}
+
+// Half of the setting is no setting.
+func TestCodecNeedsAnEndpoint(t *testing.T) {
+	serveCodec(t, nil)
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "")
+	_, err := ClientOptions("", "")
+	require.EqualError(t, err, "TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would be in clear")
+	t.Setenv("TEMPORAL_CODEC_AUTH", "")
+	opts, err := WorkerOptions("", "")
+	require.NoError(t, err)
+	require.Nil(t, opts.DataConverter)
+}
