@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/tool"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// contestant is one of the two that run the same turns.
+type contestant int
+
+const (
+	byHand contestant = iota
+	reagent
+)
+
+// contestants in the order of the table's columns.
+var contestants = [...]contestant{byHand, reagent}
+
+// start starts a run of so many turns.
+func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
+	l.started++
+	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench-%d", l.started), TaskQueue: queue}
+	if who == byHand {
+		return l.temporal.ExecuteWorkflow(ctx, options, ByHand, turns)
+	}
+	in := workflows.Start{Agent: "x", Life: options.ID, Message: &agent.Incoming{ID: "first", Text: fmt.Sprint(turns, " turns")}}
+	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, in)
+}
+
+// answer is the result of every tool: 1 KiB.
+var answer = strings.Repeat("0123456789abcde\n", 64)
+
+func register(temporal client.Client, w worker.Worker) error {
+	read, err := tool.Func("read", "", tool.ReadOnly, func(context.Context, struct {
+		Page int `json:"page"`
+	}) (string, error) {
+		return answer, nil
+	})
+	if err != nil {
+		return err
+	}
+	tools := new(tool.Registry)
+	if err := tools.Add(read); err != nil {
+		return err
+	}
+	doing, err := activities.New(activities.Options{
+		Temporal: temporal, Tools: tools, Models: map[string]activities.Model{"main": {Client: clientFunc(model), Model: "m"}},
+		Agents: []activities.Agent{{Name: "x", Model: "main", Tools: []string{"read"}}}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	doing.Register(w)
+	workflows.New(workflows.Options{}).Register(w)
+	w.RegisterWorkflow(ByHand)
+	w.RegisterActivity(Model)
+	w.RegisterActivity(Tool)
+	return nil
+}
+
+// clientFunc is a model that costs nothing. Those of llmtest keep every request.
+type clientFunc func(context.Context, llm.Request) (llm.Reply, error)
+
+func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
+	return f(ctx, req)
+}
+
+// model asks for as many tool calls as the first message says.
+func model(_ context.Context, req llm.Request) (llm.Reply, error) {
+	var turns int
+	if _, err := fmt.Sscan(req.Messages[0].Content, &turns); err != nil {
+		return llm.Reply{}, err
+	}
+	n := (len(req.Messages) - 1) / 2
+	if n == turns {
+		return llmtest.Say("done"), nil
+	}
+	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, n))), nil
+}
+
+// ByHand is the least that runs the same turns: a model and a tool activity each,
+// with references as inputs. It has no keys, no updates and nothing to see.
+func ByHand(ctx workflow.Context, turns int) (string, error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	var transcript []string
+	for i := range turns + 1 {
+		var reply string
+		if err := workflow.ExecuteActivity(ctx, Model, i, turns).Get(ctx, &reply); err != nil {
+			return "", err
+		}
+		if transcript = append(transcript, reply); reply == "done" {
+			break
+		}
+		var result string
+		if err := workflow.ExecuteActivity(ctx, Tool, reply).Get(ctx, &result); err != nil {
+			return "", err
+		}
+		transcript = append(transcript, result)
+	}
+	return transcript[len(transcript)-1], nil
+}
+
+// Model is the model of ByHand.
+func Model(_ context.Context, asked, turns int) (string, error) {
+	if asked == turns {
+		return "done", nil
+	}
+	return fmt.Sprintf(`{"page":%d}`, asked), nil
+}
+
+// Tool is the tool of ByHand.
+func Tool(context.Context, string) (string, error) { return answer, nil }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// long measures one agent that goes on and on, from run to run: how long its turns take, what its
+// history costs, and the memory of this process, which holds its worker.
+func (l *lab) long(ctx context.Context, turns int) error {
+	if turns == 0 {
+		return nil
+	}
+	progressf("one agent of %d turns", turns)
+	before := heap()
+	began := time.Now()
+	run, err := l.start(ctx, reagent, turns)
+	if err != nil {
+		return err
+	}
+	highest, done := watchHeap()
+	err = run.Get(ctx, nil)
+	done()
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	events, bytes, err := l.history(ctx, run.GetID())
+	if err != nil {
+		return err
+	}
+	per := float64(turns)
+	name := func(what string) string { return fmt.Sprintf("%s, one agent of %d turns", what, turns) }
+	l.report.note(name("ms a turn"), fmt.Sprintf("%.1f", took.Seconds()*1000/per))
+	l.report.note(name("history events a turn"), fmt.Sprintf("%.1f", events/per))
+	l.report.note(name("history bytes a turn"), fmt.Sprintf("%.0f", bytes/per))
+	l.report.steady(name("bytes a turn against 50 turns"), bytes/per)
+	l.report.note(name("heap before, highest, after"), fmt.Sprintf("%.0f, %.0f, %.0f MB", before, float64(highest.Load())/1e6, heap()))
+	return nil
+}
+
+// heap returns what lives on the heap, in MB.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / 1e6
+}
+
+// watchHeap keeps the highest size of the heap, what has died and is not collected yet included.
+func watchHeap() (highest *atomic.Uint64, done func()) {
+	highest = new(atomic.Uint64)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for tick := time.Tick(100 * time.Millisecond); ; {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			highest.Store(max(highest.Load(), m.HeapAlloc))
+			select {
+			case <-tick:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return highest, func() { close(stop); <-stopped }
+}

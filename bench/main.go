@@ -1,0 +1,114 @@
+// Command bench measures what Reagent costs: against a workflow written by hand that runs the same
+// turns, the two taking turns on one server in one run. Ratios hold better than times. `make bench`.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/devserver"
+)
+
+const queue = "bench"
+
+// lab is where everything is measured: one server, and one worker in this process.
+type lab struct {
+	server   *devserver.Server
+	temporal client.Client
+	worker   worker.Worker
+	report   report
+	started  int // runs, to give each an ID of its own
+}
+
+func main() {
+	rounds := flag.Int("rounds", 5, "how often each thing is measured; the table shows medians")
+	long := flag.Int("long", 10_000, "turns of the long agent; 0 leaves it out")
+	flag.Parse()
+	if err := run(context.Background(), *rounds, *long); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rounds, long int) error {
+	began, load := time.Now(), loadAverage()
+	l, err := newLab(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for _, turns := range []int{20, 50, 200, 500} {
+		if err := l.turns(ctx, turns, rounds); err != nil {
+			return err
+		}
+	}
+	for _, measure := range []func() error{
+		func() error { return l.crowd(ctx, 50, 10, rounds) },
+		func() error { return l.replay(ctx, 200, rounds) },
+		func() error { return l.kills(ctx, rounds) },
+		func() error { return l.long(ctx, long) },
+	} {
+		if err := measure(); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("\nMedians of %d rounds; load average %s before and %s after; %s in all.\n\n",
+		rounds, load, loadAverage(), time.Since(began).Round(time.Second))
+	return l.report.print(os.Stdout)
+}
+
+// newLab starts the server and the worker.
+func newLab(ctx context.Context) (*lab, error) {
+	l := new(lab)
+	var err error
+	if l.server, err = devserver.Start(ctx, devserver.Options{Progress: os.Stderr}); err != nil {
+		return nil, err
+	}
+	if err := l.serve(); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *lab) serve() error {
+	options, err := config.ClientOptions(l.server.Address(), "")
+	if err != nil {
+		return err
+	}
+	options.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	if l.temporal, err = client.Dial(options); err != nil {
+		return err
+	}
+	w := worker.New(l.temporal, queue, worker.Options{StickyScheduleToStartTimeout: time.Second, MaxHeartbeatThrottleInterval: time.Second})
+	if err := register(l.temporal, w); err != nil {
+		return err
+	}
+	if err := w.Start(); err != nil {
+		return err
+	}
+	l.worker = w
+	return nil
+}
+
+func (l *lab) close() {
+	if l.worker != nil {
+		l.worker.Stop()
+	}
+	if l.temporal != nil {
+		l.temporal.Close()
+	}
+	l.server.Stop()
+}
+
+// progressf tells a person that something is being measured.
+func progressf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// replay measures how long a worker that has nothing in its cache takes to be where a run is.
+func (l *lab) replay(ctx context.Context, turns, rounds int) error {
+	progressf("cold replay")
+	var took [len(contestants)][]float64
+	for _, who := range contestants {
+		run, err := l.start(ctx, who, turns)
+		if err == nil {
+			err = run.Get(ctx, nil)
+		}
+		if err != nil {
+			return err
+		}
+		// Keys hold the agent's ID.
+		options := worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: run.GetID(), RunID: run.GetRunID()}}
+		var h historypb.History
+		events := l.temporal.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if err != nil {
+				return err
+			}
+			h.Events = append(h.Events, event)
+		}
+		for range rounds {
+			replayer := worker.NewWorkflowReplayer()
+			replayer.RegisterWorkflow(ByHand)
+			replayer.RegisterWorkflowWithOptions(workflows.New(workflows.Options{}).Agent, workflow.RegisterOptions{Name: workflows.Agent})
+			before := time.Now()
+			if err := replayer.ReplayWorkflowHistoryWithOptions(nil, &h, options); err != nil {
+				return err
+			}
+			took[who] = append(took[who], time.Since(before).Seconds()*1000)
+		}
+	}
+	l.report.compare(fmt.Sprintf("ms of a cold replay, %d turns", turns), "%.0f", medians(took), 0)
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// report is the table.
+type report struct {
+	rows  [][]string
+	early float64 // bytes a turn of a short run
+}
+
+// compare adds a row for both contestants. Goal is the highest ratio that is good enough; 0 is none.
+func (r *report) compare(what, format string, v [len(contestants)]float64, goal float64) {
+	ratio := v[reagent] / v[byHand]
+	row := []string{what, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
+	if goal > 0 {
+		row[4], row[5] = fmt.Sprintf("≤ %.2f×", goal), verdict(ratio <= goal)
+	}
+	r.rows = append(r.rows, row)
+}
+
+// goal adds a row for what only an agent can do.
+func (r *report) goal(what, value string, met bool, goal string) {
+	r.rows = append(r.rows, []string{what, "", value, "", goal, verdict(met)})
+}
+
+// steady adds a row that holds the bytes of a late turn against those of an early one.
+func (r *report) steady(what string, late float64) {
+	ratio := late / r.early
+	r.goal(what, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
+}
+
+// note adds a row without a goal.
+func (r *report) note(what, value string) {
+	r.rows = append(r.rows, []string{what, "", value, "", "", ""})
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "MISSED"
+}
+
+func (r *report) print(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{{"", "by hand", "reagent", "ratio", "goal", ""}}, r.rows...) {
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+	}
+	return w.Flush()
+}
+
+func medians(rounds [len(contestants)][]float64) [len(contestants)]float64 {
+	var m [len(contestants)]float64
+	for who := range rounds {
+		m[who] = median(rounds[who])
+	}
+	return m
+}
+
+func median(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
+}
