@@ -146,7 +146,7 @@ func TestImagesAreParts(t *testing.T) {
 	s.Apply(agent.MessageReceived{Message: m})
 	s.Advance(0)
 	require.Equal(t, []llm.Part{
-		{Type: "text", Text: "what is it?"}, {Type: "image", URL: "https://example.com/a.png"}, {Type: "image", URL: picture},
+		{Type: "image", URL: "https://example.com/a.png"}, {Type: "image", URL: picture},
 	}, s.Sent(2).Parts)
 
 	for problem, images := range map[string][]string{

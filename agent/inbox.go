@@ -130,15 +130,9 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	return true
 }
 
-// message returns what is sent of m. The text is among the parts where there are any.
+// message returns what is sent of m: the text, and behind it the images.
 func (m Incoming) message() llm.Message {
 	message := llm.Message{Role: llm.User, Content: m.Text}
-	if len(m.Images) == 0 {
-		return message
-	}
-	if m.Text != "" {
-		message.Parts = append(message.Parts, llm.Part{Type: "text", Text: m.Text})
-	}
 	for _, image := range m.Images {
 		message.Parts = append(message.Parts, llm.Part{Type: "image", URL: image})
 	}
