@@ -378,7 +378,7 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 		}
 		return llmtest.Say(fmt.Sprint("reply to ", last.Content)), nil
 	}, tools, "    limits: {turns: 1000}\n")
-	w.address, w.temporal, w.client = own.Address(), c, reagent.New(c, w.queue)
+	w.address, w.temporal, w.client = own.Address(), c, agentsOf(c, w.queue)
 	w.worker()
 	w.must("run", "--chat", "--id", t.Name(), "message 0")
 	first := w.runID(t.Name())
