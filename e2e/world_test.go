@@ -222,7 +222,7 @@ func (w *world) compare(id string) {
 	view, err := w.client.State(w.t.Context(), id)
 	require.NoError(w.t, err)
 	require.Equal(w.t, view.Usage, read.Usage)
-	require.Equal(w.t, view.Answer, read.Answer)
+	require.True(w.t, strings.HasPrefix(read.Answer, strings.TrimSuffix(view.Answer, "…")), "a query cuts what is long")
 	require.Equal(w.t, view.Held, read.Held)
 	require.Equal(w.t, view.Turn.Stopped, read.Stopped)
 	require.Equal(w.t, len(view.Children), len(read.Children))
