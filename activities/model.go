@@ -100,6 +100,9 @@ func (a *Activities) ask(ctx context.Context, beat *heartbeat, in CallModelInput
 	}
 	attempt := beat.attempt()
 	hear := func(d llm.Delta) {
+		if in.Compact {
+			return // a summary is no reply, and nobody waits for its words
+		}
 		beat.hear(d)
 		if a.streamer != nil {
 			a.streamer.Stream(Piece{AgentID: in.AgentID, Key: in.Key, Attempt: attempt, Delta: d})
