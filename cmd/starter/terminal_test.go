@@ -57,10 +57,10 @@ func (s *terminal) sequence(text []rune) (rest []rune) {
 }
 
 func (s *terminal) put(r rune) {
-	switch {
-	case r == '\n':
+	switch r {
+	case '\n':
 		s.down()
-	case r == '\r':
+	case '\r':
 		s.column = 0
 	default:
 		require.False(s.t, r < ' ' || r >= 0x7f && r <= 0x9f, "%q would drive a terminal", r)
