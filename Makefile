@@ -6,7 +6,7 @@ FUZZTIME ?= 20s
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build worker and starter into bin/
@@ -36,6 +36,10 @@ fuzz: ## run every fuzz test for FUZZTIME (20s) each
 .PHONY: trajectories
 trajectories: ## replay every recorded conversation, not only the usual selection
 	REAGENT_TRAJECTORIES=all $(GO) test ./e2e -run Trajectories -count=1 -timeout 60m -v
+
+.PHONY: endpoint-faults
+endpoint-faults: ## run a hundred agents at an endpoint of which three answers in ten go wrong
+	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
 
 .PHONY: mutants
 mutants: ## break the code in the ways of testdata/mutants and demand red tests

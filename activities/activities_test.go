@@ -65,7 +65,9 @@ func (v value) Get(out any) error {
 	return json.Unmarshal(text, out)
 }
 
-func newStage(t *testing.T, model *llmtest.Model) *stage {
+func newStage(t *testing.T, model *llmtest.Model) *stage { return newStageWith(t, model, nil) }
+
+func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer) *stage {
 	s := &stage{model: model, registry: new(tool.Registry), workflow: &workflow{
 		head: llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
 		page: 2,
@@ -74,6 +76,7 @@ func newStage(t *testing.T, model *llmtest.Model) *stage {
 	s.TestActivityEnvironment = suite.NewTestActivityEnvironment()
 	a, err := activities.New(activities.Options{
 		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: s.registry,
+		Streamer: streamer,
 		Agents: []activities.Agent{
 			{Name: "x", Model: "main", Tools: []string{"b", "a"}, Agents: []string{"y"}},
 			{Name: "y", Model: "main", Description: "helps"},

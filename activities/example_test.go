@@ -3,11 +3,13 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
@@ -58,4 +60,36 @@ func ExampleActivities_Check() {
 	}
 	fmt.Println(doing.Check(context.Background()))
 	// Output: agent clerk: unknown tool "order" (there is read_result)
+}
+
+// A program that embeds a worker shows text as it grows. Here the pieces come from no model; a worker
+// whose Options have the Hub as Streamer hands over its own.
+func ExampleHub() {
+	hub := new(activities.Hub)
+	pieces := hub.Listen(context.Background(), "talk")
+
+	hub.Stream(activities.Piece{AgentID: "talk", Attempt: 1, Delta: llm.Delta{Text: "It is sun"}})
+	hub.Stream(activities.Piece{AgentID: "talk", Attempt: 1, End: activities.Void}) // the stream was cut
+	for _, text := range []string{"It", " is", " sunny."} {
+		hub.Stream(activities.Piece{AgentID: "talk", Attempt: 2, Delta: llm.Delta{Text: text}})
+	}
+	hub.Stream(activities.Piece{AgentID: "talk", Attempt: 2, End: activities.Whole})
+
+	var said strings.Builder
+	for p := range pieces {
+		switch p.End {
+		case "":
+			said.WriteString(p.Delta.Text)
+			fmt.Println(said.String())
+		case activities.Void:
+			said.Reset()
+		case activities.Whole: // the message comes with the transcript
+			return
+		}
+	}
+	// Output:
+	// It is sun
+	// It
+	// It is
+	// It is sunny.
 }

@@ -36,7 +36,7 @@ func TestFallbackGoesRound(t *testing.T) {
 		{"a context is too long for all", nil, 0, llm.ContextTooLong, 0, minute, true},
 	} {
 		t.Run(step.name, func(t *testing.T) {
-			h := &heartbeat{tried: progress{Candidate: step.turn, Refused: step.refused}}
+			h := &heartbeat{tried: Progress{Candidate: step.turn, Refused: step.refused}}
 			err := h.fallBack(step.turn, 3, failure(step.class, minute))
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)

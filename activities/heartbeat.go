@@ -21,18 +21,24 @@ type heartbeat struct {
 	wait sync.WaitGroup
 
 	mu    sync.Mutex
-	tried progress
+	tried Progress
 }
 
-type progress struct {
+// Progress is what the heartbeats of a model or tool call tell.
+type Progress struct {
+	// Tried is how often the effect was tried, this time included.
 	Tried int `json:"tried"`
 	// Empty are the replies that said nothing, of all attempts so far.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Candidate counts the changes from one model to the next, Refused holds those of which no answer is to be had.
 	Candidate int   `json:"candidate,omitempty"`
 	Refused   []int `json:"refused,omitempty"`
-	// Text is the end of what the model has said so far in this attempt, for people.
+	// Text is the end of what the model has said so far, for people, and Said the number of bytes of all of it.
 	Text string `json:"text,omitempty"`
+	Said int    `json:"said,omitempty"`
+	// Attempt is Temporal's number of the attempt that said it. The next attempt begins with the details
+	// of the last: what they say is void as soon as the numbers differ.
+	Attempt int32 `json:"attempt,omitempty"`
 }
 
 // maxProgressBytes bounds the words in a heartbeat.
@@ -70,7 +76,8 @@ func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Tried++
-	h.tried.Text = "" // what an earlier attempt said is void
+	h.tried.Text, h.tried.Said = "", 0 // what an earlier attempt said is void
+	h.tried.Attempt = activity.GetInfo(h.ctx).Attempt
 	return h.tried.Tried
 }
 
@@ -86,6 +93,7 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 func (h *heartbeat) hear(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.tried.Said += len(d.Text)
 	text := h.tried.Text + d.Text
 	if extra := len(text) - maxProgressBytes; extra > 0 {
 		text = strings.ToValidUTF8(text[extra:], "")

@@ -99,20 +99,29 @@ func (a *Activities) ask(ctx context.Context, beat *heartbeat, in CallModelInput
 		return llm.Reply{}, interrupted(ctx, err)
 	}
 	attempt := beat.attempt()
-	hear := func(d llm.Delta) {
-		beat.hear(d)
-		if a.streamer != nil {
-			a.streamer.Stream(Piece{AgentID: in.AgentID, Key: in.Key, Attempt: attempt, Delta: d})
+	// A summary is no reply, and nobody waits for its words.
+	tell := func(p Piece) {
+		if a.streamer != nil && !in.Compact {
+			p.AgentID, p.Key, p.Attempt = in.AgentID, in.Key, attempt
+			a.streamer.Stream(p)
 		}
+	}
+	hear := func(d llm.Delta) {
+		if !in.Compact {
+			beat.hear(d)
+		}
+		tell(Piece{Delta: d})
 	}
 	all := req.Candidates
 	req.Candidates = []llm.Candidate{candidate}
 	reply, err := model.Client.Complete(llm.WithStream(ctx, hear), req)
 	if err == nil {
+		tell(Piece{End: Whole})
 		a.used(candidate.Name, req, reply)
 		reply.Candidate = candidate.Name
 		return reply, nil
 	}
+	tell(Piece{End: Void})
 	var empty agent.EmptyReplies
 	if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
 		empty = beat.empty(nothing.Usage)

@@ -27,9 +27,22 @@ type Piece struct {
 	// Attempt counts from 1. What came with an earlier one is void.
 	Attempt int
 	Delta   llm.Delta
+	// End is set in the last piece of an attempt, which has no delta.
+	End End
 	// Missed is how many pieces before this one a slow listener did not get.
 	Missed int
 }
+
+// End is how an attempt at a reply ended.
+type End string
+
+const (
+	// Whole is the end of a reply: its message enters the transcript. That is what counts; it may differ
+	// from the pieces, since replies are put right when they are whole.
+	Whole End = "whole"
+	// Void is the end of an attempt that failed: its pieces mean nothing. There may be another.
+	Void End = "void"
+)
 
 // Hub is a [Streamer] that hands pieces to listeners in the same process. The zero Hub is ready for use.
 type Hub struct {

@@ -211,6 +211,7 @@ type description struct {
 	status Status
 	agent  string
 	retry  *Retry
+	words  *Words
 	runID  string
 	// version is that of the workers; nil where they have none.
 	version *workflowpb.WorkflowExecutionVersioningInfo
@@ -227,7 +228,7 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	}
 	return description{
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),
-		retry: c.retry(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+		retry: c.retry(found.GetPendingActivities()), words: c.words(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
 		version: info.GetVersioningInfo(),
 	}, nil
 }

@@ -27,6 +27,9 @@ type Progress struct {
 	NoServer bool
 	// Retry is set beside the status "running" while a call that failed is tried again.
 	Retry *Retry
+	// Words are set beside the status "running" while a model speaks. They are a preview, which the message
+	// with their key replaces; where they are nil, those shown before are void.
+	Words *Words
 	// Rewound says that the agent was taken back to an earlier message, by a reset:
 	// what comes next has the place Index.
 	Rewound bool
@@ -35,6 +38,8 @@ type Progress struct {
 const (
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
+	// lookPause is how long what Temporal tells of a running agent is taken to hold.
+	lookPause = 500 * time.Millisecond
 )
 
 // Watch yields the messages of an agent from the given one on, as they come, and
@@ -48,6 +53,8 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 			return
 		}
 		pause := minPause
+		var found description // of a running agent
+		var looked time.Time
 		for {
 			page, err := c.Transcript(ctx, id, from)
 			switch {
@@ -79,25 +86,31 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 					}
 					from++
 					pause = minPause
+					found = description{} // what was seen before the message is over
 				}
 				if from < page.Count {
 					continue
 				}
-				status, again := Status(page.Status), (*Retry)(nil)
+				status, seen := Status(page.Status), description{}
 				if status.Ended() || len(page.Messages) == 0 && status == Running {
 					// The transcript may be complete before Temporal knows that the
 					// agent has ended, or without its worker knowing that it was terminated.
-					found, err := c.describe(ctx, id)
-					if err == nil && found.status.Ended() {
-						yield(Progress{Index: from, Status: found.status}, nil)
-						return
+					if status.Ended() || time.Since(looked) >= lookPause {
+						if now, err := c.describe(ctx, id); err == nil {
+							found = now
+						}
+						if found.status.Ended() {
+							yield(Progress{Index: from, Status: found.status}, nil)
+							return
+						}
+						looked = time.Now()
 					}
-					status, again = Running, found.retry
+					status, seen = Running, found
 				}
 				if len(page.Inbox) > 0 && status == Waiting {
 					status = Running
 				}
-				if !yield(Progress{Index: from, Status: status, Retry: again}, nil) {
+				if !yield(Progress{Index: from, Status: status, Retry: seen.retry, Words: seen.words}, nil) {
 					return
 				}
 			}

@@ -26,7 +26,8 @@ var allTrajectories = os.Getenv("REAGENT_TRAJECTORIES") == "all"
 // Recorded conversations of real models run through the binaries: the stand-in model
 // serves each recorded assistant message, an MCP server the recorded results, and
 // the users' messages go in by starter. The messages of every request are the
-// recorded ones before it, and so is what show prints in the end.
+// recorded ones before it, and so is what show prints in the end. Each comes whole, and as a stream that is
+// cut anywhere: between any two characters, the pieces of different calls mixed, the bytes of the wire at random.
 func TestTrajectoriesComeOutEqual(t *testing.T) {
 	all, err := trajectory.Load("../testdata/trajectories")
 	require.NoError(t, err)
@@ -44,22 +45,43 @@ func TestTrajectoriesComeOutEqual(t *testing.T) {
 	if !allTrajectories {
 		drivable = trajectory.Representative(drivable)
 	}
-	w, players := newTheatre(t, drivable)
-	w.worker()
-	var group errgroup.Group
-	group.SetLimit(4)
-	for _, p := range players {
-		group.Go(func() error { return p.play(w) })
+	for name, way := range map[string]delivery{
+		"whole": {}, "streamed": {seed: 1}, "streamed otherwise": {seed: 2},
+	} {
+		if way.seed > 1 && !allTrajectories {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w, players := newTheatre(t, drivable, way)
+			w.worker()
+			var group errgroup.Group
+			group.SetLimit(4)
+			for _, p := range players {
+				group.Go(func() error { return p.play(w) })
+			}
+			require.NoError(t, group.Wait())
+			for _, p := range players {
+				require.NotEmpty(t, p.endpoint.Requests())
+				for _, r := range p.endpoint.Requests() {
+					require.Equal(t, way.streams(), r.Stream)
+				}
+			}
+			t.Logf("%d conversations ran through the binaries and came out equal", len(players))
+		})
 	}
-	require.NoError(t, group.Wait())
-	t.Logf("%d conversations ran through the binaries and came out equal", len(players))
 }
+
+// delivery is how the model's replies come: as streams that are cut as the seed says, or whole without one.
+type delivery struct{ seed uint64 }
+
+func (d delivery) streams() bool { return d.seed != 0 }
 
 // player plays one conversation: as the model, as the tools, and as the users.
 type player struct {
 	name     string
 	conv     trajectory.Conversation
 	messages []llm.Message
+	endpoint *llmtest.Endpoint
 
 	mu sync.Mutex
 	// served is the index of the newest assistant message that the model gave.
@@ -69,23 +91,24 @@ type player struct {
 
 // newTheatre serves all conversations behind one configuration: an agent, a model
 // and an MCP server for each.
-func newTheatre(t *testing.T, conversations []trajectory.Conversation) (*world, []*player) {
+func newTheatre(t *testing.T, conversations []trajectory.Conversation, way delivery) (*world, []*player) {
 	mux := http.NewServeMux()
 	listener := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		listener.CloseClientConnections()
 		listener.Close()
 	})
-	w := &world{t: t, queue: "trajectories"}
+	w := &world{t: t, queue: "trajectories" + fmt.Sprint(way.seed)}
 	var models, servers, agents strings.Builder
 	var players []*player
 	for i, c := range conversations {
-		p := &player{name: fmt.Sprint("c", i), conv: c}
+		p := &player{name: fmt.Sprintf("c%d-%d", i, way.seed), conv: c}
 		p.messages, _ = c.Turns()
-		mux.Handle("/"+p.name+"/v1/", llmtest.Handler(llmtest.Func(p.reply)))
+		p.endpoint = &llmtest.Endpoint{Client: llmtest.Func(p.reply), Seed: way.seed}
+		mux.Handle("/"+p.name+"/v1/", p.endpoint)
 		tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.server() }, &mcp.StreamableHTTPOptions{Stateless: true})
 		mux.Handle("/"+p.name+"/mcp", tools)
-		fmt.Fprintf(&models, "  %s: {model: m, base_url: \"%s/%s/v1\"}\n", p.name, listener.URL, p.name)
+		fmt.Fprintf(&models, "  %s: {model: m, stream: %t, base_url: \"%s/%s/v1\"}\n", p.name, way.streams(), listener.URL, p.name)
 		fmt.Fprintf(&servers, "  %s: {url: \"%s/%s/mcp\"}\n", p.name, listener.URL, p.name)
 		instructions, err := json.Marshal(c.System)
 		require.NoError(t, err)

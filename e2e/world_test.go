@@ -89,7 +89,11 @@ type process struct {
 }
 
 func (w *world) start(name string, args ...string) *process {
-	p := &process{cmd: w.command(name, args...), done: make(chan struct{})}
+	return w.startCommand(w.command(name, args...))
+}
+
+func (w *world) startCommand(cmd *exec.Cmd) *process {
+	p := &process{cmd: cmd, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	require.NoError(w.t, p.cmd.Start())
 	go func() {
@@ -99,14 +103,18 @@ func (w *world) start(name string, args ...string) *process {
 	w.t.Cleanup(func() {
 		p.kill()
 		if w.t.Failed() {
-			w.t.Logf("%s %v:\n%s", name, args, p.output())
+			w.t.Logf("%v:\n%s", cmd.Args, p.output())
 		}
 	})
 	return p
 }
 
 func (w *world) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(binary(name), args...)
+	return w.commandOf(binary(name), args...)
+}
+
+func (w *world) commandOf(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
 	address := w.address
 	if address == "" {
 		address = server.Address()

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -112,18 +113,22 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		_, err := fmt.Fprintln(stdout, started.ID)
 		return err
 	}
-	show := newTranscriptPrinter(stdout)
+	words := newPreview(stdout, !o.json)
+	defer words.end()
+	show := newTranscriptPrinter(words.beside(stdout))
 	if o.json {
 		show = newTranscriptPrinter(io.Discard)
 	}
-	wait := newPatience(stderr, queue)
+	wait := newPatience(words.beside(stderr), queue)
 	defer wait.stop()
 	status, err := follow(ctx, c, started.ID, func(p client.Progress) {
 		wait.see(p)
+		words.see(p)
 		if p.Message != nil {
 			show.message(*p.Message)
 		}
 	})
+	words.end()
 	if err != nil {
 		return coded(err, queue)
 	}
@@ -163,7 +168,7 @@ func finish(ctx context.Context, c *client.Client, queue, id string, status clie
 	if good {
 		return nil
 	}
-	return exitf(exitAgentFailed, "agent %s is %s: %s; %s", id, status, snap.Failure, nextStep(snap))
+	return exitf(exitAgentFailed, "agent %s is %s: %s; %s", id, status, printable.Text(snap.Failure), nextStep(snap))
 }
 
 // nextStep says what a person can do about an agent that did not answer.

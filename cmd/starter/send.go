@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 func newSend(g *globals) *cobra.Command {
@@ -38,7 +39,9 @@ step; with --next it reads it when it has answered.`,
 				return err
 			}
 			defer done()
-			wait := newBriefPatience(cmd.ErrOrStderr(), queue)
+			words := newPreview(stdout, !asJSON)
+			defer words.end()
+			wait := newBriefPatience(words.beside(cmd.ErrOrStderr()), queue)
 			defer wait.stop()
 			before, err := c.Look(ctx, id)
 			if err != nil {
@@ -56,7 +59,11 @@ step; with --next it reads it when it has answered.`,
 				}
 				return nil
 			}
-			reply, status, err := c.Reply(ctx, id, messageID, before.Count, wait.see)
+			reply, status, err := c.Reply(ctx, id, messageID, before.Count, func(p client.Progress) {
+				wait.see(p)
+				words.see(p)
+			})
+			words.end()
 			if err != nil {
 				return coded(err, queue)
 			}
@@ -65,7 +72,7 @@ step; with --next it reads it when it has answered.`,
 					return err
 				}
 			} else if reply != "" {
-				fmt.Fprintln(stdout, reply)
+				fmt.Fprintln(stdout, printable.Text(reply))
 			}
 			return finish(ctx, c, queue, id, status, false, stdout)
 		},

@@ -207,7 +207,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 		p.message(m)
 	}
 	for _, c := range s.Pending {
-		fmt.Fprintf(w, "… %s %s\n", c.Name, printable.Line(c.Arguments, 200))
+		fmt.Fprintf(w, "… %s %s\n", printable.Line(c.Name, 100), printable.Line(c.Arguments, 200))
 	}
 	for _, c := range s.Children {
 		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)
@@ -218,7 +218,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
 		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
 	if s.Failure != "" {
-		fmt.Fprintf(w, "%s: %s\n", s.Status, s.Failure)
+		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}
 }
 
@@ -243,8 +243,9 @@ func (p *transcriptPrinter) message(m agent.Message) {
 			fmt.Fprintln(p.out, printable.Text(m.Content))
 		}
 		for _, c := range m.ToolCalls {
-			p.tools[c.ID] = c.Name
-			fmt.Fprintf(p.out, "  %s %s\n", c.Name, printable.Line(c.Arguments, 200))
+			name := printable.Line(c.Name, 100)
+			p.tools[c.ID] = name
+			fmt.Fprintf(p.out, "  %s %s\n", name, printable.Line(c.Arguments, 200))
 		}
 	}
 }

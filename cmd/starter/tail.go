@@ -63,6 +63,9 @@ type statusView struct {
 }
 
 func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
+	words := newPreview(stdout, !o.json)
+	defer words.end()
+	stdout, stderr = words.beside(stdout), words.beside(stderr)
 	wait := newPatience(stderr, queue)
 	defer wait.stop()
 	from, err := firstOf(ctx, c, id, o.last, wait)
@@ -77,6 +80,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 			return err
 		}
 		wait.see(p)
+		words.see(p)
 		switch {
 		case p.Rewound:
 			fmt.Fprintf(stderr, "The agent was taken back to message %d.\n", p.Index)

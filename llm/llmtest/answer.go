@@ -12,11 +12,12 @@ type goodAnswer struct {
 	stream bool
 	usage  bool
 	random *rand.Rand
+	pace   func(event int)
 }
 
 func (a goodAnswer) write(w http.ResponseWriter) {
 	if a.stream {
-		writeStream(w, a.events(), a.random)
+		writeStream(w, a.events(), a.random, a.pace)
 		return
 	}
 	writeJSON(w, http.StatusOK, a.whole)

@@ -42,6 +42,10 @@ type Endpoint struct {
 	// Faults are answers that go wrong; nil means none. Set it before the first
 	// request.
 	Faults *Faults
+	// Pace is called before each event of a stream, counted from 0, is sent, and holds it as long as it likes.
+	// One that panics with [http.ErrAbortHandler] cuts the stream. Set it before the first request; streams of a
+	// Seed are not paced.
+	Pace func(req llm.Request, event int)
 
 	mu       sync.Mutex
 	requests []Recorded
@@ -138,6 +142,9 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer := goodAnswer{whole: completionOf(wire.Model, reply), stream: wire.Stream, usage: wire.StreamOptions.IncludeUsage}
+	if e.Pace != nil {
+		answer.pace = func(event int) { e.Pace(req, event) }
+	}
 	if e.Seed != 0 {
 		answer.random = rand.New(rand.NewPCG(e.Seed, digest(string(body)))) //nolint:gosec // to be the same each time
 	}

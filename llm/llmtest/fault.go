@@ -79,7 +79,7 @@ var kinds = []struct {
 			return
 		}
 		events := a.events()
-		writeStream(w, append(events[:random.IntN(len(events)-2):len(events)-2], broken), nil)
+		writeStream(w, append(events[:random.IntN(len(events)-2):len(events)-2], broken), nil, nil)
 	}},
 	{"empty reply", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
 		a.whole.Choices[0].Message = spoken{Role: "assistant"}
@@ -88,7 +88,7 @@ var kinds = []struct {
 	}},
 	{"garbage", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
 		if a.stream {
-			writeStream(w, [][]byte{[]byte(`{"choices":[{"delta":{"content":"x"}}]}}`)}, nil)
+			writeStream(w, [][]byte{[]byte(`{"choices":[{"delta":{"content":"x"}}]}}`)}, nil, nil)
 			return
 		}
 		_, _ = io.WriteString(w, `"upstream unavailable"`)

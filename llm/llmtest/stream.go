@@ -60,12 +60,16 @@ func compact(v any) []byte {
 }
 
 // writeStream sends events. With a source of randomness the bytes leave in
-// random portions, between comments, and with line ends of every kind.
-func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand) {
+// random portions, between comments, and with line ends of every kind. Else pace, which may be nil, is
+// called before each event.
+func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	if random == nil {
-		for _, data := range events {
+		for i, data := range events {
+			if pace != nil {
+				pace(i)
+			}
 			send(w, []byte("data: "+string(data)+"\n\n"))
 		}
 		return

@@ -1,0 +1,50 @@
+package activities_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// kept is a Streamer that keeps what it is told.
+type kept []string
+
+func (k *kept) Stream(p activities.Piece) {
+	*k = append(*k, fmt.Sprintf("%s %s %d %s%s", p.AgentID, p.Key, p.Attempt, p.Delta.Text, p.End))
+}
+
+// Every attempt ends with a piece that says whether what it said counts. Nobody is told a summary.
+func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
+	cut := true
+	var heard kept
+	s := newStageWith(t, llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+		llm.Stream(ctx)(llm.Delta{Text: "Hello"})
+		if cut {
+			return llm.Reply{}, &llm.Error{Class: llm.Connection, Message: "cut"}
+		}
+		return llmtest.Say("Hello"), nil
+	}), &heard)
+	s.say(llm.User, "go")
+	_, err := s.ask(s.input(1))
+	require.Error(t, err)
+	require.Equal(t, kept{"a model-1 1 Hello", "a model-1 1 void"}, heard)
+
+	heard, cut = nil, false
+	s.SetHeartbeatDetails(activities.Progress{Tried: 1})
+	_, err = s.ask(s.input(1))
+	require.NoError(t, err)
+	require.Equal(t, kept{"a model-1 2 Hello", "a model-1 2 whole"}, heard)
+
+	heard = nil
+	summary := s.input(1)
+	summary.Compact = true
+	_, err = s.ask(summary)
+	require.NoError(t, err)
+	require.Empty(t, heard)
+}
