@@ -78,11 +78,7 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		invalid = tool.Violation(schema, reply.Message.Content)
 	}
 	if !in.Compact {
-		sent := agent.SentReply(key, reply, in.Reasoning)
-		skip := len(req.Messages) - in.Count // the system message
-		a.cache.put(id, transcript{
-			agent.Chain(chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
-		})
+		a.cache.extend(id, chain, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty, Invalid: invalid}, nil
 }

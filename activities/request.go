@@ -57,13 +57,16 @@ func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Reque
 	if err != nil {
 		return req, "", err
 	}
-	known := a.cache.transcript(id)
-	if known.count() > ref.Count || in.Compact {
+	var known transcript
+	if !in.Compact {
+		known = a.cache.take(id)
+	}
+	if known.count() > ref.Count {
 		known = transcript{}
 	}
 	results := a.cache.results(id, known.messages)
 	for {
-		messages := append(slices.Clip(known.messages), results...)
+		messages := append(known.messages, results...)
 		messages = messages[:min(len(messages), ref.Count)]
 		if missing := ref.Count - len(delta); len(messages) < missing {
 			if messages, err = a.fetch(ctx, messages, missing, in.Compact); err != nil {
@@ -174,7 +177,7 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in Req
 // transcript is what this worker remembers of one agent's messages.
 type transcript struct {
 	chain    string
-	messages []llm.Message // never modified: appended to behind its capacity
+	messages []llm.Message // appended to in place, so one activity has it at a time
 }
 
 func (t transcript) count() int { return len(t.messages) }
@@ -214,13 +217,20 @@ func newCache(bytes int) (*cache, error) {
 	return &cache{transcripts, heads, answers}, err
 }
 
-func (c *cache) transcript(agentID string) transcript {
-	t, _ := c.transcripts.GetIfPresent(agentID)
-	t.messages = slices.Clip(t.messages)
+// take returns what is remembered of an agent's messages, and leaves nothing until it is put back.
+func (c *cache) take(agentID string) transcript {
+	t, _ := c.transcripts.Invalidate(agentID)
 	return t
 }
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
+
+// extend adds the reply to the request whose messages have the given chain.
+func (c *cache) extend(agentID, chain string, reply llm.Message) {
+	if t := c.take(agentID); t.chain == chain {
+		c.put(agentID, transcript{agent.Chain(chain, reply), append(t.messages, reply)})
+	}
+}
 
 func (c *cache) head(hash string) (llm.Request, bool) { return c.heads.GetIfPresent(hash) }
 

@@ -154,7 +154,12 @@ func plural(n int, what string) string {
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(cutText(text, limit)) {
-		runes := []rune(strings.TrimRight(part, "\r\n"))
+		part = strings.TrimRight(part, "\r\n")
+		if len(part) <= lineRunes {
+			b.WriteString("    " + part + "\n")
+			continue
+		}
+		runes := []rune(part)
 		for {
 			end := min(len(runes), lineRunes)
 			if space := slices.Index(runes[end/2:end], ' '); end < len(runes) && space >= 0 {
