@@ -66,8 +66,8 @@ func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Reque
 	}
 	results := a.cache.results(id, known.messages)
 	for {
-		messages := append(known.messages, results...)
-		messages = messages[:min(len(messages), ref.Count)]
+		messages := known.messages
+		messages = append(messages, results[:min(len(results), ref.Count-len(messages))]...)
 		if missing := ref.Count - len(delta); len(messages) < missing {
 			if messages, err = a.fetch(ctx, messages, missing, in.Compact); err != nil {
 				return req, "", err
