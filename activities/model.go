@@ -33,9 +33,8 @@ const (
 // grows with the conversation and not with its square.
 type CallModelInput struct {
 	Effect
-	AgentID string    `json:"agent_id"`
-	Request agent.Ref `json:"request"`
-	// Delta are the last messages of the request, where they are small.
+	agent.Ref
+	// Delta are the user's messages at the end of the request, where they are small.
 	Delta []llm.Message `json:"delta,omitempty"`
 	// Reasoning says that later requests send back what the model thought.
 	Reasoning bool `json:"reasoning,omitempty"`
@@ -47,6 +46,7 @@ type CallModelInput struct {
 func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.ModelResult, error) {
 	beat := startHeartbeat(ctx)
 	defer beat.stop()
+	id, key := names(ctx)
 
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
@@ -57,38 +57,35 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		earlier.Recalled = true
 		return earlier, err
 	}
-	req, err := a.assemble(ctx, in)
+	req, chain, err := a.assemble(ctx, in)
 	if err != nil {
 		return history.ModelResult{}, err
 	}
-	req.Key = string(in.Key)
+	req.Key = string(key)
 	if err := req.Check(); err != nil {
-		a.log.ErrorContext(ctx, "a request was not sent", "agent", in.AgentID, "key", in.Key, "error", err)
+		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", err)
 		return history.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
-	reply, err := a.ask(ctx, beat, in, req)
+	reply, err := a.ask(ctx, beat, req, in.Compact)
 	if err != nil {
 		return history.ModelResult{}, err
 	}
 	if reply = repair.Fit(reply, maxReplyBytes); len(reply.Repaired) > 0 {
-		a.log.InfoContext(ctx, "a reply was put right", "agent", in.AgentID, "key", in.Key, "repairs", reply.Repaired)
+		a.log.InfoContext(ctx, "a reply was put right", "agent", id, "key", key, "repairs", reply.Repaired)
 	}
 	invalid := ""
 	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
 		invalid = tool.Violation(schema, reply.Message.Content)
 	}
 	if !in.Compact {
-		sent := agent.SentReply(in.Key, reply, in.Reasoning)
-		skip := len(req.Messages) - in.Request.Count // the system message
-		a.cache.put(in.AgentID, transcript{
-			agent.Chain(in.Request.Chain, sent), append(req.Messages[skip:len(req.Messages):len(req.Messages)], sent),
-		})
+		a.cache.extend(id, chain, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty, Invalid: invalid}, nil
 }
 
-// ask asks the candidate whose turn it is.
-func (a *Activities) ask(ctx context.Context, beat *heartbeat, in CallModelInput, req llm.Request) (llm.Reply, error) {
+// ask asks the candidate whose turn it is, for a reply or for a summary.
+func (a *Activities) ask(ctx context.Context, beat *heartbeat, req llm.Request, summary bool) (llm.Reply, error) {
+	id, key := names(ctx)
 	turn := beat.candidate()
 	candidate := req.Candidates[turn%len(req.Candidates)]
 	model, ok := a.models[candidate.Name]
@@ -101,13 +98,13 @@ func (a *Activities) ask(ctx context.Context, beat *heartbeat, in CallModelInput
 	attempt := beat.attempt()
 	// A summary is no reply, and nobody waits for its words.
 	tell := func(p Piece) {
-		if a.streamer != nil && !in.Compact {
-			p.AgentID, p.Key, p.Attempt = in.AgentID, in.Key, attempt
+		if a.streamer != nil && !summary {
+			p.AgentID, p.Key, p.Attempt = id, key, attempt
 			a.streamer.Stream(p)
 		}
 	}
 	hear := func(d llm.Delta) {
-		if !in.Compact {
+		if !summary {
 			beat.hear(d)
 		}
 		tell(Piece{Delta: d})
@@ -125,7 +122,7 @@ func (a *Activities) ask(ctx context.Context, beat *heartbeat, in CallModelInput
 	var empty agent.EmptyReplies
 	if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
 		empty = beat.empty(nothing.Usage)
-		a.log.WarnContext(ctx, "the model's reply was empty", "agent", in.AgentID, "key", in.Key, "attempt", attempt,
+		a.log.WarnContext(ctx, "the model's reply was empty", "agent", id, "key", key, "attempt", attempt,
 			"model", nothing.Model, "finish_reason", nothing.FinishReason,
 			"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
 	}

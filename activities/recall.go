@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/maypok86/otter/v2"
 	commonpb "go.temporal.io/api/common/v1"
@@ -19,15 +20,24 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Effect names an effect. Its key is its activity's ID, so the histories of earlier runs
+// Effect tells where an effect comes from. Its key is its activity's ID, so the histories of earlier runs
 // are the store of results: no other is needed.
 type Effect struct {
-	Key agent.Key `json:"key"`
-	// RunID is the run that asked. It differs from the run of the activity when the workflow
-	// was reset while the effect was in flight: Temporal then gives the task out once more.
-	RunID string `json:"run_id,omitempty"`
+	// Run is the end of the ID of the run that asked: see [RunSuffix]. It differs from that of the activity's
+	// run when the workflow was reset while the effect was in flight: Temporal then gives the task out once more.
+	Run string `json:"run,omitempty"`
 	// Base is an earlier run whose results count; empty in an agent that was neither reset nor resumed.
 	Base string `json:"base,omitempty"`
+}
+
+// RunSuffix returns the part of a run ID that tells the runs of one agent apart: the last 48 bits, which
+// are random in UUIDs of all versions that Temporal uses.
+func RunSuffix(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }
+
+// names returns the ID of the agent for which an activity runs, and the key of the activity's effect.
+func names(ctx context.Context) (agentID string, key agent.Key) {
+	info := activity.GetInfo(ctx)
+	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 }
 
 // memory is what the earlier runs of an agent tell of an effect.
@@ -42,20 +52,25 @@ type memory struct {
 // reads nothing.
 func (a *Activities) recall(ctx context.Context, e Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
-	again := e.RunID != "" && e.RunID != here.RunID
+	_, key := names(ctx)
+	again := e.Run != "" && e.Run != RunSuffix(here.RunID)
 	if e.Base == "" && !again {
 		return memory{}, nil
-	}
-	base := e.Base
-	if base == "" {
-		base = e.RunID
 	}
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
 	if err != nil {
 		return memory{}, fmt.Errorf("recall: %w", err)
 	}
-	if !slices.Contains(runs, base) && base != here.RunID {
-		runs = append(runs, base)
+	if e.Base != "" && !slices.Contains(runs, e.Base) && e.Base != here.RunID {
+		runs = append(runs, e.Base)
+	}
+	asked := func(run string) bool { return RunSuffix(run) == e.Run }
+	if again && !slices.ContainsFunc(runs, asked) { // the list may lag behind
+		bases, err := a.bases(ctx, here.ID, here.RunID)
+		if err != nil {
+			return memory{}, fmt.Errorf("recall: %w", err)
+		}
+		runs = append(runs, bases...)
 	}
 	m := memory{doubt: again}
 	for _, run := range runs {
@@ -68,10 +83,10 @@ func (a *Activities) recall(ctx context.Context, e Effect) (memory, error) {
 		case err != nil:
 			return memory{}, fmt.Errorf("recall: run %s: %w", run, err)
 		}
-		if result := r.results[string(e.Key)]; result != nil {
+		if result := r.results[string(key)]; result != nil {
 			return memory{result: result}, nil
 		}
-		m.doubt = m.doubt || r.asked[string(e.Key)]
+		m.doubt = m.doubt || r.asked[string(key)]
 	}
 	return m, nil
 }
@@ -109,6 +124,22 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 		}
 	}
 	return runs, nil
+}
+
+// bases returns the runs that a run was reset from, by its own history.
+func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
+	var bases []string
+	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" && base != runID && !slices.Contains(bases, base) {
+			bases = append(bases, base)
+		}
+	}
+	return bases, nil
 }
 
 // records is what one run did.

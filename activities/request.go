@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -48,43 +49,56 @@ const (
 
 // assemble returns the request that the input refers to: from this worker's cache, from
 // the messages that came along, and for the rest from the workflow itself. The
-// hashes tell whether it is the right one.
-func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Request, error) {
-	ref, delta := in.Request, in.Delta
+// hashes tell whether it is the right one. With it goes the chain over its messages.
+func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Request, string, error) {
+	id, _ := names(ctx)
+	ref, delta := in.Ref, in.Delta
 	req, err := a.head(ctx, ref, in.Compact)
 	if err != nil {
-		return req, err
+		return req, "", err
 	}
-	known := a.cache.transcript(in.AgentID)
-	if known.count() > ref.Count || in.Compact {
+	var known transcript
+	if !in.Compact {
+		known = a.cache.take(id)
+	}
+	if known.count() > ref.Count {
 		known = transcript{}
 	}
+	results := a.cache.results(id, known.messages)
 	for {
 		messages := known.messages
-		if missing := ref.Count - len(delta); known.count() < missing {
+		messages = append(messages, results[:min(len(results), ref.Count-len(messages))]...)
+		if missing := ref.Count - len(delta); len(messages) < missing {
 			if messages, err = a.fetch(ctx, messages, missing, in.Compact); err != nil {
-				return req, err
+				return req, "", err
 			}
 		}
 		if rest := ref.Count - len(messages); rest > 0 {
 			messages = append(messages, delta[len(delta)-rest:]...)
 		}
 		chain := agent.ChainAll(known.chain, messages[known.count():])
-		if chain == ref.Chain {
+		if begins(ref.Chain, chain) {
 			if !in.Compact {
-				a.cache.put(in.AgentID, transcript{chain, messages})
+				a.cache.put(id, transcript{chain, messages})
 			}
 			req.Messages = append(slices.Clip(req.Messages), messages...)
-			return req, nil
+			return req, chain, nil
 		}
-		if known.count() == 0 {
-			return req, temporal.NewNonRetryableApplicationError(
+		switch {
+		case len(results) > 0:
+			results = nil // those of calls that had the same IDs, or not what the transcript made of them
+		case known.count() > 0:
+			// What this worker remembers is another branch, from before a reset or a compaction.
+			known, delta = transcript{}, nil
+		default:
+			return req, "", temporal.NewNonRetryableApplicationError(
 				"the messages of the workflow do not have the hash that it asked to send", Mismatch, nil)
 		}
-		// What this worker remembers is another branch, from before a reset or a compaction.
-		known, delta = transcript{}, nil
 	}
 }
+
+// begins reports whether what a reference says is the beginning of a hash.
+func begins(short, hash string) bool { return short != "" && strings.HasPrefix(hash, short) }
 
 // head returns everything of the request but its messages.
 func (a *Activities) head(ctx context.Context, ref agent.Ref, compact bool) (llm.Request, error) {
@@ -95,7 +109,7 @@ func (a *Activities) head(ctx context.Context, ref agent.Ref, compact bool) (llm
 	if err != nil {
 		return llm.Request{}, err
 	}
-	if page.Head == nil || agent.HeadHash(*page.Head) != ref.Head {
+	if page.Head == nil || !begins(ref.Head, agent.HeadHash(*page.Head)) {
 		return llm.Request{}, temporal.NewNonRetryableApplicationError(
 			"the definition of the workflow does not have the hash that it asked to send", Mismatch, nil)
 	}
@@ -163,7 +177,7 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in Req
 // transcript is what this worker remembers of one agent's messages.
 type transcript struct {
 	chain    string
-	messages []llm.Message // never modified: appended to behind its capacity
+	messages []llm.Message // appended to in place, so one activity has it at a time
 }
 
 func (t transcript) count() int { return len(t.messages) }
@@ -173,11 +187,15 @@ func (t transcript) count() int { return len(t.messages) }
 type cache struct {
 	transcripts *otter.Cache[string, transcript]
 	heads       *otter.Cache[string, llm.Request]
+	answers     *otter.Cache[call, llm.Message]
 }
+
+// call is a tool call as a provider names it. The name may come again with a later reply.
+type call struct{ agentID, id string }
 
 func newCache(bytes int) (*cache, error) {
 	transcripts, err := otter.New(&otter.Options[string, transcript]{
-		MaximumWeight: uint64(bytes) * 3 / 4,
+		MaximumWeight: uint64(bytes) / 2,
 		Weigher:       func(_ string, t transcript) uint32 { return weight(t.messages) },
 	})
 	if err != nil {
@@ -189,20 +207,55 @@ func newCache(bytes int) (*cache, error) {
 			return uint32(payload.Size(head))
 		},
 	})
-	return &cache{transcripts, heads}, err
+	if err != nil {
+		return nil, err
+	}
+	answers, err := otter.New(&otter.Options[call, llm.Message]{
+		MaximumWeight: uint64(bytes) / 4,
+		Weigher:       func(_ call, m llm.Message) uint32 { return weight([]llm.Message{m}) },
+	})
+	return &cache{transcripts, heads, answers}, err
 }
 
-func (c *cache) transcript(agentID string) transcript {
-	t, _ := c.transcripts.GetIfPresent(agentID)
-	t.messages = slices.Clip(t.messages)
+// take returns what is remembered of an agent's messages, and leaves nothing until it is put back.
+func (c *cache) take(agentID string) transcript {
+	t, _ := c.transcripts.Invalidate(agentID)
 	return t
 }
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
+// extend adds the reply to the request whose messages have the given chain.
+func (c *cache) extend(agentID, chain string, reply llm.Message) {
+	if t := c.take(agentID); t.chain == chain {
+		c.put(agentID, transcript{agent.Chain(chain, reply), append(t.messages, reply)})
+	}
+}
+
 func (c *cache) head(hash string) (llm.Request, bool) { return c.heads.GetIfPresent(hash) }
 
 func (c *cache) putHead(hash string, head llm.Request) { c.heads.Set(hash, head) }
+
+func (c *cache) putResult(agentID string, result llm.Message) {
+	c.answers.Set(call{agentID, result.ToolCallID}, result)
+}
+
+// results returns what this worker has of the results that follow messages, up to the first
+// that it has not. They may be those of other calls: the hash tells.
+func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
+	if len(messages) == 0 {
+		return nil
+	}
+	var results []llm.Message
+	for _, asked := range messages[len(messages)-1].ToolCalls {
+		m, ok := c.answers.GetIfPresent(call{agentID, asked.ID})
+		if !ok {
+			break
+		}
+		results = append(results, m)
+	}
+	return results
+}
 
 func weight(messages []llm.Message) uint32 {
 	size := 0

@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -20,7 +21,6 @@ const (
 // CallToolInput is one call of a tool.
 type CallToolInput struct {
 	Effect
-	AgentID     string      `json:"agent_id"`
 	CallID      string      `json:"call_id"`
 	Ref         string      `json:"ref"`
 	ToolEffect  tool.Effect `json:"effect,omitempty"`
@@ -29,10 +29,23 @@ type CallToolInput struct {
 }
 
 // CallTool runs a tool. It fails only where the tool did not run, or may run
-// again; everything else is a result.
+// again; everything else is a result, which this worker remembers for the next request.
 func (a *Activities) CallTool(ctx context.Context, in CallToolInput) (history.ToolResult, error) {
+	result, err := a.callTool(ctx, in)
+	if err != nil {
+		return result, err
+	}
+	id, key := names(ctx)
+	if e, ok := history.Finished(key, in.Ref, result, nil, in.ResultBytes, 0).(agent.ToolFinished); ok {
+		a.cache.putResult(id, agent.SentResult(in.CallID, e.Result.Content))
+	}
+	return result, nil
+}
+
+func (a *Activities) callTool(ctx context.Context, in CallToolInput) (history.ToolResult, error) {
 	beat := startHeartbeat(ctx)
 	defer beat.stop()
+	id, key := names(ctx)
 
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
@@ -62,7 +75,7 @@ func (a *Activities) CallTool(ctx context.Context, in CallToolInput) (history.To
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(in.Key), CallID: in.CallID, AgentID: in.AgentID})
+	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id})
 	result, err := tool.Run(runCtx, t, in.Arguments)
 	if err == nil {
 		if in.ResultBytes <= 0 {
@@ -75,7 +88,7 @@ func (a *Activities) CallTool(ctx context.Context, in CallToolInput) (history.To
 	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
 		return a.notRun(ctx, in, beat, err)
 	case !repeatable:
-		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", in.AgentID, "key", in.Key, "tool", in.Ref, "error", err)
+		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", id, "key", key, "tool", in.Ref, "error", err)
 		return history.ToolResult{Lost: true}, nil
 	case ctx.Err() != nil:
 		return history.ToolResult{}, interrupted(ctx, err)

@@ -172,10 +172,7 @@ func (s *State) flush() {
 		return
 	}
 	for _, c := range s.Calls {
-		s.append(Message{
-			Message: llm.Message{Role: llm.Tool, Content: c.Result.Content, ToolCallID: c.CallID},
-			Key:     c.Key, Time: c.Result.Time,
-		})
+		s.append(Message{Message: result(c.CallID, c.Result.Content), Key: c.Key, Time: c.Result.Time})
 		s.Usage.ToolCalls++
 		if c.Result.Interrupted {
 			s.Usage.Interrupted++

@@ -59,6 +59,14 @@ func SentReply(key Key, reply llm.Reply, reasoning bool) llm.Message {
 	return sent(replied(key, reply.Message), reasoning)
 }
 
+// result returns the message that answers a call.
+func result(callID, content string) llm.Message {
+	return llm.Message{Role: llm.Tool, Content: content, ToolCallID: callID}
+}
+
+// SentResult returns the form in which the result of a call is sent.
+func SentResult(callID, content string) llm.Message { return sent(result(callID, content), false) }
+
 // isObject reports whether text is a JSON object with one meaning.
 func isObject(text string) bool {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {

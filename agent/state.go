@@ -188,6 +188,15 @@ type Ref struct {
 	Count int    `json:"count"` // of messages
 }
 
+// refDigits is how much of a hash names what it is the hash of, as in keys.
+const refDigits = 32
+
+// Short returns the reference with the beginnings of its hashes, which are enough to tell
+// whether something else is the same.
+func (r Ref) Short() Ref {
+	return Ref{Head: r.Head[:min(len(r.Head), refDigits)], Chain: r.Chain[:min(len(r.Chain), refDigits)], Count: r.Count}
+}
+
 // SentCount returns how many messages a request sends, the system message aside.
 func (s *State) SentCount() int {
 	return len(s.compaction().head()) + s.Count() - s.from()

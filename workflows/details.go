@@ -91,14 +91,32 @@ func (d *driver) story() string {
 		}
 	}
 	b.WriteString("\n**Last messages**\n")
-	tools := map[string]string{} // by the call's ID, which is unique within a message
-	for _, m := range s.Messages[max(0, len(s.Messages)-storyMessages):] {
-		for _, call := range m.ToolCalls {
-			tools[call.ID] = call.Name
-		}
-		b.WriteString("\n" + line(m, tools[m.ToolCallID]) + "\n")
+	for _, text := range d.shown.last(s) {
+		b.WriteString(text)
 	}
 	return cutText(b.String(), detailsBytes)
+}
+
+// shown holds the last messages as the details show them, so that each is written once.
+type shown struct {
+	texts []string
+	next  int               // the place of the first message that is not among them
+	tools map[string]string // by the call's ID, which is unique within a message
+}
+
+func (h *shown) last(s *agent.State) []string {
+	for h.next = max(h.next, s.Dropped, s.Count()-storyMessages); h.next < s.Count(); h.next++ {
+		m := s.Messages[h.next-s.Dropped]
+		if len(m.ToolCalls) > 0 {
+			h.tools = map[string]string{}
+		}
+		for _, call := range m.ToolCalls {
+			h.tools[call.ID] = call.Name
+		}
+		h.texts = append(h.texts, "\n"+line(m, h.tools[m.ToolCallID])+"\n")
+	}
+	h.texts = h.texts[max(0, len(h.texts)-storyMessages):]
+	return h.texts
 }
 
 // recoveries tells what was not as usual.
@@ -154,7 +172,12 @@ func plural(n int, what string) string {
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(cutText(text, limit)) {
-		runes := []rune(strings.TrimRight(part, "\r\n"))
+		part = strings.TrimRight(part, "\r\n")
+		if len(part) <= lineRunes {
+			b.WriteString("    " + part + "\n")
+			continue
+		}
+		runes := []rune(part)
 		for {
 			end := min(len(runes), lineRunes)
 			if space := slices.Index(runes[end/2:end], ' '); end < len(runes) && space >= 0 {

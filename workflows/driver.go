@@ -27,6 +27,7 @@ type driver struct {
 		deadline int64
 		cancel   workflow.CancelFunc
 	}
+	shown shown
 	// version counts applied events, so that the loop knows that there is something new.
 	version int
 	// early counts messages that came before there was a state.

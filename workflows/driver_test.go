@@ -59,22 +59,22 @@ func newBench(t *testing.T) *bench {
 		}
 		return b.def, nil
 	}, activity.RegisterOptions{Name: activities.LoadAgent})
-	b.RegisterActivityWithOptions(func(_ context.Context, in activities.CallModelInput) (llm.Reply, error) {
-		b.count(in.Key)
-		return b.model(in.Request.Count)
+	b.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallModelInput) (llm.Reply, error) {
+		b.count(ctx)
+		return b.model(in.Count)
 	}, activity.RegisterOptions{Name: activities.CallModel})
 	b.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallToolInput) (history.ToolResult, error) {
-		b.count(in.Key)
+		b.count(ctx)
 		return b.tool(ctx, in)
 	}, activity.RegisterOptions{Name: activities.CallTool})
 	t.Cleanup(func() { require.True(t, b.IsWorkflowCompleted()) })
 	return b
 }
 
-func (b *bench) count(key agent.Key) {
+func (b *bench) count(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ran[key]++
+	b.ran[agent.Key(activity.GetInfo(ctx).ActivityID)]++
 }
 
 func (b *bench) start(mode agent.Mode, text string) {

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -11,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -27,8 +29,8 @@ const (
 	lostInterval = 100 * time.Millisecond
 	// storedBytes is the size to which a result is cut in the history of an agent that can read it there.
 	storedBytes = 1_000_000
-	// deltaBytes bounds the messages that travel with a model call. Longer ones
-	// the activity finds in its cache or asks for.
+	// deltaBytes bounds the user's messages that travel with a model call. All others the activity finds
+	// in its worker's cache or asks for.
 	deltaBytes = 1024
 )
 
@@ -53,7 +55,7 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
 	})
 	var def agent.Definition
-	in := activities.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
+	in := activities.LoadAgentInput{Agent: step.Agent, Effect: d.effect()}
 	err := workflow.ExecuteActivity(ctx, activities.LoadAgent, in).Get(ctx, &def)
 	if !temporal.IsCanceledError(err) {
 		d.apply(history.Loaded(step.Key, def, err))
@@ -61,54 +63,48 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 }
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
-	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), activities.CallModelInput{
-		Effect: d.effect(step.Key), Request: step.Request, Delta: d.delta(step.Request.Count),
+	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, activities.CallModelInput{
+		Ref: step.Request.Short(), Delta: d.delta(step.Request.Count),
 	})
 }
 
 // compact asks the model for a summary of the beginning of the conversation.
 func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
-	d.askModel(ctx, "summary", activities.CallModelInput{
-		Effect: d.effect(step.Key), Request: step.Request, Compact: true,
-	})
+	d.askModel(ctx, "summary", step.Key, activities.CallModelInput{Ref: step.Request.Short(), Compact: true})
 }
 
-func (d *driver) askModel(ctx workflow.Context, what string, in activities.CallModelInput) {
-	in.AgentID, in.Reasoning = d.state.AgentID, d.state.Definition.SendReasoning
+func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in activities.CallModelInput) {
+	in.Effect, in.Reasoning = d.effect(), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(in.Key),
+		ActivityID: string(key),
 		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(), what,
-			d.state.Definition.Candidates[0].Model, plural(in.Request.Count, "message"))),
+			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
 		TaskQueue:           d.state.Definition.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: backoff(),
 	})
 	var result history.ModelResult
 	err := workflow.ExecuteActivity(ctx, activities.CallModel, in).Get(ctx, &result)
-	d.apply(history.Replied(in.Key, result, err, d.now()))
+	d.apply(history.Replied(key, result, err, d.now()))
 }
 
-// delta returns the messages after the last one of the assistant, when they are small.
+// delta returns the user's messages at the end of what is sent, as many as are small. Results do not
+// cross history a second time.
 func (d *driver) delta(count int) []llm.Message {
+	var delta []llm.Message
 	size := 0
 	for i := count - 1; i >= 0; i-- {
 		m := d.state.Sent(i)
-		size += len(m.Content)
-		if size > deltaBytes {
-			return nil
+		if m.Role != llm.User {
+			break
 		}
-		if m.Role == llm.Assistant || i == 0 {
-			if m.Role == llm.Assistant {
-				i++
-			}
-			delta := make([]llm.Message, 0, count-i)
-			for ; i < count; i++ {
-				delta = append(delta, d.state.Sent(i))
-			}
-			return delta
+		if size += payload.Size(m); size > deltaBytes {
+			break
 		}
+		delta = append(delta, m)
 	}
-	return nil
+	slices.Reverse(delta)
+	return delta
 }
 
 func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
@@ -124,7 +120,7 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	})
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := activities.CallToolInput{
-		Effect: d.effect(call.Key), AgentID: d.state.AgentID, CallID: call.CallID,
+		Effect: d.effect(), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments, ResultBytes: limit,
 	}
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads {
@@ -254,11 +250,10 @@ func (d *driver) recalls() string {
 	return "recall or run · "
 }
 
-// effect names an effect to its activity, and tells it whether an earlier run may have
-// had it already: one that was reset, or that this one goes on from.
-func (d *driver) effect(key agent.Key) activities.Effect {
-	info := workflow.GetInfo(d.root)
+// effect tells an activity whether an earlier run may have had its effect already: one that was
+// reset, or that this one goes on from.
+func (d *driver) effect() activities.Effect {
 	return activities.Effect{
-		Key: key, RunID: info.WorkflowExecution.RunID, Base: d.start.Base,
+		Run: activities.RunSuffix(workflow.GetInfo(d.root).WorkflowExecution.RunID), Base: d.start.Base,
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -25,25 +24,25 @@ import (
 // object that names a member twice (RFC 7493 forbids the last three).
 var ErrNotJSON = errors.New("not JSON with a canonical form")
 
-// maxDepth bounds recursion over untrusted text; encoding/json has the same bound.
-const maxDepth = 10000
-
 // Text returns the canonical form of JSON text.
 func Text(text []byte) ([]byte, error) {
+	if !json.Valid(text) {
+		return nil, fmt.Errorf("canon: %w", ErrNotJSON)
+	}
+	return canonical(text)
+}
+
+// canonical is Text for what is JSON.
+func canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("canon: invalid UTF-8: %w", ErrNotJSON)
 	}
 	if loneSurrogate(text) {
 		return nil, fmt.Errorf("canon: half of a surrogate pair: %w", ErrNotJSON)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	e := encoder{in: d, out: make([]byte, 0, len(text))}
-	if err := e.value(0); err != nil {
+	e := encoder{in: text, out: make([]byte, 0, len(text))}
+	if err := e.value(); err != nil {
 		return nil, fmt.Errorf("canon: %w: %w", ErrNotJSON, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("canon: text after the value: %w", ErrNotJSON)
 	}
 	return e.out, nil
 }
@@ -55,88 +54,85 @@ func Value(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("canon: %w", err)
 	}
-	return Text(text)
+	return canonical(text)
 }
 
-// encoder copies one value from a token stream, sorting objects on the way.
+// encoder copies one value from in, which is valid JSON, and sorts objects on the way.
 type encoder struct {
-	in  *json.Decoder
+	in  []byte // what is left of the text
 	out []byte
 }
 
-func (e *encoder) value(depth int) error {
-	token, err := e.in.Token()
-	if err != nil {
-		return err
-	}
-	return e.token(token, depth)
+// next skips white space and returns the byte that follows.
+func (e *encoder) next() byte {
+	e.in = bytes.TrimLeft(e.in, " \t\r\n")
+	return e.in[0]
 }
 
-func (e *encoder) token(token json.Token, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("nested deeper than %d", maxDepth)
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '[' {
-			return e.array(depth)
+func (e *encoder) value() error {
+	switch e.next() {
+	case '{':
+		return e.object()
+	case '[':
+		return e.array()
+	case '"':
+		e.text()
+	default: // a number or a literal
+		end := bytes.IndexAny(e.in, ",]} \t\r\n")
+		if end < 0 {
+			end = len(e.in)
 		}
-		return e.object(depth)
-	case string:
-		e.out = appendString(e.out, t)
-	case json.Number:
-		e.out = append(e.out, t...)
-	case bool:
-		if t {
-			e.out = append(e.out, "true"...)
-		} else {
-			e.out = append(e.out, "false"...)
-		}
-	case nil:
-		e.out = append(e.out, "null"...)
+		e.copy(end)
 	}
 	return nil
 }
 
-func (e *encoder) array(depth int) error {
-	e.out = append(e.out, '[')
-	for i := 0; e.in.More(); i++ {
-		if i > 0 {
-			e.out = append(e.out, ',')
-		}
-		if err := e.value(depth + 1); err != nil {
-			return err
-		}
-	}
-	e.out = append(e.out, ']')
-	_, err := e.in.Token()
-	return err
+// copy copies n bytes.
+func (e *encoder) copy(n int) {
+	e.out = append(e.out, e.in[:n]...)
+	e.in = e.in[n:]
 }
 
-func (e *encoder) object(depth int) error {
+func (e *encoder) array() error {
+	for e.copy(1); e.next() != ']'; {
+		if e.in[0] == ',' {
+			e.copy(1)
+		}
+		if err := e.value(); err != nil {
+			return err
+		}
+	}
+	e.copy(1)
+	return nil
+}
+
+func (e *encoder) object() error {
 	type member struct {
-		name  string
-		units []uint16
-		value []byte
+		name     string
+		from, to int // in the output
 	}
 	var members []member
-	for e.in.More() {
-		token, err := e.in.Token()
-		if err != nil {
+	e.copy(1)
+	begin := len(e.out)
+	for e.next() != '}' {
+		if e.in[0] == ',' {
+			e.in = e.in[1:]
+			e.next()
+		}
+		m := member{from: len(e.out)}
+		e.text()
+		m.name = unquote(e.out[m.from:])
+		e.next()
+		e.copy(1) // the colon
+		if err := e.value(); err != nil {
 			return err
 		}
-		name := token.(string) // encoding/json yields nothing else here
-		inner := encoder{in: e.in}
-		if err := inner.value(depth + 1); err != nil {
-			return err
-		}
-		members = append(members, member{name, utf16.Encode([]rune(name)), inner.out})
+		m.to = len(e.out)
+		members = append(members, m)
 	}
-	if _, err := e.in.Token(); err != nil {
-		return err
-	}
-	slices.SortFunc(members, func(a, b member) int { return slices.Compare(a.units, b.units) })
-	e.out = append(e.out, '{')
+	slices.SortFunc(members, func(a, b member) int { return compare(a.name, b.name) })
+	unsorted := slices.Clone(e.out[begin:])
+	e.out = e.out[:begin]
 	for i, m := range members {
 		if i > 0 {
 			if m.name == members[i-1].name {
@@ -144,41 +140,71 @@ func (e *encoder) object(depth int) error {
 			}
 			e.out = append(e.out, ',')
 		}
-		e.out = appendString(e.out, m.name)
-		e.out = append(e.out, ':')
-		e.out = append(e.out, m.value...)
+		e.out = append(e.out, unsorted[m.from-begin:m.to-begin]...)
 	}
-	e.out = append(e.out, '}')
+	e.copy(1)
 	return nil
+}
+
+// unquote returns what a string of canonical JSON says.
+func unquote(text []byte) string {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text[1 : len(text)-1])
+	}
+	var s string
+	_ = json.Unmarshal(text, &s) // it is a string
+	return s
+}
+
+// compare orders the names of members by their UTF-16 code units. Only where one has a rune beyond
+// 16 bits is that not the order of their bytes.
+func compare(a, b string) int {
+	if !strings.ContainsFunc(a+b, func(r rune) bool { return r > 0xFFFF }) {
+		return strings.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
 const hex = "0123456789abcdef"
 
-// appendString writes s as RFC 8785 section 3.2.2.2 demands: escapes only for the
+// text copies a string as RFC 8785 section 3.2.2.2 demands: escapes only for the
 // quote, the backslash and control characters, the short ones where they exist.
-func appendString(out []byte, s string) []byte {
-	out = append(out, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			out = append(out, '\\', c)
-		case c >= ' ':
-			out = append(out, c)
-		case c == '\b':
-			out = append(out, '\\', 'b')
-		case c == '\t':
-			out = append(out, '\\', 't')
-		case c == '\n':
-			out = append(out, '\\', 'n')
-		case c == '\f':
-			out = append(out, '\\', 'f')
-		case c == '\r':
-			out = append(out, '\\', 'r')
-		default:
-			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+func (e *encoder) text() {
+	e.copy(1)
+	for {
+		end := 0
+		for e.in[end] != '"' && e.in[end] != '\\' {
+			end++
 		}
+		e.copy(end)
+		if e.in[0] == '"' {
+			e.copy(1)
+			return
+		}
+		r := escaped(e.in)
+		switch {
+		case r < 0 && e.in[1] == '/':
+			e.out, e.in = append(e.out, '/'), e.in[2:]
+			continue
+		case r < 0:
+			e.copy(2)
+			continue
+		case utf16.IsSurrogate(r): // a whole pair: see loneSurrogate
+			r, e.in = utf16.DecodeRune(r, escaped(e.in[6:])), e.in[6:]
+		}
+		e.in = e.in[6:]
+		e.out = appendRune(e.out, r)
 	}
-	return append(out, '"')
+}
+
+func appendRune(out []byte, r rune) []byte {
+	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
+		return append(out, '\\', `"\btnfr`[short])
+	}
+	if r < ' ' {
+		return append(out, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+	}
+	return utf8.AppendRune(out, r)
 }
 
 // loneSurrogate reports whether JSON text escapes half of a surrogate pair.
