@@ -33,13 +33,13 @@ func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	s.say(llm.User, "go")
 	_, err := s.ask(s.input(1))
 	require.Error(t, err)
-	require.Equal(t, kept{"a model-1 1 Hello", "a model-1 1 void"}, heard)
+	require.Equal(t, kept{"default-test-workflow-id 0 1 Hello", "default-test-workflow-id 0 1 void"}, heard)
 
 	heard, cut = nil, false
 	s.SetHeartbeatDetails(activities.Progress{Tried: 1})
 	_, err = s.ask(s.input(1))
 	require.NoError(t, err)
-	require.Equal(t, kept{"a model-1 2 Hello", "a model-1 2 whole"}, heard)
+	require.Equal(t, kept{"default-test-workflow-id 0 2 Hello", "default-test-workflow-id 0 2 whole"}, heard)
 
 	heard = nil
 	summary := s.input(1)
