@@ -41,6 +41,21 @@ trajectories: ## replay every recorded conversation, not only the usual selectio
 endpoint-faults: ## run a hundred agents at an endpoint of which three answers in ten go wrong
 	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
 
+.PHONY: faults
+faults: ## kill, reset, terminate and roll agents at every point in every scenario, with a table
+	$(GO) test -tags faults ./internal/fault -count=1
+	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run TestFaultsChangeNothing -count=1 -timeout 60m -v
+
+SOAK ?= 200
+
+.PHONY: soak
+soak: ## run SOAK (200) agents under random kills, restarts, resets and forks; REAGENT_SEED repeats one
+	REAGENT_SOAK=$(SOAK) $(GO) test ./e2e -run TestSoak -count=1 -timeout 30m -v
+
+.PHONY: properties
+properties: ## try 100,000 lives of an agent against the laws of agent/law_test.go
+	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -lives 100000
+
 .PHONY: mutants
 mutants: ## break the code in the ways of testdata/mutants and demand red tests
 	testdata/mutants/run
@@ -55,8 +70,8 @@ histories: ## record histories for the replay test into HISTORIES=folder
 	$(GO) test ./e2e -run TestRecordHistories -count=1 -record "$(abspath $(HISTORIES))"
 
 .PHONY: bench
-bench: ## measure what a step costs
-	$(GO) test ./bench/... -run '^$$' -bench . -benchtime 3x
+bench: ## measure what a turn costs, against a workflow written by hand
+	$(GO) run ./bench
 
 .PHONY: lint
 lint: ## run the linters pinned in internal/lint
