@@ -39,7 +39,7 @@ func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	s.SetHeartbeatDetails(activities.Progress{Tried: 1})
 	_, err = s.ask(s.input(1))
 	require.NoError(t, err)
-	require.Equal(t, kept{"default-test-workflow-id 0 2 Hello", "default-test-workflow-id 0 2 whole"}, heard)
+	require.Equal(t, kept{"default-test-workflow-id 1 2 Hello", "default-test-workflow-id 1 2 whole"}, heard)
 
 	heard = nil
 	summary := s.input(1)
