@@ -1,0 +1,128 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// faultyWorker builds the worker that dies at armed points, once, where a test needs it, and
+// returns its name for [binary].
+var faultyWorker = sync.OnceValues(func() (string, error) {
+	name := filepath.Join("faults", "worker")
+	build := exec.Command("go", "build", "-tags", "faults", "-o", binary(name), "./cmd/worker")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build with faults: %w\n%s", err, out)
+	}
+	return name, nil
+})
+
+// workerDied is the trouble that a crew notes.
+const workerDied = "worker killed"
+
+// crew is the worker processes of a world. One that dies is replaced by another, as whatever runs
+// workers would do.
+type crew struct {
+	w       *world
+	program string
+	env     []string
+	ledger  *ledger
+	wait    sync.WaitGroup
+
+	mu      sync.Mutex
+	members []*process // by their places
+	all     []*process
+	deaths  int
+	ended   bool
+}
+
+// newCrew starts so many workers, which have env besides the test's environment.
+func newCrew(w *world, size int, ledger *ledger, program string, env ...string) *crew {
+	c := &crew{w: w, program: program, env: env, ledger: ledger, members: make([]*process, size)}
+	w.t.Cleanup(c.end)
+	for place := range c.members {
+		c.wait.Go(func() { c.keep(place) })
+	}
+	return c
+}
+
+// keep has a worker in a place until the crew is ended.
+func (c *crew) keep(place int) {
+	for {
+		p := c.replace(place)
+		if p == nil {
+			return
+		}
+		<-p.done
+		c.mu.Lock()
+		ended := c.ended
+		if !ended {
+			c.deaths++
+		}
+		c.mu.Unlock()
+		if !ended {
+			c.ledger.disturbed("", workerDied, time.Now())
+		}
+	}
+}
+
+func (c *crew) replace(place int) *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return nil
+	}
+	p := &process{cmd: c.w.command(c.program, "--config", c.w.config), done: make(chan struct{})}
+	p.cmd.Env = append(p.cmd.Env, c.env...)
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if err := p.cmd.Start(); err != nil {
+		c.w.t.Errorf("start a worker: %v", err)
+		return nil
+	}
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait()
+	}()
+	c.members[place] = p
+	c.all = append(c.all, p)
+	return p
+}
+
+// kill kills the worker in a place, if one is there, and returns when it is dead.
+func (c *crew) kill(place int) {
+	c.mu.Lock()
+	p := c.members[place]
+	c.mu.Unlock()
+	if p != nil {
+		p.kill()
+	}
+}
+
+// died returns how many workers have died.
+func (c *crew) died() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deaths
+}
+
+// end kills all workers for good.
+func (c *crew) end() {
+	c.mu.Lock()
+	c.ended = true
+	members := c.members
+	c.mu.Unlock()
+	for _, p := range members {
+		if p != nil {
+			p.kill()
+		}
+	}
+	c.wait.Wait()
+	if c.w.t.Failed() {
+		for i, p := range c.all {
+			c.w.t.Logf("worker %d of %d, begun and ended by %s:\n%s", i+1, len(c.all), time.Now().Format(time.TimeOnly), p.output())
+		}
+	}
+}

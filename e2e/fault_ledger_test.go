@@ -1,0 +1,108 @@
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ledger is what the far side saw, and what was done to the near side.
+type ledger struct {
+	mu       sync.Mutex
+	requests map[string][]request // of the model, by key
+	effects  map[string][]effect  // of the tools, by key
+	troubles []trouble
+}
+
+// request is one time that the model was asked.
+type request struct {
+	place string
+	began time.Time
+}
+
+// trouble is a disturbance of an agent and those below it; of all where it names none.
+type trouble struct {
+	agent, what string
+	from, to    time.Time
+}
+
+func newLedger() *ledger {
+	return &ledger{requests: map[string][]request{}, effects: map[string][]effect{}}
+}
+
+func (l *ledger) asked(key, place string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests[key] = append(l.requests[key], request{place, time.Now()})
+}
+
+func (l *ledger) done(e effect) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.effects[e.Key] = append(l.effects[e.Key], e)
+}
+
+// disturbed notes a trouble that is just over.
+func (l *ledger) disturbed(agent, what string, from time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.troubles = append(l.troubles, trouble{agent, what, from, time.Now()})
+}
+
+// disturbances counts the troubles of each kind.
+func (l *ledger) disturbances() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := map[string]int{}
+	for _, t := range l.troubles {
+		counts[t.what]++
+	}
+	return counts
+}
+
+// effected returns a copy of the effects.
+func (l *ledger) effected() map[string][]effect {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.effects)
+}
+
+// span is when Temporal first had an effect as asked for, and when its result; zero where it never had.
+type span struct{ scheduled, reported time.Time }
+
+// repeats counts the requests of the model, and those that had been made before. Those have to have
+// been in flight: for each there is a trouble of its agent between the time when the effect was
+// asked for and the new request, before which Temporal had no reply. Whether the request before had
+// reached the model by then does not count: a reset or a termination does not stop an activity that
+// is on its way. Owners names the agent of a key.
+func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count, again int, problems []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, all := range l.requests {
+		count += len(all)
+		again += len(all) - 1
+		for i, r := range all[1:] {
+			in, troubles := spans[key], 0
+			if !in.reported.IsZero() && in.reported.Before(r.began) {
+				problems = append(problems, fmt.Sprintf("%s: %s (%s) was asked for again %v after Temporal had its reply",
+					owners[key], key, r.place, r.began.Sub(in.reported)))
+			}
+			for _, t := range l.troubles {
+				if t.concerns(owners[key]) && t.to.After(in.scheduled) && t.from.Before(r.began) {
+					troubles++
+				}
+			}
+			if repeats := i + 1; troubles < repeats {
+				problems = append(problems, fmt.Sprintf("%s: %s (%s) was repeated %d times, and %d things had happened to it",
+					owners[key], key, r.place, repeats, troubles))
+			}
+		}
+	}
+	return count, again, problems
+}
+
+func (t trouble) concerns(agent string) bool {
+	return t.agent == "" || t.agent == agent || strings.HasPrefix(agent, t.agent+"/")
+}

@@ -1,0 +1,294 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/workflows"
+
+	reagent "github.com/reagent-dev/reagent/client"
+)
+
+// disturbance is something that happens to an agent once, and what must come of it.
+type disturbance struct {
+	name string
+	// occurs reports whether it can happen in a scenario; nil: always.
+	occurs func(scenario) bool
+	// hold is the place at which a call is held until strike lets it go; nil: nowhere.
+	hold func(scenario) string
+	// prepare comes before the agent starts, strike while it works, and after when it has completed.
+	prepare, strike, after func(*lab)
+	// kills is how many workers die.
+	kills int
+	// repeats is how often the model is asked again; nil: never.
+	repeats func(scenario) int
+	// cut is the call that is cut off; nil: none.
+	cut func(scenario) string
+	// late says that a worker dies after a report, when Temporal may have given out already what comes
+	// next: that too may be cut off or repeated then.
+	late bool
+}
+
+func (d disturbance) occursIn(s scenario) bool { return d.occurs == nil || d.occurs(s) }
+
+// Where a disturbance can happen, what it holds, and what comes of it.
+func ofParents(s scenario) bool     { return s.children() }
+func ofChats(s scenario) bool       { return s.chat() }
+func atModel(s scenario) string     { return s.model }
+func atPay(s scenario) string       { return s.pay }
+func payIsCut(s scenario) string    { return s.pay }
+func always(scenario) int           { return 1 }
+func whereParents(s scenario) int   { return map[bool]int{true: 1}[s.children()] }
+func whereNoParents(s scenario) int { return 1 - whereParents(s) }
+
+// ownPayIsCut: what happens to an agent's run does not touch its sub-agents.
+func ownPayIsCut(s scenario) string {
+	if s.children() {
+		return ""
+	}
+	return s.pay
+}
+
+var disturbances = concat(
+	modelDisturbances, toolDisturbances("pay"), toolDisturbances("read"), childDisturbances, rollDisturbances, updateDisturbances, runDisturbances,
+)
+
+func concat(lists ...[]disturbance) (all []disturbance) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// dies is a worker that dies at a point of the wire.
+func dies(p fault.Point, words func(scenario) []string, pass int) disturbance {
+	return disturbance{
+		name: string(p), kills: 1,
+		prepare: func(l *lab) { l.arm(p, pass, words(l.scenario)...) },
+		strike:  (*lab).workerDies,
+	}
+}
+
+// reports marks a point after a report.
+func (d disturbance) reports() disturbance { d.late = true; return d }
+
+func (d disturbance) where(occurs func(scenario) bool) disturbance { d.occurs = occurs; return d }
+func (d disturbance) asks(repeats func(scenario) int) disturbance  { d.repeats = repeats; return d }
+
+// In the middle of what the innermost agent does: at its second model call.
+var modelDisturbances = func() []disturbance {
+	inner := func(s scenario) []string { return []string{s.inner} }
+	return []disturbance{
+		dies(fault.ModelTaken, inner, 1),
+		{
+			name: "model.asked", kills: 1, repeats: always,
+			prepare: func(l *lab) { l.far.asked = l.killAt(l.scenario.model) },
+			strike:  (*lab).workerDies,
+		},
+		dies(fault.ModelAnswered, inner, 1).asks(always),
+		dies(fault.ModelReported, inner, 1).reports(),
+	}
+}()
+
+func toolDisturbances(tool string) []disturbance {
+	words := func(s scenario) []string { return []string{s.inner, "far." + tool} }
+	at := func(l *lab) string { return map[string]string{"read": l.scenario.read, "pay": l.scenario.pay}[tool] }
+	before := disturbance{
+		name: "tool.before", kills: 1, strike: (*lab).workerDies,
+		prepare: func(l *lab) { l.far.called = l.killAt(at(l)) },
+	}
+	after := disturbance{
+		name: "tool.after", kills: 1, strike: (*lab).workerDies,
+		prepare: func(l *lab) { l.far.paid = l.killAt(at(l)) },
+	}
+	all := []disturbance{dies(fault.ToolTaken, words, 0), before, after, dies(fault.ToolAnswered, words, 0), dies(fault.ToolReported, words, 0).reports()}
+	for i := range all {
+		if tool == "pay" && all[i].name != string(fault.ToolReported) {
+			all[i].cut = payIsCut
+		}
+		all[i].name += " (" + tool + ")"
+	}
+	return all
+}
+
+// killAt kills the worker from the far side, the first time that a place is come to. Nothing is
+// answered.
+func (l *lab) killAt(place string) func(context.Context, string) error {
+	killed := make(chan struct{}, 1)
+	killed <- struct{}{}
+	return func(_ context.Context, at string) error {
+		if at != place {
+			return nil
+		}
+		select {
+		case <-killed:
+			l.crew.kill(0)
+			return errors.New("nobody is there to be answered")
+		default:
+			return nil
+		}
+	}
+}
+
+var childDisturbances = func() []disturbance {
+	parent := func(s scenario) []string { return []string{s.parent} }
+	inner := func(s scenario) []string { return []string{s.inner} }
+	// A sub-agent is attached to when its parent goes on in a new run. It stands at its model meanwhile.
+	attaching, attached := dies(fault.ChildAttaching, parent, 0).asks(always), dies(fault.ChildAttached, parent, 0)
+	attaching.hold, attached.hold = atModel, atModel
+	attaching.strike = func(l *lab) {
+		l.upgradeHeld()
+		l.workerDies()
+		close(l.held.open)
+	}
+	attached.strike = func(l *lab) {
+		l.upgradeHeld()
+		close(l.held.open)
+		l.workerDies()
+	}
+	all := []disturbance{
+		dies(fault.ChildStarting, parent, 0), dies(fault.ChildStarted, parent, 0).reports(),
+		attaching, attached,
+		dies(fault.ChildFinishing, inner, 0), dies(fault.ChildFinished, inner, 0).reports(),
+	}
+	for i := range all {
+		all[i] = all[i].where(ofParents)
+	}
+	return all
+}()
+
+// An agent goes on in a new run when what it has in flight is done; a sub-agent does not hinder it.
+var rollDisturbances = func() []disturbance {
+	roll := func(p fault.Point) disturbance {
+		d := dies(p, func(s scenario) []string { return []string{s.parent} }, 0).asks(whereParents)
+		d.hold = atModel
+		d.strike = func(l *lab) {
+			l.upgradeHeld()
+			if l.scenario.children() {
+				l.workerDies()
+				close(l.held.open)
+			} else {
+				close(l.held.open)
+				l.workerDies()
+			}
+		}
+		return d
+	}
+	return []disturbance{
+		{
+			name: "continue-as-new", hold: atModel,
+			strike: func(l *lab) {
+				l.held.wait(l.t)
+				id := l.agent(l.scenario.parent)
+				first := l.runID(id)
+				l.upgradeHeld()
+				close(l.held.open)
+				l.soon("it goes on in a new run", func() bool { return l.runID(id) != first })
+			},
+		},
+		{
+			name: "continue-as-new, reset to the 1st task", hold: atModel,
+			strike: func(l *lab) {
+				l.upgradeHeld()
+				close(l.held.open)
+			},
+			after: func(l *lab) { l.resetTo(func(int) int { return 1 }) },
+		},
+		roll(fault.RollBefore), roll(fault.RollAfter).reports(),
+	}
+}()
+
+// upgradeHeld asks the agent that started the innermost one, or the only one, to go on in a new run
+// while a model call is held.
+func (l *lab) upgradeHeld() {
+	l.held.wait(l.t)
+	id := l.agent(l.scenario.parent)
+	l.soon("it is asked to go on in a new run", func() bool { return l.client.Upgrade(l.t.Context(), id) == nil })
+}
+
+var updateDisturbances = []disturbance{
+	dies(fault.UpdateBefore, func(scenario) []string { return nil }, 0).where(ofChats),
+	dies(fault.UpdateAfter, func(scenario) []string { return nil }, 0).where(ofChats).reports(),
+}
+
+var runDisturbances = []disturbance{
+	{name: "terminate in a model call, resume", hold: atModel, strike: (*lab).terminateHeld, repeats: whereNoParents},
+	{name: "terminate in a tool call, resume", hold: atPay, strike: (*lab).terminateHeld, cut: ownPayIsCut},
+	{name: "timeout in a model call, resume", hold: atModel, prepare: (*lab).startShort, strike: (*lab).timeOutHeld, repeats: whereNoParents},
+	{
+		name: "terminate, resume, reset to the 1st task", hold: atModel, strike: (*lab).terminateHeld, repeats: whereNoParents,
+		after: func(l *lab) { l.resetTo(func(int) int { return 1 }) },
+	},
+	{name: "reset in a model call", hold: atModel, strike: (*lab).resetHeld, repeats: whereNoParents},
+	{name: "reset in a tool call", hold: atPay, strike: (*lab).resetHeld, cut: ownPayIsCut},
+	{name: "reset to the 2nd task", after: func(l *lab) { l.resetTo(func(int) int { return 2 }) }},
+	{name: "reset to the middle task", after: func(l *lab) { l.resetTo(func(n int) int { return (n + 1) / 2 }) }},
+	{name: "reset to the last task", after: func(l *lab) { l.resetTo(func(n int) int { return n }) }},
+}
+
+func (l *lab) terminateHeld() {
+	l.held.wait(l.t)
+	began := time.Now()
+	require.NoError(l.t, l.temporal.TerminateWorkflow(l.t.Context(), l.id, "", "test"))
+	l.ledger.disturbed(l.id, "terminated", began)
+	l.resume()
+}
+
+// resetHeld resets the agent to its last task. Where that came after the one that asked for what is
+// held, as where results came meanwhile, Temporal gives it out once more.
+func (l *lab) resetHeld() {
+	l.held.wait(l.t)
+	l.soon("other calls have their results", func() bool {
+		snap, err := l.client.Read(l.t.Context(), l.id)
+		return err == nil && len(snap.Pending) <= 1
+	})
+	began := time.Now()
+	l.reset(l.id, "", l.taskCount(l.id))
+	l.ledger.disturbed(l.id, "reset", began)
+	close(l.held.open)
+}
+
+// resume lets the agent go on that has ended, and what is held.
+func (l *lab) resume() {
+	started, err := l.client.Resume(l.t.Context(), l.id, reagent.ResumeOptions{})
+	require.NoError(l.t, err)
+	require.False(l.t, started.Found)
+	close(l.held.open)
+}
+
+// startShort starts the agent with little time.
+func (l *lab) startShort() {
+	in := workflows.Start{Agent: "x", Mode: agent.Task, Life: uuid.NewString(), Message: &agent.Incoming{ID: "first", Text: l.scenario.messages[0]}}
+	if l.scenario.chat() {
+		in.Mode = agent.Chat
+	}
+	_, err := l.temporal.ExecuteWorkflow(l.t.Context(), sdk.StartWorkflowOptions{
+		ID: l.id, TaskQueue: l.queue, WorkflowRunTimeout: 4 * time.Second, Memo: workflows.Memo(in),
+	}, workflows.Agent, in)
+	require.NoError(l.t, err)
+}
+
+func (l *lab) timeOutHeld() {
+	l.soon("its time is up", func() bool {
+		snap, err := l.client.Read(l.t.Context(), l.id)
+		return err == nil && snap.Status == reagent.TimedOut
+	})
+	l.held.wait(l.t) // or it came too late for what is to be shown
+	l.ledger.disturbed(l.id, "timed out", time.Now())
+	l.resume()
+}
+
+// resetTo resets the agent, which has completed, to one of its tasks, and waits until it has again.
+func (l *lab) resetTo(task func(count int) int) {
+	began := time.Now()
+	l.reset(l.id, "", task(l.taskCount(l.id)))
+	l.ledger.disturbed(l.id, "reset", began)
+	require.NoError(l.t, completed(l.t.Context(), l.client, l.id))
+}

@@ -1,0 +1,108 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// caseTime bounds one case. An activity without heartbeats that a worker took to its grave comes
+// back after a minute.
+const caseTime = 3 * time.Minute
+
+// lab is the surroundings of one case: an agent that is asked for a scenario, one worker that may die
+// of an armed point, and the far side.
+type lab struct {
+	*world
+	scenario scenario
+	id       string
+	dir      string // of armed points
+	far      *far
+	ledger   *ledger
+	crew     *crew
+	// held holds the model call or tool call at a place until it is opened.
+	held  *gate
+	armed []fault.Point
+}
+
+// newLab prepares a case. Hold is a place, or empty.
+func newLab(t *testing.T, s scenario, hold string) *lab {
+	program, err := faultyWorker()
+	require.NoError(t, err)
+	l := &lab{scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: newLedger(), held: newGate()}
+	l.far = &far{ledger: l.ledger}
+	stand := func(ctx context.Context, at string) error {
+		if at != hold {
+			return nil
+		}
+		return l.held.pass(ctx)
+	}
+	l.far.asked, l.far.called = stand, stand
+	tools := newToolServer(t)
+	tools.add("read", readOnly, l.far.tool)
+	tools.add("pay", nil, l.far.tool)
+	l.world = newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) { return l.far.model(ctx, req) }, tools, team)
+	l.crew = newCrew(l.world, 1, l.ledger, program, fault.Env+"="+l.dir)
+	return l
+}
+
+// arm arms a point for the agents whose ID has the words, or the calls whose input has.
+func (l *lab) arm(p fault.Point, pass int, words ...string) {
+	l.armed = append(l.armed, p)
+	require.NoError(l.t, fault.Arm(l.dir, p, pass, words...))
+}
+
+// workerDies waits until a worker has died, of what was armed if something was.
+func (l *lab) workerDies() {
+	l.soon("the worker dies", func() bool { return l.crew.died() > 0 })
+	for _, p := range l.armed {
+		require.False(l.t, fault.Armed(l.dir, p), "the worker did not die of %s", p)
+	}
+}
+
+// soon waits for a condition for as long as a case may take.
+func (l *lab) soon(what string, ok func() bool) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), caseTime)
+	defer cancel()
+	require.NoError(l.t, until(ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
+}
+
+// agent returns the ID of the agent below ours whose ID has the part, or ours.
+func (l *lab) agent(part string) string {
+	if part == "" {
+		return l.id
+	}
+	var found string
+	l.soon("there is an agent "+part, func() bool {
+		snap, err := l.client.Read(l.t.Context(), l.id)
+		for _, c := range snap.Children {
+			if strings.Contains(strings.TrimPrefix(c.ID, l.id), part) {
+				found = c.ID
+			}
+		}
+		return err == nil && found != ""
+	})
+	return found
+}
+
+// taskCount returns how many workflow tasks a run has.
+func (l *lab) taskCount(id string) int {
+	n := 0
+	events := l.temporal.GetWorkflowHistory(l.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		require.NoError(l.t, err)
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			n++
+		}
+	}
+	return n
+}
