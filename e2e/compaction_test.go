@@ -233,3 +233,37 @@ func peakMemory(p *process) string {
 	peak, _, _ = strings.Cut(peak, "\n")
 	return strings.TrimSpace(peak)
 }
+
+// An agent that was terminated behind a summary goes on from there: neither the summary nor what came
+// before it is paid for again.
+func TestAgentIsResumedBehindASummary(t *testing.T) {
+	g := newGate()
+	tools := newToolServer(t)
+	tools.add("read", readOnly, func(ctx context.Context, e effect) (string, error) {
+		var page int
+		if _, err := fmt.Sscanf(e.Arguments, `{"page":%d}`, &page); err != nil {
+			return "", err
+		}
+		if page == 15 {
+			if err := g.pass(ctx); err != nil {
+				return "", err
+			}
+		}
+		return fmt.Sprintf("page %d\n%s", page, strings.Repeat("words ", 160)), nil
+	})
+	m := &window{tokens: 2000, refusal: "maximum context length is 2000 tokens", reply: reading(20)}
+	w := newWorld(t, m.complete, tools, "")
+	w.worker()
+	w.must("run", "--detach", "--id", t.Name(), "read twenty pages")
+	g.wait(t)
+	require.Positive(t, w.show(t.Name()).Usage["compactions"])
+	require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), t.Name(), "", "test"))
+	close(g.open)
+	w.must("resume", t.Name())
+	s := w.show(t.Name())
+	require.Equal(t, "read 20 pages", s.Result)
+	require.Len(t, s.Messages, 42)
+	for key, n := range m.answered {
+		require.Equal(t, 1, n, "%s was paid for twice", key)
+	}
+}
