@@ -116,8 +116,10 @@ func (s *State) Accepts(m Incoming) error {
 	return nil
 }
 
+// messageReceived takes a message also when the agent is closing: a reset delivers messages and the close
+// behind them at once, and in an order of its own. What comes after a close is for the driver to refuse.
 func (s *State) messageReceived(e MessageReceived) bool {
-	if slices.Contains(s.Seen, e.Message.ID) || s.Accepts(e.Message) != nil {
+	if slices.Contains(s.Seen, e.Message.ID) || CheckMessage(e.Message) != nil {
 		return false
 	}
 	s.see(e.Message.ID)

@@ -60,7 +60,10 @@ func (d *driver) listen(ctx workflow.Context) error {
 			if err := d.await(ctx); err != nil {
 				return Accepted{}, err
 			}
-			err := d.state.Accepts(m) // once more: there may have been no state
+			var err error
+			if d.state.Outcome != nil { // while there was no state nobody could tell
+				err = agent.ErrEnded
+			}
 			d.apply(agent.MessageReceived{Message: m, Time: d.now()})
 			return Accepted{ID: m.ID}, refusal(err)
 		},
@@ -127,7 +130,11 @@ func (d *driver) accepts(m agent.Incoming) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
 	}
-	if err := d.state.Accepts(m); err != nil {
+	err := d.state.Accepts(m)
+	if errors.Is(err, agent.ErrClosing) && d.start.Base != "" {
+		err = nil // it may be one that came before the close
+	}
+	if err != nil {
 		return err
 	}
 	limit := agent.MaxInbox
