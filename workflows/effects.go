@@ -21,6 +21,9 @@ const (
 	// effectTimeout bounds one attempt of a model or tool call. The worker has
 	// tighter limits of its own; its death is noticed by the missing heartbeat.
 	effectTimeout = 24 * time.Hour
+	// lookTimeout bounds one look at a sub-agent, which takes milliseconds: where the worker dies during
+	// it, nothing else tells.
+	lookTimeout = 10 * time.Second
 	// loadTimeout bounds one attempt to read a definition, readTimeout one to read a history.
 	loadTimeout = time.Minute
 	readTimeout = 10 * time.Minute
@@ -169,7 +172,7 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(agent.LookKey(call.Key)), Summary: clip("progress of " + child.ID),
-		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
+		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
 	var seen history.AgentProgress
 	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
@@ -218,7 +221,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end history.
 	}
 	awaitCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
-		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
+		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
 	in := activities.AwaitAgentInput{ID: child.ID, Key: child.Key}
 	err = workflow.ExecuteActivity(awaitCtx, activities.AwaitAgent, in).Get(ctx, &end)
