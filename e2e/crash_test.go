@@ -243,7 +243,8 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 	w.worker()
 	w.must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
 	g.wait(t)
-	w.must("cancel", t.Name())
+	// As the Web UI does: only the agent itself is asked.
+	require.NoError(t, w.temporal.CancelWorkflow(t.Context(), t.Name(), ""))
 	w.eventually("the agent is cancelled", func() bool { return w.show(t.Name()).Status == "cancelled" })
 	s := w.show(t.Name())
 	require.Len(t, s.Children, 1)
