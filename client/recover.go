@@ -45,8 +45,9 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	in := run.Start
 	in.Message, in.State = nil, nil
 	if run.State == nil {
-		// It never began: it starts as it would have.
+		// It never began, and starts as it would have. It may be a run that was reset: those before it count.
 		in = run.Start
+		in.Base = found.runID
 	} else {
 		in.Mode, in.Base = run.State.Mode, found.runID
 		in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}

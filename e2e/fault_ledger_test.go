@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // ledger is what the far side saw, and what was done to the near side.
@@ -19,6 +21,7 @@ type ledger struct {
 // request is one time that the model was asked.
 type request struct {
 	place string
+	sent  []llm.Message
 	began time.Time
 }
 
@@ -32,10 +35,10 @@ func newLedger() *ledger {
 	return &ledger{requests: map[string][]request{}, effects: map[string][]effect{}}
 }
 
-func (l *ledger) asked(key, place string) {
+func (l *ledger) asked(req llm.Request, place string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests[key] = append(l.requests[key], request{place, time.Now()})
+	l.requests[req.Key] = append(l.requests[req.Key], request{place, req.Messages, time.Now()})
 }
 
 func (l *ledger) done(e effect) {
@@ -70,7 +73,12 @@ func (l *ledger) effected() map[string][]effect {
 }
 
 // span is when Temporal first had an effect as asked for, and when its result; zero where it never had.
-type span struct{ scheduled, reported time.Time }
+type span struct {
+	scheduled, reported time.Time
+	// lost is the kind of timeout for which Temporal took a worker for lost that had the effect. Without a
+	// kill that is a machine that is too busy for heartbeats.
+	lost string
+}
 
 // repeats counts the requests of the model, and those that had been made before. Those have to have
 // been in flight: for each there is a trouble of its agent between the time when the effect was
@@ -83,6 +91,9 @@ func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count
 	for key, all := range l.requests {
 		count += len(all)
 		again += len(all) - 1
+		if owners[key] == "" {
+			problems = append(problems, fmt.Sprintf("%s was asked for, and the reply is in no transcript: %v", key, all[0].sent))
+		}
 		for i, r := range all[1:] {
 			in, troubles := spans[key], 0
 			if !in.reported.IsZero() && in.reported.Before(r.began) {
@@ -95,8 +106,8 @@ func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count
 				}
 			}
 			if repeats := i + 1; troubles < repeats {
-				problems = append(problems, fmt.Sprintf("%s: %s (%s) was repeated %d times, and %d things had happened to it",
-					owners[key], key, r.place, repeats, troubles))
+				problems = append(problems, fmt.Sprintf("%s: %s (%s) was repeated %d times, and %d things had happened to it (timeout: %q)",
+					owners[key], key, r.place, repeats, troubles, in.lost))
 			}
 		}
 	}

@@ -117,7 +117,7 @@ type far struct {
 func (f *far) model(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	text, step := place(req)
 	at := fmt.Sprint(text, " ", step)
-	f.ledger.asked(req.Key, at)
+	f.ledger.asked(req, at)
 	if err := pass(ctx, f.asked, at); err != nil {
 		return llm.Reply{}, err
 	}

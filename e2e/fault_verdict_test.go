@@ -213,6 +213,13 @@ func spansOf(ctx context.Context, c sdk.Client, ids []string) (map[string]span, 
 					s := spans[key]
 					s.scheduled = earlier(s.scheduled, at)
 					spans[key] = s
+				case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+					started := event.GetActivityTaskStartedEventAttributes()
+					key := keys[started.GetScheduledEventId()]
+					if s := spans[key]; started.GetLastFailure().GetTimeoutFailureInfo() != nil {
+						s.lost = started.GetLastFailure().GetTimeoutFailureInfo().GetTimeoutType().String()
+						spans[key] = s
+					}
 				case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 					key := keys[event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()]
 					s := spans[key]

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -226,6 +227,7 @@ var runDisturbances = []disturbance{
 		name: "terminate, resume, reset to the 1st task", hold: atModel, strike: (*lab).terminateHeld, repeats: whereNoParents,
 		after: func(l *lab) { l.resetTo(func(int) int { return 1 }) },
 	},
+	{name: "reset, terminate unseen, resume", after: (*lab).resetUnseen},
 	{name: "reset in a model call", hold: atModel, strike: (*lab).resetHeld, repeats: whereNoParents},
 	{name: "reset in a tool call", hold: atPay, strike: (*lab).resetHeld, cut: ownPayIsCut},
 	{name: "reset to the 2nd task", after: func(l *lab) { l.resetTo(func(int) int { return 2 }) }},
@@ -253,6 +255,27 @@ func (l *lab) resetHeld() {
 	l.reset(l.id, "", l.taskCount(l.id))
 	l.ledger.disturbed(l.id, "reset", began)
 	close(l.held.open)
+}
+
+// resetUnseen resets the agent and terminates it before a worker has seen that: what Temporal delivers
+// again to the run that was reset stands in its history, and nobody has taken it.
+func (l *lab) resetUnseen() {
+	worker := l.crew.members[0].cmd.Process
+	require.NoError(l.t, worker.Signal(syscall.SIGSTOP))
+	began := time.Now()
+	l.reset(l.id, "", 1)
+	require.NoError(l.t, l.temporal.TerminateWorkflow(l.t.Context(), l.id, "", "test"))
+	l.ledger.disturbed(l.id, "reset, terminated", began)
+	require.NoError(l.t, worker.Signal(syscall.SIGCONT))
+	_, err := l.client.Resume(l.t.Context(), l.id, reagent.ResumeOptions{})
+	require.NoError(l.t, err)
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	if l.scenario.chat() {
+		require.NoError(l.t, answered(ctx, l.client, l.id, len(l.scenario.messages)))
+		require.NoError(l.t, closed(ctx, l.client, l.id))
+	}
+	require.NoError(l.t, completed(ctx, l.client, l.id))
 }
 
 // resume lets the agent go on that has ended, and what is held.

@@ -55,10 +55,10 @@ func TestFaultsChangeNothing(t *testing.T) {
 			case allFaults || slices.Contains(representative, name):
 				cases.Go(func() error {
 					t.Run(name, func(t *testing.T) {
-						began, cell := time.Now(), "FAILED"
+						began, cell := time.Now(), failedCell
 						var sum tally
 						defer func() { table.put(d, s, cell, sum) }()
-						sum = d.run(t, s, undisturbed[s.name])
+						d.run(t, s, undisturbed[s.name], &sum)
 						cell = fmt.Sprintf("ok, %.0f s", time.Since(began).Seconds())
 					})
 					return nil
@@ -83,8 +83,8 @@ func undisturbedRun(t *testing.T, s scenario) told {
 	return got
 }
 
-// run runs one case.
-func (d disturbance) run(t *testing.T, s scenario, want told) tally {
+// run runs one case. The sum is filled before anything is asserted, so that a table has what went wrong.
+func (d disturbance) run(t *testing.T, s scenario, want told, sum *tally) {
 	hold := ""
 	if d.hold != nil {
 		hold = d.hold(s)
@@ -111,6 +111,7 @@ func (d disturbance) run(t *testing.T, s scenario, want told) tally {
 	v := newVerdict(l.ledger)
 	v.hear(want, got)
 	v.close(l.ledger, spans)
+	*sum = v.tally
 	require.Empty(t, v.problems)
 	require.Equal(t, d.kills, v.kills, "workers that died")
 	d.requireRepeats(t, s, v.repeated)
@@ -118,7 +119,6 @@ func (d disturbance) run(t *testing.T, s scenario, want told) tally {
 	for _, id := range got.ids() {
 		l.compare(id)
 	}
-	return v.tally
 }
 
 func (d disturbance) requireRepeats(t *testing.T, s scenario, repeated int) {
@@ -148,7 +148,12 @@ func (d disturbance) requireCut(t *testing.T, s scenario, cut []string) {
 	}
 }
 
-const notApplicable = "n.a."
+// The cells of a case that cannot occur, and of one that failed. One that did not come to its end is not
+// in the sums.
+const (
+	notApplicable = "n.a."
+	failedCell    = "FAILED"
+)
 
 // matrix is the table of all cases.
 type matrix struct {
@@ -178,17 +183,20 @@ func (m *matrix) String() string {
 	for _, s := range scenarios {
 		fmt.Fprintf(&b, "%-17s", s.name)
 	}
-	absent := 0
+	absent, failed := 0, 0
 	for _, d := range disturbances {
 		fmt.Fprintf(&b, "\n%-42s", d.name)
 		for _, s := range scenarios {
 			cell := m.cells[d.name+s.name]
-			if cell == notApplicable {
+			switch cell {
+			case notApplicable:
 				absent++
+			case failedCell:
+				failed++
 			}
 			fmt.Fprintf(&b, "%-17s", cell)
 		}
 	}
-	fmt.Fprintf(&b, "\n\n%6d  cases; %d more combinations cannot occur\n%v", m.cases, absent, m.sum)
+	fmt.Fprintf(&b, "\n\n%6d  cases, of which %d failed; %d more combinations cannot occur\n%v", m.cases, failed, absent, m.sum)
 	return b.String()
 }

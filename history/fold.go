@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -77,8 +78,29 @@ func Fold(agentID string, events Events, dc converter.DataConverter) (*Run, erro
 	if err := f.settle(); err != nil {
 		return nil, err
 	}
+	if err := f.deliver(); err != nil {
+		return nil, err
+	}
 	f.run.State = f.state
 	return f.run, nil
+}
+
+// deliver takes what a reset gave to a run that was ended before a worker saw it: the agent had taken
+// it once, in the run that was reset, so it is not lost.
+func (f *folder) deliver() error {
+	if f.run.Closed == nil || len(f.admitted) == 0 {
+		return nil
+	}
+	f.now = max(f.now, f.run.Closed.GetEventTime().AsTime().UnixMilli())
+	if err := f.open(&task{}); err != nil || f.state == nil {
+		return err
+	}
+	for _, event := range slices.Sorted(maps.Keys(f.admitted)) {
+		if err := f.update(f.admitted[event]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // folder holds what is known between two events.
@@ -168,6 +190,7 @@ func (f *folder) add(e *historypb.HistoryEvent) error {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
 		a := e.GetWorkflowExecutionUpdateAcceptedEventAttributes()
 		u := f.admitted[a.GetAcceptedRequestSequencingEventId()]
+		delete(f.admitted, a.GetAcceptedRequestSequencingEventId())
 		if in := a.GetAcceptedRequest().GetInput(); in != nil {
 			u = &update{in.GetName(), in.GetArgs()}
 		}
