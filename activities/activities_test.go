@@ -12,8 +12,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
@@ -30,6 +32,7 @@ type stage struct {
 	workflow *workflow
 	model    *llmtest.Model
 	registry *tool.Registry
+	named    *named
 }
 
 // workflow answers the query of an activity as the driver does.
@@ -42,6 +45,34 @@ type workflow struct {
 	fail     int // queries that fail first
 }
 
+func (w *workflow) origin() agent.Origin {
+	return agent.Origin{Identity: agent.Identity{KeyVersion: 1, AgentID: "a", Life: "first"}, Head: agent.HeadHash(w.head)}
+}
+
+// named gives each activity the ID that the test says, which Temporal's test environment cannot.
+type named struct {
+	interceptor.WorkerInterceptorBase
+	interceptor.ActivityInboundInterceptorBase
+	interceptor.ActivityOutboundInterceptorBase
+	key agent.Key
+}
+
+func (n *named) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	n.ActivityInboundInterceptorBase.Next = next
+	return n
+}
+
+func (n *named) Init(next interceptor.ActivityOutboundInterceptor) error {
+	n.ActivityOutboundInterceptorBase.Next = next
+	return n.ActivityInboundInterceptorBase.Next.Init(n)
+}
+
+func (n *named) GetInfo(ctx context.Context) activity.Info {
+	info := n.ActivityOutboundInterceptorBase.GetInfo(ctx)
+	info.ActivityID = string(n.key)
+	return info
+}
+
 func (w *workflow) QueryWorkflow(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
 	w.queries++
 	if w.fail > 0 {
@@ -50,9 +81,9 @@ func (w *workflow) QueryWorkflow(_ context.Context, _, _, _ string, args ...any)
 	}
 	in := args[0].(activities.RequestInput)
 	if in.Head {
-		return value{activities.RequestPage{Head: &w.head}}, nil
+		return value{activities.RequestPage{Origin: w.origin(), Head: &w.head}}, nil
 	}
-	return value{activities.RequestPage{Messages: w.messages[in.From:min(in.From+w.page, in.Count, len(w.messages))]}}, nil
+	return value{activities.RequestPage{Origin: w.origin(), Messages: w.messages[in.From:min(in.From+w.page, in.Count, len(w.messages))]}}, nil
 }
 
 type value struct{ v any }
@@ -69,12 +100,13 @@ func (v value) Get(out any) error {
 func newStage(t *testing.T, model *llmtest.Model) *stage { return newStageWith(t, model, nil) }
 
 func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer) *stage {
-	s := &stage{model: model, registry: new(tool.Registry), workflow: &workflow{
+	s := &stage{model: model, registry: new(tool.Registry), named: new(named), workflow: &workflow{
 		head: llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
 		page: 2,
 	}}
 	var suite testsuite.WorkflowTestSuite
 	s.TestActivityEnvironment = suite.NewTestActivityEnvironment()
+	s.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{s.named}})
 	a, err := activities.New(activities.Options{
 		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: s.registry,
 		Streamer: streamer,
@@ -92,13 +124,16 @@ func (s *stage) say(role llm.Role, text string) {
 	s.workflow.messages = append(s.workflow.messages, llm.Message{Role: role, Content: text})
 }
 
-// input refers to all messages so far; the last ones travel along.
+// input is that of the next activity, which sends all messages so far; the last ones travel along.
 func (s *stage) input(delta int) activities.CallModelInput {
 	all := s.workflow.messages
-	return activities.CallModelInput{
-		Ref:   agent.Ref{Head: agent.HeadHash(s.workflow.head), Chain: agent.ChainAll("", all), Count: len(all)}.Short(),
-		Delta: all[len(all)-delta:],
+	s.named.key = s.workflow.origin().Key(agent.ChainAll("", all))
+	in := activities.CallModelInput{Count: len(all), Delta: all[len(all)-delta:]}
+	if delta > 0 {
+		origin := s.workflow.origin()
+		in.Origin = &origin
 	}
+	return in
 }
 
 func (s *stage) ask(in activities.CallModelInput) (llm.Reply, error) {
@@ -107,7 +142,9 @@ func (s *stage) ask(in activities.CallModelInput) (llm.Reply, error) {
 		return llm.Reply{}, err
 	}
 	var reply llm.Reply
-	return reply, v.Get(&reply)
+	err = v.Get(&reply)
+	reply.Message.Role = llm.Assistant // which goes without saying
+	return reply, err
 }
 
 func failure(t *testing.T, err error) *temporal.ApplicationError {
@@ -151,6 +188,18 @@ func TestStaleCacheIsNotSent(t *testing.T) {
 		s.say(llm.User, text)
 	}
 	_, err = s.ask(s.input(1))
+	require.NoError(t, err)
+	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
+}
+
+// A definition that was read anew makes another request of the same messages.
+func TestReloadedDefinitionIsSent(t *testing.T) {
+	s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("ok"), nil }))
+	s.say(llm.User, "hello")
+	_, err := s.ask(s.input(1))
+	require.NoError(t, err)
+	s.workflow.head.Messages = []llm.Message{{Role: llm.System, Content: "Be better."}}
+	_, err = s.ask(s.input(0))
 	require.NoError(t, err)
 	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
 }

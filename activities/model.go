@@ -29,11 +29,15 @@ const (
 	maxErrorBytes = 2_000
 )
 
-// CallModelInput refers to the request. It does not hold it, so that history
-// grows with the conversation and not with its square.
+// CallModelInput tells where the request is to be had. It does not hold it, so that history
+// grows with the conversation and not with its square. Whether it is the right one, the key tells, which is
+// the activity's ID.
 type CallModelInput struct {
 	Effect
-	agent.Ref
+	// Count is how many messages are sent, the system message aside.
+	Count int `json:"count"`
+	// Origin spares the first request of a turn, together with Delta, the question to the workflow.
+	Origin *agent.Origin `json:"origin,omitempty"`
 	// Delta are the user's messages at the end of the request, where they are small.
 	Delta []llm.Message `json:"delta,omitempty"`
 	// Reasoning says that later requests send back what the model thought.
@@ -57,7 +61,7 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		earlier.Recalled = true
 		return earlier, err
 	}
-	req, chain, err := a.assemble(ctx, in)
+	req, sent, err := a.assemble(ctx, in)
 	if err != nil {
 		return history.ModelResult{}, err
 	}
@@ -78,9 +82,9 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 		invalid = tool.Violation(schema, reply.Message.Content)
 	}
 	if !in.Compact {
-		a.cache.extend(id, chain, agent.SentReply(key, reply, in.Reasoning))
+		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return history.ModelResult{Reply: reply, Empty: beat.tried.Empty, Invalid: invalid}, nil
+	return history.ModelResult{Reply: history.Bare(reply, req.Candidates[0]), Empty: beat.tried.Empty, Invalid: invalid}, nil
 }
 
 // ask asks the candidate whose turn it is, for a reply or for a summary.

@@ -33,13 +33,14 @@ func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	s.say(llm.User, "go")
 	_, err := s.ask(s.input(1))
 	require.Error(t, err)
-	require.Equal(t, kept{"default-test-workflow-id 0 1 Hello", "default-test-workflow-id 0 1 void"}, heard)
+	who := "default-test-workflow-id " + string(s.named.key)
+	require.Equal(t, kept{who + " 1 Hello", who + " 1 void"}, heard)
 
 	heard, cut = nil, false
 	s.SetHeartbeatDetails(activities.Progress{Tried: 1})
 	_, err = s.ask(s.input(1))
 	require.NoError(t, err)
-	require.Equal(t, kept{"default-test-workflow-id 1 2 Hello", "default-test-workflow-id 1 2 whole"}, heard)
+	require.Equal(t, kept{who + " 2 Hello", who + " 2 whole"}, heard)
 
 	heard = nil
 	summary := s.input(1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -33,6 +32,8 @@ type RequestInput struct {
 
 // RequestPage is a part of what is to be sent: as many messages as fit into a page.
 type RequestPage struct {
+	// Origin is what the request's key is made of, beside its messages.
+	Origin   agent.Origin  `json:"origin"`
 	Head     *llm.Request  `json:"head,omitempty"`
 	Messages []llm.Message `json:"messages,omitempty"`
 }
@@ -47,91 +48,88 @@ const (
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request that the input refers to: from this worker's cache, from
-// the messages that came along, and for the rest from the workflow itself. The
-// hashes tell whether it is the right one. With it goes the chain over its messages.
-func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Request, string, error) {
-	id, _ := names(ctx)
-	ref, delta := in.Ref, in.Delta
-	req, err := a.head(ctx, ref, in.Compact)
-	if err != nil {
-		return req, "", err
-	}
+// assemble returns the request whose key is the activity's ID: from this worker's cache, from
+// the messages that came along, and for the rest from the workflow itself. The key tells whether it
+// is the right one. With it goes what the cache holds of it.
+func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Request, transcript, error) {
+	id, key := names(ctx)
 	var known transcript
 	if !in.Compact {
 		known = a.cache.take(id)
 	}
-	if known.count() > ref.Count {
+	if known.count() > in.Count {
 		known = transcript{}
 	}
-	results := a.cache.results(id, known.messages)
-	for {
-		messages := known.messages
-		messages = append(messages, results[:min(len(results), ref.Count-len(messages))]...)
-		if missing := ref.Count - len(delta); len(messages) < missing {
-			if messages, err = a.fetch(ctx, messages, missing, in.Compact); err != nil {
-				return req, "", err
-			}
-		}
-		if rest := ref.Count - len(messages); rest > 0 {
-			messages = append(messages, delta[len(delta)-rest:]...)
-		}
-		chain := agent.ChainAll(known.chain, messages[known.count():])
-		if begins(ref.Chain, chain) {
-			if !in.Compact {
-				a.cache.put(id, transcript{chain, messages})
-			}
-			req.Messages = append(slices.Clip(req.Messages), messages...)
-			return req, chain, nil
-		}
-		switch {
-		case len(results) > 0:
-			results = nil // those of calls that had the same IDs, or not what the transcript made of them
-		case known.count() > 0:
-			// What this worker remembers is another branch, from before a reset or a compaction.
-			known, delta = transcript{}, nil
-		default:
-			return req, "", temporal.NewNonRetryableApplicationError(
-				"the messages of the workflow do not have the hash that it asked to send", Mismatch, nil)
-		}
+	if in.Origin != nil {
+		known.origin = *in.Origin
 	}
+	// The results may be those of other calls with the same IDs, or not what the transcript made of them; what is
+	// known may be of another branch, from before a reset or a compaction. What the workflow says is right.
+	type draft struct {
+		known          transcript
+		results, delta []llm.Message
+	}
+	drafts := []draft{{known, nil, in.Delta}, {}}
+	if results := a.cache.results(id, known.messages); len(results) > 0 {
+		drafts = append([]draft{{known, results, in.Delta}}, drafts...)
+	}
+	for _, d := range drafts {
+		t, err := a.complete(ctx, in, d.known, d.results, d.delta)
+		if err != nil {
+			return llm.Request{}, t, err
+		}
+		if t.origin.Key(t.chain) != key {
+			continue
+		}
+		req, err := a.head(ctx, t.origin.Head, in.Compact)
+		if err != nil {
+			return req, t, err
+		}
+		if !in.Compact {
+			a.cache.put(id, t)
+		}
+		req.Messages = append(slices.Clip(req.Messages), t.messages...)
+		return req, t, nil
+	}
+	return llm.Request{}, known, temporal.NewNonRetryableApplicationError(
+		"what the workflow holds does not make the key of the request that it asked to send", Mismatch, nil)
 }
 
-// begins reports whether what a reference says is the beginning of a hash.
-func begins(short, hash string) bool { return short != "" && strings.HasPrefix(hash, short) }
+// complete returns all messages of the request: those known, the results that follow them, what the workflow has
+// between those and delta, and delta.
+func (a *Activities) complete(ctx context.Context, in CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
+	messages := t.messages
+	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
+	for upTo := in.Count - len(delta); len(messages) < upTo; {
+		page, err := a.read(ctx, RequestInput{From: len(messages), Count: upTo, Compact: in.Compact})
+		if err != nil {
+			return t, err
+		}
+		if len(page.Messages) == 0 {
+			return t, temporal.NewNonRetryableApplicationError(
+				fmt.Sprintf("the workflow holds %d messages, not the %d that it asked to send", len(messages), upTo), Mismatch, nil)
+		}
+		t.origin, messages = page.Origin, append(messages, page.Messages...)
+	}
+	messages = append(messages, delta[len(delta)-(in.Count-len(messages)):]...)
+	return t.extended(messages[t.count():]), nil
+}
 
 // head returns everything of the request but its messages.
-func (a *Activities) head(ctx context.Context, ref agent.Ref, compact bool) (llm.Request, error) {
-	if head, ok := a.cache.head(ref.Head); ok {
+func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
+	if head, ok := a.cache.head(hash); ok {
 		return head, nil
 	}
 	page, err := a.read(ctx, RequestInput{Head: true, Compact: compact})
 	if err != nil {
 		return llm.Request{}, err
 	}
-	if page.Head == nil || !begins(ref.Head, agent.HeadHash(*page.Head)) {
+	if page.Head == nil || agent.HeadHash(*page.Head) != hash {
 		return llm.Request{}, temporal.NewNonRetryableApplicationError(
 			"the definition of the workflow does not have the hash that it asked to send", Mismatch, nil)
 	}
-	a.cache.putHead(ref.Head, *page.Head)
+	a.cache.putHead(hash, *page.Head)
 	return *page.Head, nil
-}
-
-// fetch reads the messages up to count that follow those known.
-func (a *Activities) fetch(ctx context.Context, known []llm.Message, count int, compact bool) ([]llm.Message, error) {
-	messages := slices.Clip(known)
-	for len(messages) < count {
-		page, err := a.read(ctx, RequestInput{From: len(messages), Count: count, Compact: compact})
-		if err != nil {
-			return nil, err
-		}
-		if len(page.Messages) == 0 {
-			return nil, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("the workflow holds %d messages, not the %d that it asked to send", len(messages), count), Mismatch, nil)
-		}
-		messages = append(messages, page.Messages...)
-	}
-	return messages, nil
 }
 
 // read queries this activity's own workflow. A query that fails is not an attempt at
@@ -176,11 +174,21 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in Req
 
 // transcript is what this worker remembers of one agent's messages.
 type transcript struct {
+	origin   agent.Origin
 	chain    string
 	messages []llm.Message // appended to in place, so one activity has it at a time
+	bytes    int           // about what the messages take
 }
 
 func (t transcript) count() int { return len(t.messages) }
+
+// extended returns t with more messages at its end.
+func (t transcript) extended(more []llm.Message) transcript {
+	t.chain = agent.ChainAll(t.chain, more)
+	t.bytes += weight(more)
+	t.messages = append(t.messages, more...)
+	return t
+}
 
 // cache spares an activity the question to its workflow. Losing an entry costs
 // that question and nothing else.
@@ -196,7 +204,7 @@ type call struct{ agentID, id string }
 func newCache(bytes int) (*cache, error) {
 	transcripts, err := otter.New(&otter.Options[string, transcript]{
 		MaximumWeight: uint64(bytes) / 2,
-		Weigher:       func(_ string, t transcript) uint32 { return weight(t.messages) },
+		Weigher:       func(_ string, t transcript) uint32 { return uint32(t.bytes) },
 	})
 	if err != nil {
 		return nil, err
@@ -212,7 +220,7 @@ func newCache(bytes int) (*cache, error) {
 	}
 	answers, err := otter.New(&otter.Options[call, llm.Message]{
 		MaximumWeight: uint64(bytes) / 4,
-		Weigher:       func(_ call, m llm.Message) uint32 { return weight([]llm.Message{m}) },
+		Weigher:       func(_ call, m llm.Message) uint32 { return uint32(weight([]llm.Message{m})) },
 	})
 	return &cache{transcripts, heads, answers}, err
 }
@@ -225,10 +233,10 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend adds the reply to the request whose messages have the given chain.
-func (c *cache) extend(agentID, chain string, reply llm.Message) {
-	if t := c.take(agentID); t.chain == chain {
-		c.put(agentID, transcript{agent.Chain(chain, reply), append(t.messages, reply)})
+// extend adds the reply to the request that t was the whole of.
+func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
+	if now := c.take(agentID); now.chain == t.chain {
+		c.put(agentID, now.extended([]llm.Message{reply}))
 	}
 }
 
@@ -257,7 +265,7 @@ func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	return results
 }
 
-func weight(messages []llm.Message) uint32 {
+func weight(messages []llm.Message) int {
 	size := 0
 	for _, m := range messages {
 		size += 100 + len(m.Content)
@@ -265,5 +273,5 @@ func weight(messages []llm.Message) uint32 {
 			size += 100 + len(call.Arguments)
 		}
 	}
-	return uint32(size)
+	return size
 }

@@ -62,12 +62,16 @@ func (s *State) compact() Compact {
 	if !ok {
 		return Compact{}
 	}
-	count := s.SentCount() - (s.Count() - from)
-	request := Ref{Head: HeadHash(s.Definition.CompactHead()), Count: count + 1}
-	for i := range request.Count {
-		request.Chain = Chain(request.Chain, s.SentToCompact(i, request.Count))
+	count, chain := s.SentCount()-(s.Count()-from)+1, ""
+	for i := range count {
+		chain = Chain(chain, s.SentToCompact(i, count))
 	}
-	return Compact{Key: s.modelKey(request), Request: request, From: from}
+	return Compact{Key: s.CompactOrigin().Key(chain), Count: count, From: from}
+}
+
+// CompactOrigin returns what the keys of requests for summaries are made of, beside their messages.
+func (s *State) CompactOrigin() Origin {
+	return Origin{s.Identity, HeadHash(s.Definition.CompactHead())}
 }
 
 // SentToCompact returns message i of the count that the request for a summary sends, the

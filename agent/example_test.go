@@ -25,9 +25,9 @@ func Example() {
 			fmt.Println("take", step.ID)
 			s.Apply(agent.MessageTaken{ID: step.ID})
 		case agent.CallModel:
-			fmt.Println("call model with", step.Request.Count, "messages")
+			fmt.Println("call model with", step.Count, "messages")
 			reply := llm.Message{Role: llm.Assistant, Content: "42"}
-			if step.Request.Count == 1 {
+			if step.Count == 1 {
 				call := llm.ToolCall{ID: "1", Name: "calculator", Arguments: `{"expression":"6*7"}`}
 				reply = llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}
 			}

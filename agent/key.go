@@ -65,11 +65,19 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 	}{agent, reloads})
 }
 
-func (id Identity) modelKey(request Ref) Key {
-	return id.key(KindModel, struct {
+// Origin is what the model calls of an agent have in common. Together with the chain over the messages
+// it makes a call's key, so that a request can be told by its key.
+type Origin struct {
+	Identity
+	Head string `json:"head"` // HeadHash of what is sent beside the messages
+}
+
+// Key returns the key of the model call that sends the messages with the given [Chain].
+func (o Origin) Key(chain string) Key {
+	return o.key(KindModel, struct {
 		Head  string `json:"head"`
 		Chain string `json:"chain"`
-	}{request.Head, request.Chain})
+	}{o.Head, chain})
 }
 
 // toolKey takes the position in the reply, because equal calls made on purpose are

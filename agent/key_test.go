@@ -19,13 +19,13 @@ func TestKeysAreWhatTheyWere(t *testing.T) {
 		Candidates: []llm.Candidate{{Name: "main", Model: "gpt-4o-mini"}}, Instructions: "Be brief.",
 		Tools: []Tool{{Name: "add", Description: "adds", Schema: json.RawMessage(`{"type":"object"}`), Ref: "math.add"}},
 	}).Head()
-	request := Ref{Head: HeadHash(head), Chain: Chain("", llm.Message{Role: llm.User, Content: "2+2 = <?>"}), Count: 1}
-	model := id.modelKey(request)
+	chain := Chain("", llm.Message{Role: llm.User, Content: "2+2 = <?>"})
+	model := Origin{id, HeadHash(head)}.Key(chain)
 	child := id.childKey(childInput{Agent: "clerk", Task: "count"}, 1)
 	for name, c := range map[string]struct{ got, want string }{
 		"definition":     {string(id.definitionKey("assistant", 0)), "definition-2a5f59403e5eb433d6366d184b5738b1"},
-		"head":           {request.Head, "73f9f7b807da2866fecf625832ba597a30a47df1e8d61bfcbe225e3dbfb5014a"},
-		"chain":          {request.Chain, "a985fa9670eec133e7b6ba714044070b44860db95f47ddcb0116fd9c9989aadf"},
+		"head":           {HeadHash(head), "73f9f7b807da2866fecf625832ba597a30a47df1e8d61bfcbe225e3dbfb5014a"},
+		"chain":          {chain, "a985fa9670eec133e7b6ba714044070b44860db95f47ddcb0116fd9c9989aadf"},
 		"model":          {string(model), "model-f406805ad90ad9ef77fec051c490e605"},
 		"tool":           {string(id.toolKey(model, 0, "add", `{"b":1, "a":9007199254740993}`)), "tool-b0e86962c8de663a172d0fc86f1b3609"},
 		"tool with text": {string(id.toolKey(model, 0, "add", `{"b":`)), "tool-096b9e3d870945eb82129457dbd4bbea"},
@@ -74,7 +74,7 @@ func TestEveryFieldOfARequestIsHashed(t *testing.T) {
 		for _, m := range r.Messages {
 			chain = Chain(chain, sent(m, false))
 		}
-		return id.modelKey(Ref{Head: HeadHash(head), Chain: chain})
+		return Origin{id, HeadHash(head)}.Key(chain)
 	}
 	base := func() llm.Request {
 		return llm.Request{

@@ -19,8 +19,6 @@ type Message struct {
 	Notice bool `json:"notice,omitempty"`
 	// Time is the workflow clock in Unix milliseconds. It is never hashed.
 	Time int64 `json:"time"`
-	// Hash chains what was sent up to and with this message.
-	Hash string `json:"hash"`
 }
 
 // sent returns the form in which m goes to a model, which is what is hashed.

@@ -27,9 +27,9 @@ type (
 	// Compact asks the model for a summary of what is sent before the place From. Without a key there is
 	// nothing that could be cut.
 	Compact struct {
-		Key     Key
-		Request Ref
-		From    int
+		Key   Key
+		Count int // of the messages sent, the system message aside
+		From  int
 	}
 
 	// Take moves a message from the inbox into the transcript.
@@ -37,8 +37,8 @@ type (
 
 	// CallModel asks the model.
 	CallModel struct {
-		Key     Key
-		Request Ref
+		Key   Key
+		Count int // of the messages sent, the system message aside
 	}
 
 	// Wait does nothing until an event arrives.
@@ -133,8 +133,7 @@ func (s *State) Next() Step {
 	}
 	var call CallModel
 	if s.Count() > 0 && !s.answered() {
-		request := s.Request()
-		call = CallModel{Key: s.modelKey(request), Request: request}
+		call = CallModel{Key: s.Origin().Key(s.Chain), Count: s.SentCount()}
 	}
 	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer }); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
 		return Take{ID: s.Inbox[i].ID}

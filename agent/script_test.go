@@ -196,12 +196,12 @@ func (s *script) next() string {
 		}
 		return strings.Join(lines, "\n")
 	case agent.CallModel:
-		return fmt.Sprintf("call %s with %d messages", s.name(step.Key), step.Request.Count)
+		return fmt.Sprintf("call %s with %d messages", s.name(step.Key), step.Count)
 	case agent.Compact:
 		if step.Key == "" {
 			return "compact nothing"
 		}
-		return fmt.Sprintf("compact before %d, %s with %d messages", step.From, s.name(step.Key), step.Request.Count)
+		return fmt.Sprintf("compact before %d, %s with %d messages", step.From, s.name(step.Key), step.Count)
 	case agent.Take:
 		if call, late := strings.CutPrefix(step.ID, "late-"); late {
 			return "take late-" + s.name(agent.Key(call))

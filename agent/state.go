@@ -176,26 +176,8 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Request returns the reference to the request that a model call made now would send.
-func (s *State) Request() Ref {
-	return Ref{Head: s.Head, Chain: s.Chain, Count: s.SentCount()}
-}
-
-// Ref identifies a request without holding it.
-type Ref struct {
-	Head  string `json:"head"`  // HeadHash of everything but the messages
-	Chain string `json:"chain"` // Chain over the messages
-	Count int    `json:"count"` // of messages
-}
-
-// refDigits is how much of a hash names what it is the hash of, as in keys.
-const refDigits = 32
-
-// Short returns the reference with the beginnings of its hashes, which are enough to tell
-// whether something else is the same.
-func (r Ref) Short() Ref {
-	return Ref{Head: r.Head[:min(len(r.Head), refDigits)], Chain: r.Chain[:min(len(r.Chain), refDigits)], Count: r.Count}
-}
+// Origin returns what the keys of the agent's model calls are made of, beside their messages.
+func (s *State) Origin() Origin { return Origin{s.Identity, s.Head} }
 
 // SentCount returns how many messages a request sends, the system message aside.
 func (s *State) SentCount() int {
@@ -267,6 +249,5 @@ func (s *State) sent(m llm.Message) llm.Message {
 // append adds m to the transcript.
 func (s *State) append(m Message) {
 	s.Chain = Chain(s.Chain, s.sent(m.Message))
-	m.Hash = s.Chain
 	s.Messages = append(s.Messages, m)
 }

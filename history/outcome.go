@@ -37,6 +37,20 @@ type ToolResult struct {
 	Recalled bool `json:"recalled,omitempty"`
 }
 
+// Bare returns the reply to a request without what goes without saying: its role, the name of the candidate
+// that is asked first, and a reason to finish that the message itself shows. History keeps the rest.
+func Bare(reply llm.Reply, first llm.Candidate) llm.Reply {
+	reply.Message.Role = ""
+	if reply.Candidate == first.Name {
+		reply.Candidate = ""
+	}
+	calls := len(reply.Message.ToolCalls) > 0
+	if calls && reply.FinishReason == "tool_calls" || !calls && reply.FinishReason == "stop" {
+		reply.FinishReason = ""
+	}
+	return reply
+}
+
 // AgentEnd is how an agent ended. It is a part of the result of its workflow.
 type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`

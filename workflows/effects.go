@@ -66,14 +66,17 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 }
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
-	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, activities.CallModelInput{
-		Ref: step.Request.Short(), Delta: d.delta(step.Request.Count),
-	})
+	in := activities.CallModelInput{Count: step.Count, Delta: d.delta(step.Count)}
+	if len(in.Delta) > 0 {
+		origin := d.state.Origin()
+		in.Origin = &origin
+	}
+	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, in)
 }
 
 // compact asks the model for a summary of the beginning of the conversation.
 func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
-	d.askModel(ctx, "summary", step.Key, activities.CallModelInput{Ref: step.Request.Short(), Compact: true})
+	d.askModel(ctx, "summary", step.Key, activities.CallModelInput{Count: step.Count, Compact: true})
 }
 
 func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in activities.CallModelInput) {

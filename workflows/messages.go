@@ -191,18 +191,22 @@ func (d *driver) request(in activities.RequestInput) (activities.RequestPage, er
 	if d.state == nil {
 		return page, errReading
 	}
-	if in.Head && d.state.Definition != nil {
-		head := d.state.Definition.Head()
-		if in.Compact {
-			head = d.state.Definition.CompactHead()
-		}
-		page.Head = &head
-		return page, nil
+	if d.state.Definition == nil {
+		return page, nil // nothing is to be sent
 	}
+	page.Origin = d.state.Origin()
+	head := d.state.Definition.Head
 	count, sent := min(in.Count, d.state.SentCount()), d.state.Sent
 	if in.Compact {
+		page.Origin = d.state.CompactOrigin()
+		head = d.state.Definition.CompactHead
 		count = min(in.Count, d.state.SentCount()+1)
 		sent = func(i int) llm.Message { return d.state.SentToCompact(i, in.Count) }
+	}
+	if in.Head {
+		all := head()
+		page.Head = &all
+		return page, nil
 	}
 	for i, size := max(in.From, 0), 0; i < count; i++ {
 		m := sent(i)

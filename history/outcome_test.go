@@ -1,0 +1,37 @@
+package history_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// History keeps of a reply what the request and the message do not tell.
+func TestBareReplyTellsTheSame(t *testing.T) {
+	say, call := llmtest.Say("hello"), llmtest.Call(llmtest.ToolCall("c", "read", "{}"))
+	for _, c := range []struct {
+		reply             llm.Reply
+		candidate, reason string
+		keepsCandidate    bool
+		keepsReason       bool
+	}{
+		{reply: say, candidate: "main", reason: "stop"},
+		{reply: call, candidate: "main", reason: "tool_calls"},
+		{reply: say, candidate: "other", reason: "length", keepsCandidate: true, keepsReason: true},
+		{reply: say, candidate: "main", reason: "tool_calls", keepsReason: true},
+		{reply: call, candidate: "main", reason: "stop", keepsReason: true},
+	} {
+		c.reply.Candidate, c.reply.FinishReason = c.candidate, c.reason
+		bare := history.Bare(c.reply, llm.Candidate{Name: "main"})
+		require.Empty(t, bare.Message.Role)
+		require.Equal(t, c.reply.Message.Content, bare.Message.Content)
+		require.Equal(t, c.reply.Message.ToolCalls, bare.Message.ToolCalls)
+		require.Equal(t, c.keepsCandidate, bare.Candidate == c.candidate)
+		require.Equal(t, c.keepsReason, bare.FinishReason == c.reason)
+		require.Equal(t, llm.Assistant, c.reply.Message.Role, "the reply itself stays as it is")
+	}
+}
