@@ -128,6 +128,7 @@ type Activities struct {
 	toolTimeout time.Duration
 	cache       *cache
 	runs        *otter.Cache[string, records]
+	lineages    *otter.Cache[string, []string]
 	states      *otter.Cache[string, packedState]
 	streamer    Streamer
 	paces       map[string]*rate.Limiter
@@ -165,6 +166,10 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
+	lineages, err := otter.New(&otter.Options[string, []string]{MaximumSize: maxLineages})
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
 	states, err := otter.New(&otter.Options[string, packedState]{
 		MaximumWeight: uint64(o.CacheBytes / 4),
 		Weigher:       func(_ string, p packedState) uint32 { return uint32(len(p.data)) },
@@ -174,7 +179,7 @@ func New(o Options) (*Activities, error) {
 	}
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
-		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, states: states,
+		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, lineages: lineages, states: states,
 		streamer: o.Streamer, converter: o.Converter, log: o.Log,
 	}
 	reader, err := a.resultReader()

@@ -54,28 +54,36 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 		return "", errors.New("that is not a handle: take it from the note in the result")
 	}
 	here := activity.GetInfo(ctx).WorkflowExecution
+	if text, found, err := a.resultIn(ctx, here.ID, here.RunID, handle); found || err != nil {
+		return text, err
+	}
 	earlier, err := a.earlier(ctx, here.ID, here.RunID)
 	if err != nil {
 		return "", fmt.Errorf("%w: look for earlier runs: %w", tool.ErrNotRun, err)
 	}
-	for _, run := range append([]string{here.RunID}, earlier...) {
-		r, err := a.records(ctx, here.ID, run)
-		if errors.As(err, new(*serviceerror.NotFound)) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("%w: read the history: %w", tool.ErrNotRun, err)
-		}
-		for id, payloads := range r.results {
-			if !strings.HasPrefix(id, agent.KindTool+"-"+handle) {
-				continue
-			}
-			var result history.ToolResult
-			if err := a.converter.FromPayloads(payloads, &result); err != nil {
-				return "", err
-			}
-			return result.Content, nil
+	for _, run := range earlier {
+		if text, found, err := a.resultIn(ctx, here.ID, run, handle); found || err != nil {
+			return text, err
 		}
 	}
 	return "", errors.New("there is no such result in the history of this agent")
+}
+
+// resultIn looks for a result in the history of one run. A history that is gone holds none.
+func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (text string, found bool, err error) {
+	r, err := a.records(ctx, workflowID, runID)
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("%w: read the history: %w", tool.ErrNotRun, err)
+	}
+	for id, payloads := range r.results {
+		if strings.HasPrefix(id, agent.KindTool+"-"+handle) {
+			var result history.ToolResult
+			err := a.converter.FromPayloads(payloads, &result)
+			return result.Content, true, err
+		}
+	}
+	return "", false, nil
 }

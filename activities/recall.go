@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 	commonpb "go.temporal.io/api/common/v1"
@@ -15,6 +16,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -59,18 +61,19 @@ func (a *Activities) recall(ctx context.Context, e Effect) (memory, error) {
 	}
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
 	if err != nil {
+		return memory{}, err
+	}
+	bases, err := a.bases(ctx, here.ID, here.RunID)
+	if err != nil {
 		return memory{}, fmt.Errorf("recall: %w", err)
 	}
-	if e.Base != "" && !slices.Contains(runs, e.Base) && e.Base != here.RunID {
-		runs = append(runs, e.Base)
+	if e.Base != "" {
+		bases = append(slices.Clip(bases), e.Base)
 	}
-	asked := func(run string) bool { return RunSuffix(run) == e.Run }
-	if again && !slices.ContainsFunc(runs, asked) { // the list may lag behind
-		bases, err := a.bases(ctx, here.ID, here.RunID)
-		if err != nil {
-			return memory{}, fmt.Errorf("recall: %w", err)
+	for _, base := range bases {
+		if base != here.RunID && !slices.Contains(runs, base) {
+			runs = append(runs, base)
 		}
-		runs = append(runs, bases...)
 	}
 	m := memory{doubt: again}
 	for _, run := range runs {
@@ -104,13 +107,16 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 
 // earlier lists the other runs of a workflow ID, newest first: those that this one was
 // reset or continued from, and those that were reset from the same one.
+//
+// Temporal's list lags behind, by seconds where a cluster is busy, and a run that is missing in it would be done over.
+// So it counts from when it shows this run itself, which began after the others.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
 	var all []*workflowpb.WorkflowExecutionInfo
 	for {
 		page, err := a.temporal.ListWorkflow(ctx, request)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("list the runs of %s: %w", workflowID, err)
 		}
 		all = append(all, page.GetExecutions()...)
 		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
@@ -119,15 +125,28 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	}
 	var runs []string
 	for _, info := range all {
-		if id := info.GetExecution().GetRunId(); id != runID {
-			runs = append(runs, id)
-		}
+		runs = append(runs, info.GetExecution().GetRunId())
 	}
-	return runs, nil
+	self := slices.Index(runs, runID)
+	if self < 0 {
+		return nil, temporal.NewApplicationErrorWithOptions("Temporal does not list this run yet, so it may not list all earlier ones", Unavailable,
+			temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
+	}
+	return slices.Delete(runs, self, self+1), nil
 }
 
-// bases returns the runs that a run was reset from, by its own history.
+// listDelay is how soon the list of runs is asked for again.
+const listDelay = 200 * time.Millisecond
+
+// maxLineages bounds the runs of which a worker remembers from which they were reset.
+const maxLineages = 10_000
+
+// bases returns the runs that a run was reset from, by its own history, which never lags behind. They are read once
+// for each worker: what comes after the reset changes them no more.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
+	if bases, ok := a.lineages.GetIfPresent(runID); ok {
+		return bases, nil
+	}
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -135,10 +154,11 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 		if err != nil {
 			return nil, err
 		}
-		if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" && base != runID && !slices.Contains(bases, base) {
+		if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" && !slices.Contains(bases, base) {
 			bases = append(bases, base)
 		}
 	}
+	a.lineages.Set(runID, bases)
 	return bases, nil
 }
 

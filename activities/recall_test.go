@@ -5,26 +5,33 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// past has histories by run ID, and a list of runs that lags behind.
+// past has histories by run ID, and a list of runs that may lag behind.
 type past struct {
 	client.Client
+	listed []string
 	events map[string][]*historypb.HistoryEvent
 }
 
 func (p past) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
-	return &workflowservice.ListWorkflowExecutionsResponse{}, nil
+	var list workflowservice.ListWorkflowExecutionsResponse
+	for _, run := range p.listed {
+		list.Executions = append(list.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{RunId: run}})
+	}
+	return &list, nil
 }
 
 func (p past) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ enumspb.HistoryEventFilterType) client.HistoryEventIterator {
@@ -41,52 +48,83 @@ func (e *events) Next() (*historypb.HistoryEvent, error) {
 	return first, nil
 }
 
-// An activity that a reset has given out again knows no more than the end of the ID of the run that asked.
-func TestRunThatAskedIsFound(t *testing.T) {
-	const asked = "00000000-0000-0000-0000-00000000000a"
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	var here activity.Info
-	env.RegisterActivityWithOptions(func(ctx context.Context) error { here = activity.GetInfo(ctx); return nil }, activity.RegisterOptions{Name: "look"})
-	_, err := env.ExecuteActivity("look")
+// called is the history of a run in which the activity of that ID had the result.
+func called(t *testing.T, id string, result history.ToolResult) []*historypb.HistoryEvent {
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(result)
 	require.NoError(t, err)
-
-	p := past{events: map[string][]*historypb.HistoryEvent{
-		here.WorkflowExecution.RunID: {{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
-			WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: asked},
-		}}},
-	}}
-	a, err := activities.New(activities.Options{Temporal: p})
-	require.NoError(t, err)
-	a.Register(env)
-	call := func(run string) (history.ToolResult, error) {
-		v, err := env.ExecuteActivity(activities.CallTool, activities.CallToolInput{
-			Effect: activities.Effect{Run: run}, Ref: "elsewhere", Arguments: `{}`,
-		})
-		if err != nil {
-			return history.ToolResult{}, err
-		}
-		var result history.ToolResult
-		return result, v.Get(&result)
-	}
-	result, err := call(activities.RunSuffix(asked))
-	require.NoError(t, err)
-	require.Equal(t, history.ToolResult{Lost: true}, result, "it was asked for, and there is no result")
-
-	payloads, err := converter.GetDefaultDataConverter().ToPayloads(history.ToolResult{Content: "42"})
-	require.NoError(t, err)
-	p.events[asked] = []*historypb.HistoryEvent{
+	return []*historypb.HistoryEvent{
 		{EventId: 1, EventType: enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
-			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{ActivityId: "2"},
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{ActivityId: id},
 		}},
 		{EventId: 2, EventType: enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
 			ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{ScheduledEventId: 1, Result: payloads},
 		}},
 	}
-	result, err = call(activities.RunSuffix(asked)) // the environment numbers its activities: this is 2
-	require.NoError(t, err)
-	require.Equal(t, history.ToolResult{Content: "42", Recalled: true}, result)
+}
 
-	_, err = call(activities.RunSuffix(here.WorkflowExecution.RunID))
-	require.Equal(t, activities.Missing, failure(t, err).Type(), "the run that asked is this one: nothing is looked for")
+// What a run does depends on which earlier runs it finds: those of its own history at once, and the others when
+// Temporal lists the run itself.
+func TestEarlierRunsAreFound(t *testing.T) {
+	const (
+		key  = "tool-1"
+		base = "00000000-0000-0000-0000-00000000000a"
+	)
+	s := newStage(t, llmtest.Script())
+	var here activity.Info
+	s.RegisterActivityWithOptions(func(ctx context.Context) error { here = activity.GetInfo(ctx); return nil }, activity.RegisterOptions{Name: "look"})
+	_, err := s.ExecuteActivity("look")
+	require.NoError(t, err)
+	this := here.WorkflowExecution.RunID
+	wasReset := []*historypb.HistoryEvent{{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
+		WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: base},
+	}}}
+	done := history.ToolResult{Content: "42", Recalled: true}
+	for name, c := range map[string]struct {
+		effect activities.Effect
+		listed []string
+		events map[string][]*historypb.HistoryEvent
+		want   history.ToolResult
+		fails  string
+	}{
+		"asked for by this run": {
+			effect: activities.Effect{Run: activities.RunSuffix(this)}, listed: []string{this}, fails: activities.Missing,
+		},
+		"asked for by another run, without a result": {
+			effect: activities.Effect{Run: activities.RunSuffix(base)}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset}, want: history.ToolResult{Lost: true},
+		},
+		"asked for by another run, which is not listed": {
+			effect: activities.Effect{Run: activities.RunSuffix(base)}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, history.ToolResult{Content: "42"})}, want: done,
+		},
+		"asked for anew, after a run that is not listed": {
+			effect: activities.Effect{Run: activities.RunSuffix(this), Base: "the first"}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, history.ToolResult{Content: "42"})}, want: done,
+		},
+		"asked for anew, after a run that was reset from the same one": {
+			effect: activities.Effect{Run: activities.RunSuffix(this), Base: "the first"}, listed: []string{this, "another"},
+			events: map[string][]*historypb.HistoryEvent{"another": called(t, key, history.ToolResult{Content: "42"})}, want: done,
+		},
+		"asked for anew, and the list is late": {
+			effect: activities.Effect{Run: activities.RunSuffix(this), Base: "the first"}, listed: []string{"the first"}, fails: activities.Unavailable,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, llmtest.Script())
+			a, err := activities.New(activities.Options{Temporal: past{listed: c.listed, events: c.events}})
+			require.NoError(t, err)
+			a.Register(s)
+			s.named.key = key
+			v, err := s.ExecuteActivity(activities.CallTool, activities.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
+			if c.fails != "" {
+				require.Equal(t, c.fails, failure(t, err).Type())
+				require.False(t, failure(t, err).NonRetryable())
+				return
+			}
+			require.NoError(t, err)
+			var got history.ToolResult
+			require.NoError(t, v.Get(&got))
+			require.Equal(t, c.want, got)
+		})
+	}
 }

@@ -1,0 +1,63 @@
+package e2e_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// Temporal's list of runs lags behind where a cluster is busy. What a run did that is not listed yet is not
+// done again, neither by a run that was reset from it nor by one that was reset from the same run as it.
+func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
+	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
+		"history.visibilityProcessorMaxPollRPS": "1",
+	}})
+	require.NoError(t, err)
+	t.Cleanup(own.Stop)
+	options, err := config.ClientOptions(own.Address(), "")
+	require.NoError(t, err)
+	c, err := sdk.Dial(options)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+
+	g := newGate()
+	tools := newToolServer(t)
+	tools.add("pay", nil, echo)
+	work := script(llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), llmtest.Say("paid"))
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if asked(req) == 0 {
+			if err := g.pass(ctx); err != nil {
+				return llm.Reply{}, err
+			}
+		}
+		return work(ctx, req)
+	}, tools, "")
+	w.address, w.temporal, w.client = own.Address(), c, agentsOf(c, w.queue)
+	w.worker()
+	for _, which := range []string{"child", "sibling"} {
+		g.calls.Store(0)
+		g.arrived, g.open = make(chan struct{}), make(chan struct{})
+		id := t.Name() + which
+		w.must("run", "--detach", "--id", id, "pay "+which)
+		g.wait(t)
+		first := w.runID(id)
+		w.reset(id, "", 1) // nothing has been done
+		close(g.open)
+		w.finished(id, "paid") // all has been done, by the second run
+		from := ""
+		if which == "sibling" {
+			from = first
+		}
+		w.reset(id, from, 1)
+		w.finished(id, "paid")
+	}
+	require.Equal(t, []int{1, 1}, values(tools.effects()))
+	require.Equal(t, []int{1, 1, 2, 2}, values(w.requests()), "twice those that were in flight at the first reset")
+}
