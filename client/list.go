@@ -2,12 +2,14 @@ package client
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
@@ -43,12 +45,13 @@ type ListOptions struct {
 }
 
 // List yields the agents of the namespace, those that started last first. Sub-agents are among
-// them. The status of those that run is "running"; [Client.Look] tells more. An agent that was
-// reset is listed once for each of its runs.
+// them. The status of those that run is "running"; [Client.Look] tells more. Each agent is listed
+// once, however often it was reset or resumed, as its newest run is.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
 		parents := parents{client: c, ended: map[string]bool{}}
+		seen := map[string]bool{}
 		for {
 			page, err := c.temporal.ListWorkflow(ctx, request)
 			if err != nil {
@@ -62,7 +65,15 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 				}
 				// The name is in the memo, which the server does not search.
 				e := c.entry(info)
-				if o.Agent != "" && e.Agent != o.Agent {
+				if o.Agent != "" && e.Agent != o.Agent || seen[e.ID] {
+					continue
+				}
+				seen[e.ID] = true // Temporal lists the newest run of an ID first
+				if old, err := c.superseded(ctx, o, info); old || err != nil {
+					if err != nil {
+						yield(Entry{}, err)
+						return
+					}
 					continue
 				}
 				if o.Orphans {
@@ -84,6 +95,22 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 			}
 		}
 	}
+}
+
+// superseded reports whether there is a newer run of the same agent, which the list is too narrow to show.
+func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
+	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
+		return false, nil
+	}
+	id := info.GetExecution().GetWorkflowId()
+	newest, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return false, nil // deleted meanwhile
+	}
+	if err != nil {
+		return false, served("look at", id, err)
+	}
+	return newest.GetWorkflowExecutionInfo().GetExecution().GetRunId() != info.GetExecution().GetRunId(), nil
 }
 
 // executionStatuses are Temporal's words for ours.

@@ -150,14 +150,19 @@ func TestTwoStartersRaceForOneAgent(t *testing.T) {
 	w := newWorld(t, script(llmtest.Say("once")), nil, "")
 	w.worker()
 	var race sync.WaitGroup
-	outs := make([]string, 4)
+	outs, codes := make([]string, 4), make([]int, 4)
 	for i := range outs {
-		race.Go(func() { outs[i], _, _ = w.starter("run", "--id", t.Name(), "who is first?") })
+		race.Go(func() { outs[i], _, codes[i] = w.starter("run", "--id", t.Name(), "who is first?") })
 	}
 	race.Wait()
 	w.finished(t.Name(), "once")
 	require.Equal(t, []int{1}, values(w.requests()))
-	require.Contains(t, strings.Join(outs, ""), "once")
+	require.Equal(t, 1, w.runs(t.Name()))
+	require.Contains(t, codes, 0)
+	for i, code := range codes { // who comes while the agent runs sees it to its end, who comes later is told that it has ended
+		require.Contains(t, []int{0, 4}, code, outs[i])
+		require.Equal(t, code == 0, strings.Contains(outs[i], "once"), outs[i])
+	}
 }
 
 // Work is spread over workers; each effect is done by one.

@@ -21,8 +21,6 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
-
-	reagent "github.com/reagent-dev/reagent/client"
 )
 
 // soakSize is the number of agents: make soak sets it. An ordinary run has no soak.
@@ -151,7 +149,7 @@ func (s *soak) startServer(t *testing.T) {
 	c, err := sdk.Dial(options)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	s.address, s.temporal, s.client = s.own.Address(), c, reagent.New(c, s.queue)
+	s.address, s.temporal, s.client = s.own.Address(), c, agentsOf(c, s.queue)
 }
 
 // undisturb has one agent of each scenario work in peace.
