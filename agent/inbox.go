@@ -21,7 +21,8 @@ type Incoming struct {
 	Steer bool `json:"steer,omitempty"`
 	// Late is set where the message carries the result of an interrupted call.
 	Late *Late `json:"late,omitempty"`
-	Time int64 `json:"time"`
+	// Time is when the agent received it, in Unix milliseconds.
+	Time int64 `json:"time,omitempty"`
 }
 
 // Late is the result of a call that had been answered as interrupted.

@@ -256,6 +256,18 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 	w.eventually("the sub-agent is cancelled", func() bool { return w.show(s.Children[0].ID).Status == "cancelled" })
 	require.Len(t, s.Messages, 3, "the open call has a result")
 	require.Empty(t, s.Pending)
+
+	// Cancelled by mistake: the agent goes on, and is told once what became of its sub-agent.
+	w.must("resume", "--message", "go on", t.Name())
+	w.eventually("the agent has answered", func() bool { return w.show(t.Name()).Status == "completed" })
+	lines := w.show(t.Name()).lines()
+	told := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "user: The interrupted call") })
+	require.Len(t, told, 1, "%q", lines)
+	require.Contains(t, told[0], "cancelled")
+	require.Equal(t, "user: go on", lines[3])
+	for key, n := range w.requests() {
+		require.Equal(t, 1, n, key)
+	}
 }
 
 // An agent that ends while a sub-agent still works ends that too, unless it is told to keep it.
