@@ -46,6 +46,10 @@ faults: ## kill, reset, terminate and roll agents at every point in every scenar
 	$(GO) test -tags faults ./internal/fault -count=1
 	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run TestFaultsChangeNothing -count=1 -timeout 60m -v
 
+.PHONY: faults-encrypted
+faults-encrypted: ## the same with payloads that a codec server encrypts
+	REAGENT_E2E_CODEC=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run TestFaultsChangeNothing -count=1 -timeout 60m -v
+
 SOAK ?= 200
 
 .PHONY: soak

@@ -2,7 +2,10 @@
 
 package fault
 
-import "google.golang.org/grpc"
+import (
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+)
 
 // DialOptions returns nil: this program has no faults but its own.
-func DialOptions() []grpc.DialOption { return nil }
+func DialOptions(converter.DataConverter) []grpc.DialOption { return nil }

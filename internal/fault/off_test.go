@@ -12,5 +12,5 @@ import (
 
 func TestAProgramWithoutTheTagHasNoFaults(t *testing.T) {
 	t.Setenv(fault.Env, t.TempDir())
-	require.Nil(t, fault.DialOptions())
+	require.Nil(t, fault.DialOptions(nil))
 }

@@ -10,25 +10,30 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 
 	"github.com/reagent-dev/reagent/activities"
 )
 
 // DialOptions returns the options that put the points into a connection to Temporal; nil
-// where the environment names no folder.
-func DialOptions() []grpc.DialOption {
+// where the environment names no folder. The converter reads the inputs of activities, in which words are looked for.
+func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
 		return nil
 	}
-	w := newWire((&folder{dir: dir, die: die}).reach)
+	if c == nil {
+		c = converter.GetDefaultDataConverter()
+	}
+	w := newWire(c, (&folder{dir: dir, die: die}).reach)
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.intercept)}
 }
 
 // wire listens to a connection and tells which points it comes to.
 type wire struct {
-	reach func(p Point, subject string)
+	converter converter.DataConverter
+	reach     func(p Point, subject string)
 
 	mu sync.Mutex
 	// tasks are those that the worker was given, by their tokens. None is forgotten: a report
@@ -43,7 +48,9 @@ type task struct {
 	subject  string // what words are looked for in
 }
 
-func newWire(reach func(Point, string)) *wire { return &wire{reach: reach, tasks: map[string]task{}} }
+func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
+	return &wire{converter: c, reach: reach, tasks: map[string]task{}}
+}
 
 // around are the points before and after one request.
 type around struct{ before, after Point }
@@ -141,8 +148,8 @@ func (w *wire) takeWorkflow(t *workflowservice.PollWorkflowTaskQueueResponse) {
 func (w *wire) takeActivity(t *workflowservice.PollActivityTaskQueueResponse) {
 	name, id := t.GetActivityType().GetName(), t.GetWorkflowExecution().GetWorkflowId()
 	given := task{activity: name, workflow: id, subject: id}
-	for _, p := range t.GetInput().GetPayloads() {
-		given.subject += " " + string(p.GetData())
+	for _, text := range w.converter.ToStrings(t.GetInput()) {
+		given.subject += " " + text
 	}
 	w.remember(t.GetTaskToken(), given)
 	w.come(taken[name], given)

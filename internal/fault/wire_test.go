@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	protocolpb "go.temporal.io/api/protocol/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 
 	"github.com/reagent-dev/reagent/activities"
@@ -19,9 +20,9 @@ import (
 
 func TestNothingIsDoneWithoutAFolder(t *testing.T) {
 	t.Setenv(Env, "")
-	require.Nil(t, DialOptions())
+	require.Nil(t, DialOptions(nil))
 	t.Setenv(Env, t.TempDir())
-	require.NotEmpty(t, DialOptions())
+	require.NotEmpty(t, DialOptions(nil))
 }
 
 // line plays both sides of a connection and writes down the points, and where the request itself was made.
@@ -32,7 +33,7 @@ type line struct {
 
 func newLine() *line {
 	l := &line{}
-	l.wire = newWire(func(p Point, subject string) { l.seen = append(l.seen, string(p)+" "+subject) })
+	l.wire = newWire(converter.GetDefaultDataConverter(), func(p Point, subject string) { l.seen = append(l.seen, string(p)+" "+subject) })
 	return l
 }
 
@@ -48,7 +49,9 @@ func (l *line) activity(name, workflow, input string) *workflowservice.PollActiv
 	return &workflowservice.PollActivityTaskQueueResponse{
 		TaskToken: []byte(name), ActivityType: &commonpb.ActivityType{Name: name},
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflow},
-		Input:             &commonpb.Payloads{Payloads: []*commonpb.Payload{{Data: []byte(input)}}},
+		Input: &commonpb.Payloads{Payloads: []*commonpb.Payload{{
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: []byte(input),
+		}}},
 	}
 }
 

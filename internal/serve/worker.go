@@ -155,7 +155,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 		return err
 	}
 	opts.Logger = sdklog.NewStructuredLogger(log)
-	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions()...)
+	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
