@@ -68,14 +68,16 @@ func (s *State) forkable(n int) bool {
 
 // Fork returns a new agent with the first messages of this one. It has an identity
 // and so keys of its own, and no sub-agents: nothing of the other's is run or
-// waited for again. Its definition is the other's.
-func (s *State) Fork(id Identity, mode Mode, at int) (*State, error) {
+// waited for again. Its definition is the other's. A turn that the fork is in the middle of begins at the given time,
+// in Unix milliseconds.
+func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {
 		return nil, err
 	}
 	fork := &State{
-		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth,
+		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth, OutputSchema: s.OutputSchema,
 		Definition: s.Definition, Head: s.Head, Messages: slices.Clone(s.Messages[:at-s.Dropped]), Dropped: s.Dropped,
+		Turn: Turn{Began: now},
 	}
 	for _, c := range s.Compactions {
 		if c.From <= at { // a later one is about more than the fork has

@@ -333,7 +333,7 @@ func (w *law) same(s, again *agent.State) {
 }
 
 // rests: at rest every call has its result and, where the agent has not ended, no message waits. It can be
-// forked where no call lacks its result, and the fork repeats no request.
+// forked where no call lacks its result, and the fork repeats no request and has its time before it.
 func (w *law) rests(s *agent.State) {
 	if len(s.Calls) > 0 {
 		w.brokenf("the agent rests with open calls")
@@ -341,12 +341,16 @@ func (w *law) rests(s *agent.State) {
 	if s.Outcome == nil && s.Held == nil && len(s.Inbox) > 0 {
 		w.brokenf("the agent rests and %d messages wait", len(s.Inbox))
 	}
+	const forked = 1 << 40 // a later time
 	for _, n := range []int{len(s.Messages) / 2, len(s.Messages)} {
-		fork, err := s.Fork(agent.Identity{KeyVersion: agent.KeyVersion, AgentID: "b", Life: "k"}, agent.Chat, n)
+		fork, err := s.Fork(agent.Identity{KeyVersion: agent.KeyVersion, AgentID: "b", Life: "k"}, agent.Chat, n, forked)
 		if err != nil {
 			continue
 		}
 		w.paired(fork.Messages, false)
+		if d := fork.Deadline(); d != 0 && d <= forked {
+			w.brokenf("a fork that begins at %d has time until %d", forked, d)
+		}
 		if step, ok := fork.Next().(agent.CallModel); ok && w.answered[step.Key] {
 			w.brokenf("a fork repeats request %s", step.Key)
 		}

@@ -74,11 +74,17 @@ func closed(ctx context.Context, c *reagent.Client, id string) error {
 	})
 }
 
+// completed waits until an agent has completed. One that fails does not: nobody resumes it.
 func completed(ctx context.Context, c *reagent.Client, id string) error {
-	return until(ctx, "it completes", func(ctx context.Context) (bool, error) {
+	var failed error
+	err := until(ctx, "it completes", func(ctx context.Context) (bool, error) {
 		snap, err := c.Read(ctx, id)
-		return snap.Status == reagent.Completed, err
+		if snap.Status == reagent.Failed {
+			failed = fmt.Errorf("it failed: %s", snap.Failure)
+		}
+		return snap.Status == reagent.Completed || failed != nil, err
 	})
+	return errors.Join(err, failed)
 }
 
 // until waits for a condition. An attempt to look is given up after some seconds, since who was to answer

@@ -72,7 +72,7 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 			mode = agent.Task
 		}
 		id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: agentID, Life: in.Life}
-		if s, err = s.Fork(id, mode, from.At); err != nil {
+		if s, err = s.Fork(id, mode, from.At, now); err != nil {
 			return nil, err
 		}
 	default:
