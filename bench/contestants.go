@@ -37,8 +37,12 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	if who == byHand {
 		return l.temporal.ExecuteWorkflow(ctx, options, ByHand, turns)
 	}
-	in := workflows.Start{Agent: "x", Life: options.ID, Message: &agent.Incoming{ID: "first", Text: fmt.Sprint(turns, " turns")}}
-	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, in)
+	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("x", options.ID, turns))
+}
+
+// task is the start of an agent that makes so many turns.
+func task(name, life string, turns int) workflows.Start {
+	return workflows.Start{Agent: name, Life: life, Message: &agent.Incoming{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
 // answer is the result of every tool: 1 KiB.
@@ -58,8 +62,14 @@ func register(temporal client.Client, w worker.Worker) error {
 		return err
 	}
 	doing, err := activities.New(activities.Options{
-		Temporal: temporal, Tools: tools, Models: map[string]activities.Model{"main": {Client: clientFunc(model), Model: "m"}},
-		Agents: []activities.Agent{{Name: "x", Model: "main", Tools: []string{"read"}}}, Log: slog.New(slog.DiscardHandler),
+		Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
+		Models: map[string]activities.Model{
+			"main": {Client: clientFunc(model), Model: "m"}, "counting": {Client: clientFunc(counting), Model: "m"},
+		},
+		Agents: []activities.Agent{
+			{Name: "x", Model: "main", Tools: []string{"read"}},
+			{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ContextTokens: window}},
+		},
 	})
 	if err != nil {
 		return err
@@ -79,17 +89,39 @@ func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, e
 	return f(ctx, req)
 }
 
-// model asks for as many tool calls as the first message says.
+// model asks for as many tool calls as its task says.
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
-	var turns int
-	if _, err := fmt.Sscan(req.Messages[0].Content, &turns); err != nil {
-		return llm.Reply{}, err
+	turns, page := 0, 0
+	for _, m := range req.Messages {
+		if m.Role == llm.User && turns == 0 {
+			_, _ = fmt.Sscan(m.Content, &turns) // or it is a summary
+		}
 	}
-	n := (len(req.Messages) - 1) / 2
-	if n == turns {
+	if n := len(req.Messages); n > 1 && len(req.Messages[n-2].ToolCalls) > 0 {
+		if _, err := fmt.Sscanf(req.Messages[n-2].ToolCalls[0].Arguments, `{"page":%d}`, &page); err != nil {
+			return llm.Reply{}, err
+		}
+		page++
+	}
+	if page == turns {
 		return llmtest.Say("done"), nil
 	}
-	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, n))), nil
+	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, page))), nil
+}
+
+// window is the context of the model that counts, in tokens.
+const window = 32_000
+
+// counting is model, but tells how many tokens a request has, and writes summaries.
+func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
+	reply, err := llmtest.Say("Pages were read."), error(nil)
+	if req.Params.ToolChoice != "none" {
+		reply, err = model(ctx, req)
+	}
+	for _, m := range req.Messages {
+		reply.Usage.InputTokens += (len(m.Content) + 100) / 4
+	}
+	return reply, err
 }
 
 // ByHand is the least that runs the same turns: a model and a tool activity each,

@@ -6,10 +6,14 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/workflows"
 )
 
-// long measures one agent that goes on and on, from run to run: how long its turns take, what its
-// history costs, and the memory of this process, which holds its worker.
+// long measures one agent that goes on and on, from run to run and from summary to summary: how long its turns
+// take, what its history costs, and the memory of this process, which holds its worker.
 func (l *lab) long(ctx context.Context, turns int) error {
 	if turns == 0 {
 		return nil
@@ -17,12 +21,14 @@ func (l *lab) long(ctx context.Context, turns int) error {
 	progressf("one agent of %d turns", turns)
 	before := heap()
 	began := time.Now()
-	run, err := l.start(ctx, reagent, turns)
+	options := client.StartWorkflowOptions{ID: "bench-long", TaskQueue: queue}
+	run, err := l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("long", options.ID, turns))
 	if err != nil {
 		return err
 	}
 	highest, done := watchHeap()
-	err = run.Get(ctx, nil)
+	var result workflows.Result
+	err = run.Get(ctx, &result)
 	done()
 	if err != nil {
 		return err
@@ -34,6 +40,7 @@ func (l *lab) long(ctx context.Context, turns int) error {
 	}
 	per := float64(turns)
 	name := func(what string) string { return fmt.Sprintf("%s, one agent of %d turns", what, turns) }
+	l.report.note(name("tokens of context, summaries"), fmt.Sprintf("%d, %d", window, result.Usage.Compactions))
 	l.report.note(name("ms a turn"), fmt.Sprintf("%.1f", took.Seconds()*1000/per))
 	l.report.note(name("history events a turn"), fmt.Sprintf("%.1f", events/per))
 	l.report.note(name("history bytes a turn"), fmt.Sprintf("%.0f", bytes/per))
