@@ -49,6 +49,9 @@ func (s *State) decided(e Decided) bool {
 	}
 	e.Decision.Used = false
 	s.Decisions = append(s.Decisions, e.Decision)
+	if s.Definition == nil {
+		return true // it is read anew, and may give the call's tool another meaning
+	}
 	for i := range s.Calls {
 		if c := &s.Calls[i]; c.Key == e.Decision.Key && c.Approval == Asked && c.Result == nil {
 			s.Decisions[len(s.Decisions)-1].Used = true

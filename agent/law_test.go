@@ -175,6 +175,9 @@ func (w *law) asksOnce(s *agent.State, step agent.Step) {
 
 // asksPeople: a call that needs a person's word waits for it, and runs as the word was.
 func (w *law) asksPeople(s *agent.State) {
+	if s.Definition == nil {
+		return // a word that comes while it is read anew counts when it is there
+	}
 	for _, c := range s.Pending() {
 		word, said := w.words[place{c.Model, c.Position}]
 		needed := c.Name == "pay" || c.Name == "lawyer"

@@ -28,6 +28,9 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 			result := ToolFailed(c.Name, "it is no longer among the agent's tools", s.Messages[len(s.Messages)-1].Time)
 			c.Result = &result
 		}
+		if c.Result == nil && c.Approval == Asked {
+			s.ask(c) // the decision may have come meanwhile
+		}
 	}
 	s.flush()
 	return true
