@@ -20,8 +20,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// recorded returns the histories that were recorded from a real server, by the
-// agent's ID and what tells its runs apart: see [idOf].
+// recorded returns the histories that were recorded from a real server, by the version that
+// did and the agent's ID with what tells its runs apart: see [idOf].
 func recorded(t *testing.T) map[string]*historypb.History {
 	files, err := filepath.Glob("../workflows/testdata/histories/*/*.json.gz")
 	require.NoError(t, err)
@@ -37,14 +37,14 @@ func recorded(t *testing.T) map[string]*historypb.History {
 		require.NoError(t, f.Close())
 		var h historypb.History
 		require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &h))
-		all[strings.TrimSuffix(filepath.Base(file), ".json.gz")] = &h
+		all[filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json.gz")] = &h
 	}
 	return all
 }
 
 // idOf is the ID of the agent whose history has that name.
 func idOf(name string) string {
-	id, _, _ := strings.Cut(name, "~")
+	id, _, _ := strings.Cut(filepath.Base(name), "~")
 	return id
 }
 
@@ -110,7 +110,7 @@ func TestFoldOfAnyBeginning(t *testing.T) {
 
 // A history that is not what the agent would have done is refused.
 func TestFoldRefusesWhatDoesNotFit(t *testing.T) {
-	h := recorded(t)["task"]
+	h := recorded(t)["v0.1/task"]
 	changed := proto.Clone(h).(*historypb.History)
 	for _, e := range changed.GetEvents() {
 		a := e.GetActivityTaskScheduledEventAttributes()
@@ -129,7 +129,7 @@ func TestFoldRefusesWhatDoesNotFit(t *testing.T) {
 
 // A task whose worker died before it was completed leaves no trace.
 func TestFailedWorkflowTaskLeavesNoTrace(t *testing.T) {
-	h := recorded(t)["task"]
+	h := recorded(t)["v0.1/task"]
 	want, err := history.Fold("task", events(h.GetEvents()), nil)
 	require.NoError(t, err)
 	var disturbed []*historypb.HistoryEvent
