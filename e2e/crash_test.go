@@ -257,13 +257,16 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 	require.Len(t, s.Messages, 3, "the open call has a result")
 	require.Empty(t, s.Pending)
 
-	// Cancelled by mistake: the agent goes on, and is told once what became of its sub-agent.
+	// Cancelled by mistake: the agent goes on, and is told what became of its sub-agent, once, or never
+	// where it has answered before that is known.
 	w.must("resume", "--message", "go on", t.Name())
 	w.eventually("the agent has answered", func() bool { return w.show(t.Name()).Status == "completed" })
 	lines := w.show(t.Name()).lines()
 	told := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "user: The interrupted call") })
-	require.Len(t, told, 1, "%q", lines)
-	require.Contains(t, told[0], "cancelled")
+	require.LessOrEqual(t, len(told), 1, "%q", lines)
+	for _, line := range told {
+		require.Contains(t, line, "cancelled")
+	}
 	require.Equal(t, "user: go on", lines[3])
 	for key, n := range w.requests() {
 		require.Equal(t, 1, n, key)
