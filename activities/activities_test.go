@@ -147,6 +147,16 @@ func (s *stage) ask(in activities.CallModelInput) (llm.Reply, error) {
 	return reply, err
 }
 
+func (s *stage) call(in activities.CallToolInput) (history.ToolResult, error) {
+	v, err := s.ExecuteActivity(activities.CallTool, in)
+	if err != nil {
+		return history.ToolResult{}, err
+	}
+	var result history.ToolResult
+	err = v.Get(&result)
+	return result, err
+}
+
 func failure(t *testing.T, err error) *temporal.ApplicationError {
 	t.Helper()
 	var failed *temporal.ApplicationError
@@ -424,7 +434,7 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 			if c.tried > 0 {
 				s.SetHeartbeatDetails(map[string]int{"tried": c.tried})
 			}
-			v, err := s.ExecuteActivity(activities.CallTool, activities.CallToolInput{
+			got, err := s.call(activities.CallToolInput{
 				CallID: "c1", Ref: "a", ToolEffect: c.effect, Arguments: `{"n":1}`,
 			})
 			if c.fails != "" {
@@ -433,8 +443,6 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			var got history.ToolResult
-			require.NoError(t, v.Get(&got))
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.tried < 5, runs == 1)
 		})

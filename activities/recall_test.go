@@ -115,15 +115,13 @@ func TestEarlierRunsAreFound(t *testing.T) {
 			require.NoError(t, err)
 			a.Register(s)
 			s.named.key = key
-			v, err := s.ExecuteActivity(activities.CallTool, activities.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
+			got, err := s.call(activities.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())
 				require.False(t, failure(t, err).NonRetryable())
 				return
 			}
 			require.NoError(t, err)
-			var got history.ToolResult
-			require.NoError(t, v.Get(&got))
 			require.Equal(t, c.want, got)
 		})
 	}

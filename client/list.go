@@ -69,11 +69,12 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 					continue
 				}
 				seen[e.ID] = true // Temporal lists the newest run of an ID first
-				if old, err := c.superseded(ctx, o, info); old || err != nil {
-					if err != nil {
-						yield(Entry{}, err)
-						return
-					}
+				old, err := c.superseded(ctx, o, info)
+				if err != nil {
+					yield(Entry{}, err)
+					return
+				}
+				if old {
 					continue
 				}
 				if o.Orphans {

@@ -16,7 +16,6 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -369,11 +368,6 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
-	options, err := config.ClientOptions(own.Address(), "")
-	require.NoError(t, err)
-	c, err := sdk.Dial(options)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
 
 	tools := newToolServer(t)
 	tools.add("pay", nil, echo)
@@ -384,7 +378,7 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 		}
 		return llmtest.Say(fmt.Sprint("reply to ", last.Content)), nil
 	}, tools, "    limits: {turns: 1000}\n")
-	w.address, w.temporal, w.client = own.Address(), c, agentsOf(c, w.queue)
+	w.moveTo(own)
 	w.worker()
 	w.must("run", "--chat", "--id", t.Name(), "message 0")
 	first := w.runID(t.Name())
@@ -417,7 +411,7 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 	require.Equal(t, "assistant", string(s.Messages[len(s.Messages)-1].Role))
 	w.once()
 
-	listed, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", t.Name())})
+	listed, err := w.temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", t.Name())})
 	require.NoError(t, err)
 	runs := len(listed.GetExecutions())
 	t.Logf("%d messages in %d runs", messages, runs)

@@ -16,10 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	sdk "go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
 )
 
@@ -144,12 +142,7 @@ func (s *soak) startServer(t *testing.T) {
 	s.own, err = devserver.Start(t.Context(), s.options)
 	require.NoError(t, err)
 	t.Cleanup(func() { s.own.Stop() })
-	options, err := config.ClientOptions(s.own.Address(), "")
-	require.NoError(t, err)
-	c, err := sdk.Dial(options)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	s.address, s.temporal, s.client = s.own.Address(), c, agentsOf(c, s.queue)
+	s.moveTo(s.own)
 }
 
 // undisturb has one agent of each scenario work in peace.

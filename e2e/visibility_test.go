@@ -5,9 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	sdk "go.temporal.io/sdk/client"
 
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -21,11 +19,6 @@ func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
-	options, err := config.ClientOptions(own.Address(), "")
-	require.NoError(t, err)
-	c, err := sdk.Dial(options)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
 
 	g := newGate()
 	tools := newToolServer(t)
@@ -39,7 +32,7 @@ func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
 		}
 		return work(ctx, req)
 	}, tools, "")
-	w.address, w.temporal, w.client = own.Address(), c, agentsOf(c, w.queue)
+	w.moveTo(own)
 	w.worker()
 	for _, which := range []string{"child", "sibling"} {
 		g.calls.Store(0)

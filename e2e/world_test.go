@@ -19,6 +19,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -61,6 +63,16 @@ models:
 	w.write(yaml + "agents:\n  x:\n" + fields)
 	w.client = agentsOf(temporal, w.queue)
 	return w
+}
+
+// moveTo takes what comes after it to another server than the shared one.
+func (w *world) moveTo(own *devserver.Server) {
+	options, err := config.ClientOptions(own.Address(), "")
+	require.NoError(w.t, err)
+	c, err := client.Dial(options)
+	require.NoError(w.t, err)
+	w.t.Cleanup(c.Close)
+	w.address, w.temporal, w.client = own.Address(), c, agentsOf(c, w.queue)
 }
 
 func (w *world) write(yaml string) {

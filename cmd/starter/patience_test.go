@@ -51,7 +51,7 @@ func TestPatienceBeginsWithNobodyThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := newBriefPatience(&out, "q")
-		time.Sleep(silence)
+		time.Sleep(silence) // of the bubble's clock
 		synctest.Wait()
 		p.stop()
 		require.Equal(t, "No worker has answered yet on task queue \"q\"; waiting some seconds more.\n", out.String(), "and no end of it: nobody came")

@@ -23,9 +23,6 @@ func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	if dir == "" {
 		return nil
 	}
-	if c == nil {
-		c = converter.GetDefaultDataConverter()
-	}
 	w := newWire(c, (&folder{dir: dir, die: die}).reach)
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.intercept)}
 }

@@ -22,7 +22,7 @@ func TestNothingIsDoneWithoutAFolder(t *testing.T) {
 	t.Setenv(Env, "")
 	require.Nil(t, DialOptions(nil))
 	t.Setenv(Env, t.TempDir())
-	require.NotEmpty(t, DialOptions(nil))
+	require.NotEmpty(t, DialOptions(converter.GetDefaultDataConverter()))
 }
 
 // line plays both sides of a connection and writes down the points, and where the request itself was made.
