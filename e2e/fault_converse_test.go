@@ -106,5 +106,5 @@ func until(ctx context.Context, what string, ok func(context.Context) (bool, err
 		case <-ctx.Done():
 		}
 	}
-	return fmt.Errorf("until %s: %w (last: %w)", what, ctx.Err(), last)
+	return fmt.Errorf("until %s: %w", what, errors.Join(context.Cause(ctx), last))
 }

@@ -23,14 +23,17 @@ var faultyWorker = sync.OnceValues(func() (string, error) {
 // workerDied is the trouble that a crew notes.
 const workerDied = "worker killed"
 
-// crew is the worker processes of a world. One that dies is replaced by another, as whatever runs
+// crew is the worker processes of a world. One that is killed is replaced by another, as whatever runs
 // workers would do.
 type crew struct {
 	w       *world
 	program string
 	env     []string
 	ledger  *ledger
-	wait    sync.WaitGroup
+	// broken is told of a worker that ended by itself, which is not replaced then; nil where one
+	// may, for want of a server.
+	broken func(error)
+	wait   sync.WaitGroup
 
 	mu      sync.Mutex
 	members []*process // by their places
@@ -40,8 +43,8 @@ type crew struct {
 }
 
 // newCrew starts so many workers, which have env besides the test's environment.
-func newCrew(w *world, size int, ledger *ledger, program string, env ...string) *crew {
-	c := &crew{w: w, program: program, env: env, ledger: ledger, members: make([]*process, size)}
+func newCrew(w *world, size int, ledger *ledger, broken func(error), program string, env ...string) *crew {
+	c := &crew{w: w, program: program, env: env, ledger: ledger, broken: broken, members: make([]*process, size)}
 	w.t.Cleanup(c.end)
 	for place := range c.members {
 		c.wait.Go(func() { c.keep(place) })
@@ -63,6 +66,10 @@ func (c *crew) keep(place int) {
 			c.deaths++
 		}
 		c.mu.Unlock()
+		if code := p.cmd.ProcessState.ExitCode(); c.broken != nil && code >= 0 { // not by a signal
+			c.broken(fmt.Errorf("a worker ended by itself, with exit code %d", code))
+			return
+		}
 		if !ended {
 			c.ledger.disturbed("", workerDied, time.Now())
 		}

@@ -211,7 +211,7 @@ var rollDisturbances = func() []disturbance {
 func (l *lab) upgradeHeld() {
 	l.held.wait(l.t)
 	id := l.agent(l.scenario.parent)
-	l.soon("it is asked to go on in a new run", func() bool { return l.client.Upgrade(l.t.Context(), id) == nil })
+	l.soon("it is asked to go on in a new run", func() bool { return l.client.Upgrade(l.ctx, id) == nil })
 }
 
 var updateDisturbances = []disturbance{
@@ -238,7 +238,7 @@ var runDisturbances = []disturbance{
 func (l *lab) terminateHeld() {
 	l.held.wait(l.t)
 	began := time.Now()
-	require.NoError(l.t, l.temporal.TerminateWorkflow(l.t.Context(), l.id, "", "test"))
+	require.NoError(l.t, l.temporal.TerminateWorkflow(l.ctx, l.id, "", "test"))
 	l.ledger.disturbed(l.id, "terminated", began)
 	l.resume()
 }
@@ -248,7 +248,7 @@ func (l *lab) terminateHeld() {
 func (l *lab) resetHeld() {
 	l.held.wait(l.t)
 	l.soon("other calls have their results", func() bool {
-		snap, err := l.client.Read(l.t.Context(), l.id)
+		snap, err := l.client.Read(l.ctx, l.id)
 		return err == nil && len(snap.Pending) <= 1
 	})
 	began := time.Now()
@@ -264,12 +264,12 @@ func (l *lab) resetUnseen() {
 	require.NoError(l.t, worker.Signal(syscall.SIGSTOP))
 	began := time.Now()
 	l.reset(l.id, "", 1)
-	require.NoError(l.t, l.temporal.TerminateWorkflow(l.t.Context(), l.id, "", "test"))
+	require.NoError(l.t, l.temporal.TerminateWorkflow(l.ctx, l.id, "", "test"))
 	l.ledger.disturbed(l.id, "reset, terminated", began)
 	require.NoError(l.t, worker.Signal(syscall.SIGCONT))
-	_, err := l.client.Resume(l.t.Context(), l.id, reagent.ResumeOptions{})
+	_, err := l.client.Resume(l.ctx, l.id, reagent.ResumeOptions{})
 	require.NoError(l.t, err)
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.ctx, patience)
 	defer cancel()
 	if l.scenario.chat() {
 		require.NoError(l.t, answered(ctx, l.client, l.id, len(l.scenario.messages)))
@@ -280,7 +280,7 @@ func (l *lab) resetUnseen() {
 
 // resume lets the agent go on that has ended, and what is held.
 func (l *lab) resume() {
-	started, err := l.client.Resume(l.t.Context(), l.id, reagent.ResumeOptions{})
+	started, err := l.client.Resume(l.ctx, l.id, reagent.ResumeOptions{})
 	require.NoError(l.t, err)
 	require.False(l.t, started.Found)
 	close(l.held.open)
@@ -292,7 +292,7 @@ func (l *lab) startShort() {
 	if l.scenario.chat() {
 		in.Mode = agent.Chat
 	}
-	_, err := l.temporal.ExecuteWorkflow(l.t.Context(), sdk.StartWorkflowOptions{
+	_, err := l.temporal.ExecuteWorkflow(l.ctx, sdk.StartWorkflowOptions{
 		ID: l.id, TaskQueue: l.queue, WorkflowRunTimeout: 4 * time.Second, Memo: workflows.Memo(in),
 	}, workflows.Agent, in)
 	require.NoError(l.t, err)
@@ -300,7 +300,7 @@ func (l *lab) startShort() {
 
 func (l *lab) timeOutHeld() {
 	l.soon("its time is up", func() bool {
-		snap, err := l.client.Read(l.t.Context(), l.id)
+		snap, err := l.client.Read(l.ctx, l.id)
 		return err == nil && snap.Status == reagent.TimedOut
 	})
 	l.held.wait(l.t) // or it came too late for what is to be shown
@@ -313,5 +313,5 @@ func (l *lab) resetTo(task func(count int) int) {
 	began := time.Now()
 	l.reset(l.id, "", task(l.taskCount(l.id)))
 	l.ledger.disturbed(l.id, "reset", began)
-	require.NoError(l.t, completed(l.t.Context(), l.client, l.id))
+	require.NoError(l.t, completed(l.ctx, l.client, l.id))
 }

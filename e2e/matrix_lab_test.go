@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// caseTime bounds one case. An activity without heartbeats that a worker took to its grave comes
+// caseTime bounds one case from its beginning. An activity without heartbeats that a worker took to its grave comes
 // back after a minute.
 const caseTime = 3 * time.Minute
 
@@ -21,6 +21,8 @@ const caseTime = 3 * time.Minute
 // of an armed point, and the far side.
 type lab struct {
 	*world
+	// ctx ends when the case is over, or cannot come to its end.
+	ctx      context.Context
 	scenario scenario
 	id       string
 	dir      string // of armed points
@@ -36,7 +38,10 @@ type lab struct {
 func newLab(t *testing.T, s scenario, hold string) *lab {
 	program, err := faultyWorker()
 	require.NoError(t, err)
-	l := &lab{scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: newLedger(), held: newGate()}
+	ctx, cancel := context.WithTimeout(t.Context(), caseTime)
+	t.Cleanup(cancel)
+	ctx, broken := context.WithCancelCause(ctx)
+	l := &lab{ctx: ctx, scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: newLedger(), held: newGate()}
 	l.far = &far{ledger: l.ledger}
 	stand := func(ctx context.Context, at string) error {
 		if at != hold {
@@ -49,7 +54,7 @@ func newLab(t *testing.T, s scenario, hold string) *lab {
 	tools.add("read", readOnly, l.far.tool)
 	tools.add("pay", nil, l.far.tool)
 	l.world = newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) { return l.far.model(ctx, req) }, tools, team)
-	l.crew = newCrew(l.world, 1, l.ledger, program, fault.Env+"="+l.dir)
+	l.crew = newCrew(l.world, 1, l.ledger, broken, program, fault.Env+"="+l.dir)
 	return l
 }
 
@@ -70,9 +75,7 @@ func (l *lab) workerDies() {
 // soon waits for a condition for as long as a case may take.
 func (l *lab) soon(what string, ok func() bool) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), caseTime)
-	defer cancel()
-	require.NoError(l.t, until(ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
+	require.NoError(l.t, until(l.ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
 }
 
 // agent returns the ID of the agent below ours whose ID has the part, or ours.
@@ -82,7 +85,7 @@ func (l *lab) agent(part string) string {
 	}
 	var found string
 	l.soon("there is an agent "+part, func() bool {
-		snap, err := l.client.Read(l.t.Context(), l.id)
+		snap, err := l.client.Read(l.ctx, l.id)
 		for _, c := range snap.Children {
 			if strings.Contains(strings.TrimPrefix(c.ID, l.id), part) {
 				found = c.ID
@@ -96,7 +99,7 @@ func (l *lab) agent(part string) string {
 // taskCount returns how many workflow tasks a run has.
 func (l *lab) taskCount(id string) int {
 	n := 0
-	events := l.temporal.GetWorkflowHistory(l.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := l.temporal.GetWorkflowHistory(l.ctx, id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(l.t, err)

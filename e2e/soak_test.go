@@ -105,7 +105,7 @@ func newSoak(t *testing.T) *soak {
 	tools.add("pay", nil, s.far.tool)
 	s.world = newWorld(t, s.far.model, tools, team)
 	s.startServer(t)
-	s.crew = newCrew(s.world, 3, s.ledger, "worker")
+	s.crew = newCrew(s.world, 3, s.ledger, nil, "worker")
 	return s
 }
 

@@ -17,7 +17,8 @@ import (
 )
 
 // DialOptions returns the options that put the points into a connection to Temporal; nil
-// where the environment names no folder. The converter reads the inputs of activities, in which words are looked for.
+// where the environment names no folder. The converter reads the inputs of activities, in which words are looked for;
+// nil is the SDK's default.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -46,6 +47,9 @@ type task struct {
 }
 
 func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
+	if c == nil {
+		c = converter.GetDefaultDataConverter()
+	}
 	return &wire{converter: c, reach: reach, tasks: map[string]task{}}
 }
 

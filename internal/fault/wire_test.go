@@ -22,7 +22,7 @@ func TestNothingIsDoneWithoutAFolder(t *testing.T) {
 	t.Setenv(Env, "")
 	require.Nil(t, DialOptions(nil))
 	t.Setenv(Env, t.TempDir())
-	require.NotEmpty(t, DialOptions(converter.GetDefaultDataConverter()))
+	require.NotEmpty(t, DialOptions(nil))
 }
 
 // line plays both sides of a connection and writes down the points, and where the request itself was made.
@@ -33,7 +33,7 @@ type line struct {
 
 func newLine() *line {
 	l := &line{}
-	l.wire = newWire(converter.GetDefaultDataConverter(), func(p Point, subject string) { l.seen = append(l.seen, string(p)+" "+subject) })
+	l.wire = newWire(nil, func(p Point, subject string) { l.seen = append(l.seen, string(p)+" "+subject) })
 	return l
 }
 
