@@ -96,6 +96,7 @@ func (w *world) attached(id, child string) {
 // The three agents of a tree come to their end, each once, whatever happens to the two that wait
 // while the third works, and again when it happens after the end.
 func TestWaitsSurviveWhateverHappensToThoseWhoWait(t *testing.T) {
+	t.Parallel()
 	const answer = "the clerk says: the scribe says: counted"
 	for name, c := range map[string]struct {
 		timeout time.Duration
@@ -261,6 +262,7 @@ func (w *world) workerHere(o worker.Options, change func(*agent.Definition), age
 // A wait holds no slot: four levels of agents wait for one another on a worker that does one thing
 // at a time, all of them found again after a reset.
 func TestWaitsHoldNoSlots(t *testing.T) {
+	t.Parallel()
 	const levels = 4
 	open := make(chan struct{})
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -314,6 +316,7 @@ func TestWaitsHoldNoSlots(t *testing.T) {
 // A sub-agent that answers after its budget is over answers all the same: as a message that names the call,
 // once, also when its parent has gone on in other runs meanwhile.
 func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
+	t.Parallel()
 	for name, meanwhile := range map[string]func(w *world, id string){
 		"the same run":     func(*world, string) {},
 		"reset":            func(w *world, id string) { w.reset(id, "", 1) },

@@ -50,6 +50,7 @@ func (g *gate) wait(t testing.TB) {
 
 // The model request that was in flight is the only one that is made again.
 func TestModelCallIsRepeatedOnceWhenTheWorkerDiesDuringIt(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if asked(req) == 1 {
@@ -73,6 +74,7 @@ func TestModelCallIsRepeatedOnceWhenTheWorkerDiesDuringIt(t *testing.T) {
 
 // A tool that may be repeated is, under the same key.
 func TestReadOnlyToolRunsAgainWhenTheWorkerDiesDuringIt(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	tools := newToolServer(t)
 	tools.add("read", readOnly, func(ctx context.Context, e effect) (string, error) {
@@ -96,6 +98,7 @@ func TestReadOnlyToolRunsAgainWhenTheWorkerDiesDuringIt(t *testing.T) {
 // A tool that must not be repeated is not: the model is told that nobody knows.
 // The calls beside it keep their results.
 func TestAtMostOnceToolNeverRunsTwice(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	tools := newToolServer(t)
 	tools.add("pay", nil, func(ctx context.Context, e effect) (string, error) {
@@ -128,6 +131,7 @@ func TestAtMostOnceToolNeverRunsTwice(t *testing.T) {
 
 // A worker that dies while nothing runs leaves no trace.
 func TestChatGoesOnWithAnotherWorkerBetweenTurns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say(fmt.Sprint("reply ", asked(req)+1, strings.Repeat(".", 3000))), nil
 	}, nil, "")
@@ -224,6 +228,7 @@ func TestRunningCallsAreDrained(t *testing.T) {
 
 // A sub-agent is a workflow of its own: it goes on, and its parent finds its answer.
 func TestSubAgentGoesOnWhenItsParentsWorkerDies(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	w := familyWorld(t, g)
 	first := w.worker()

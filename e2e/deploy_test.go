@@ -44,6 +44,7 @@ func (w *world) runsOn(id string) (build string, behavior enumspb.VersioningBeha
 // A pinned agent stays on the version on which it began, and goes on with the current one when it is
 // told to: with its transcript, and without doing anything twice.
 func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
+	t.Parallel()
 	tools := newToolServer(t)
 	tools.add("pay", nil, echo)
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -94,6 +95,7 @@ func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 
 // While a call runs, an agent stays where it is; its call is not repeated.
 func TestUpgradeWaitsForTheCallThatRuns(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	w := newWorld(t, func(ctx context.Context, _ llm.Request) (llm.Reply, error) { return llmtest.Say("done"), g.pass(ctx) }, nil, "")
 	w.version("v1", "--pinned")
@@ -117,6 +119,7 @@ func TestUpgradeWaitsForTheCallThatRuns(t *testing.T) {
 
 // An agent that is not pinned goes on with the current version at its next task.
 func TestAgentThatIsNotPinnedMovesAtItsNextTask(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, counting, nil, "")
 	w.version("v1")
 	w.current("v1")
@@ -138,6 +141,7 @@ func TestAgentThatIsNotPinnedMovesAtItsNextTask(t *testing.T) {
 
 // The one process of a stateful server serves the agents of all versions.
 func TestStatefulServerHasNoVersion(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {

@@ -62,6 +62,7 @@ func busy(_ context.Context, req llm.Request) (llm.Reply, error) {
 // finishes, says and does what it says and does at one that never fails, and each tool runs once. No
 // request meets more than two faults in a row, see [llmtest.Faults], so that nothing is held.
 func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
+	t.Parallel()
 	agents := 15
 	if allEndpointFaults {
 		agents = 100

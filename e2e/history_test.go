@@ -18,6 +18,7 @@ import (
 // much when 200 have gone before as when there were 50, with a result of 4 KB
 // each. Instructions and tool schemas cross history once.
 func TestHistoryGrowsLinearly(t *testing.T) {
+	t.Parallel()
 	tools := newToolServer(t)
 	tools.add("read", readOnly, func(context.Context, effect) (string, error) { return strings.Repeat("0123456789abcde\n", 256), nil })
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -48,6 +49,7 @@ func TestHistoryGrowsLinearly(t *testing.T) {
 }
 
 func TestSchemasAndInstructionsCrossHistoryOnce(t *testing.T) {
+	t.Parallel()
 	tools := newToolServer(t)
 	size := 0
 	for i := range 40 {

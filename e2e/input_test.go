@@ -172,6 +172,7 @@ func TestHugeToolResultIsCut(t *testing.T) {
 // A reply that no payload can hold fails the turn and not the workflow.
 // A reply that no payload could hold is cut, and says so.
 func TestHugeReplyIsCut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say(strings.Repeat("x", 3_000_000)), nil
 	}, nil, "")

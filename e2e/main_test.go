@@ -1,6 +1,9 @@
 // Package e2e_test runs agents on a real Temporal server, in real worker
 // processes that are really killed, against a model endpoint and MCP servers that are
 // spoken to over HTTP. What is asserted is counted at the far side.
+//
+// Tests that wait for seconds, mostly for Temporal to notice a death, are parallel: go test
+// gives the package ten minutes.
 package e2e_test
 
 import (

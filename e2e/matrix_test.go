@@ -37,6 +37,7 @@ var representative = []string{
 // Whatever happens to an agent, at whichever point, it says and does what it would have done
 // undisturbed; but an at-most-once call that is cut off is not repeated, and its result says so.
 func TestFaultsChangeNothing(t *testing.T) {
+	t.Parallel()
 	undisturbed := map[string]told{}
 	for _, s := range scenarios {
 		if !t.Run("undisturbed "+s.name, func(t *testing.T) { undisturbed[s.name] = undisturbedRun(t, s) }) {

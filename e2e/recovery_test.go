@@ -363,6 +363,7 @@ func TestForkRepeatsNothing(t *testing.T) {
 
 // An agent that has grown long goes on in new runs, and nobody notices.
 func TestContinueAsNewLosesNothing(t *testing.T) {
+	t.Parallel()
 	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
 		"limit.historyCount.suggestContinueAsNew": "1200",
 	}})

@@ -35,6 +35,7 @@ func (w *world) says(p *process, text string) {
 
 // Every message is shown once, over the death of the worker and to the agent's end.
 func TestTailShowsMessagesAsTheyComeOverTheDeathOfTheWorker(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, counting, nil, "")
 	first := w.worker()
 	w.must("run", "--chat", "--id", t.Name(), "one")
@@ -92,6 +93,7 @@ func TestTailOfNoAgentSaysSo(t *testing.T) {
 
 // Temporal goes and comes back, with its data in a file.
 func TestTailGoesOnWhenTemporalWasRestarted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, counting, nil, "")
 	options := devserver.Options{DBFilename: filepath.Join(t.TempDir(), "dev.db"), Port: freePort(t)}
 	own, err := devserver.Start(t.Context(), options)
@@ -128,6 +130,7 @@ func freePort(t *testing.T) int {
 
 // While a model call is tried again, people are told why nothing comes.
 func TestRunSaysThatTheModelIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if g.calls.Add(1) == 1 {
@@ -213,6 +216,7 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 
 // What is deleted is gone with its sub-agents; what runs is refused, and nothing is deleted then.
 func TestRemoveDeletesTheTreeAndRefusesWhatRuns(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if len(req.Tools) == 0 { // the sub-agent

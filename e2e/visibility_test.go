@@ -14,6 +14,7 @@ import (
 // Temporal's list of runs lags behind where a cluster is busy. What a run did that is not listed yet is not
 // done again, neither by a run that was reset from it nor by one that was reset from the same run as it.
 func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
+	t.Parallel()
 	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
 		"history.visibilityProcessorMaxPollRPS": "1",
 	}})
