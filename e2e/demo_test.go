@@ -26,7 +26,7 @@ type demoRun struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	out    process // standard error: what a person reads
-	stdout bytes.Buffer
+	stdout printed
 	tmp    string
 	mark   string
 }
@@ -116,8 +116,9 @@ type demoSummary struct {
 }
 
 func (d *demoRun) summary() demoSummary {
+	d.t.Helper()
 	var s demoSummary
-	require.NoError(d.t, json.Unmarshal(d.stdout.Bytes(), &s), d.stdout.String())
+	eventually(d.t, "the summary is printed", func() bool { return json.Unmarshal([]byte(d.stdout.output()), &s) == nil })
 	return s
 }
 

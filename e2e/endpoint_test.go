@@ -72,8 +72,7 @@ func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 			tools := newToolServer(t)
 			tools.add("read", readOnly, echo)
 			tools.add("pay", nil, echo)
-			w := newWorld(t, busy, tools, clerical)
-			w.model.Seed, w.model.Faults = 5, faults
+			w := newWorld(t, busy, tools, clerical, func(e *llmtest.Endpoint) { e.Seed, e.Faults = 5, faults })
 			w.worker()
 			transcripts = make([]string, agents)
 			var group errgroup.Group

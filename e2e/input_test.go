@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,10 +102,10 @@ func TestNobodyServesTheQueue(t *testing.T) {
 // when the cause is gone the next message goes on from there.
 func TestWrongKeyHoldsTheChat(t *testing.T) {
 	const secret = "sk-test-0123456789abcdef"
-	wrong := true
+	var right atomic.Bool
 	far := llmtest.Handler(llmtest.Func(script(llmtest.Say("hello"), llmtest.Say("yes"))))
 	endpoint := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if wrong {
+		if !right.Load() {
 			rw.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprintf(rw, `{"error":{"message":"Incorrect API key provided: %s","code":"invalid_api_key"}}`, secret)
 			return
@@ -122,7 +123,7 @@ func TestWrongKeyHoldsTheChat(t *testing.T) {
 	require.Contains(t, errs, "API key")
 	s := w.show(t.Name())
 	require.Equal(t, "held", s.Status)
-	wrong = false
+	right.Store(true)
 	require.Equal(t, "hello\n", w.must("send", t.Name(), "better now?"))
 	require.NotContains(t, out+errs+s.Error+worker.output(), secret)
 	history := temporal.GetWorkflowHistory(t.Context(), t.Name(), "", false, 0)

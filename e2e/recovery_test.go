@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,9 +134,9 @@ func TestResetOfAChatKeepsItsOrder(t *testing.T) {
 
 // A tool that runs while its workflow is reset is given out once more by Temporal. It does not run.
 func TestResetWhileAToolRuns(t *testing.T) {
-	g := newGate()
+	var g atomic.Pointer[gate]
 	tools := newToolServer(t)
-	tools.add("pay", nil, func(ctx context.Context, e effect) (string, error) { return "paid", g.pass(ctx) })
+	tools.add("pay", nil, func(ctx context.Context, e effect) (string, error) { return "paid", g.Load().pass(ctx) })
 	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if asked(req) == 0 {
 			return llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), nil
@@ -144,18 +145,17 @@ func TestResetWhileAToolRuns(t *testing.T) {
 	}, tools, "")
 	w.worker()
 	for _, before := range []int{1, 3, 4} { // before the tool was asked for, twice, and after
-		g.calls.Store(0)
-		g.arrived, g.open = make(chan struct{}), make(chan struct{})
+		g.Store(newGate())
 		id := fmt.Sprint(t.Name(), before)
 		w.must("run", "--detach", "--id", id, fmt.Sprint("pay ", before))
-		g.wait(t)
+		g.Load().wait(t)
 		if before == 4 {
 			w.must("send", "--detach", "--next", id, "and then?")
 		}
 		w.reset(id, "", before)
 		w.finished(id, "done")
 		require.Contains(t, w.show(id).lines()[2], "outcome unknown")
-		close(g.open)
+		close(g.Load().open)
 	}
 	w.once()
 }

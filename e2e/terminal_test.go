@@ -29,9 +29,8 @@ func TestTextGrowsOnATerminal(t *testing.T) {
 		t.Skip("there is no script of util-linux to make a terminal")
 	}
 	const said = "The quick brown fox jumps over the lazy dog."
-	w := newWorld(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "")
 	s := newSpeech(5, 5) // after four pieces
-	w.model.Pace = s.pace
+	w := newWorld(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "", s.paces)
 	defer s.release()
 	w.worker()
 	const faint, begun = "\x1b[2m", "The quick brown fox jumps ov"

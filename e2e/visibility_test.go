@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,13 +22,13 @@ func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
 
-	g := newGate()
+	var g atomic.Pointer[gate]
 	tools := newToolServer(t)
 	tools.add("pay", nil, echo)
 	work := script(llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), llmtest.Say("paid"))
 	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if asked(req) == 0 {
-			if err := g.pass(ctx); err != nil {
+			if err := g.Load().pass(ctx); err != nil {
 				return llm.Reply{}, err
 			}
 		}
@@ -36,14 +37,13 @@ func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
 	w.moveTo(own)
 	w.worker()
 	for _, which := range []string{"child", "sibling"} {
-		g.calls.Store(0)
-		g.arrived, g.open = make(chan struct{}), make(chan struct{})
+		g.Store(newGate())
 		id := t.Name() + which
 		w.must("run", "--detach", "--id", id, "pay "+which)
-		g.wait(t)
+		g.Load().wait(t)
 		first := w.runID(id)
 		w.reset(id, "", 1) // nothing has been done
-		close(g.open)
+		close(g.Load().open)
 		w.finished(id, "paid") // all has been done, by the second run
 		from := ""
 		if which == "sibling" {

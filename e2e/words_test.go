@@ -31,6 +31,9 @@ func newSpeech(at ...int) *speech {
 	return s
 }
 
+// paces has the streams of a model held.
+func (s *speech) paces(e *llmtest.Endpoint) { e.Pace = s.pace }
+
 func (s *speech) pace(_ llm.Request, event int) {
 	s.mu.Lock()
 	if event == 0 {
@@ -54,11 +57,8 @@ func (s *speech) release() {
 // is what the last of them said.
 func TestWordsComeWhileTheModelSpeaks(t *testing.T) {
 	const said = "The quick brown fox jumps over the lazy dog."
-	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
-		return llmtest.Say(said), nil
-	}, nil, "")
 	s := newSpeech(3, 5) // after two pieces, after four
-	w.model.Pace = s.pace
+	w := newWorld(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "", s.paces)
 	defer s.release()
 	w.worker()
 	_, err := w.client.Start(t.Context(), reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "speak"})

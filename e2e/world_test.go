@@ -44,9 +44,15 @@ type world struct {
 }
 
 // newWorld serves the model and the tools and writes a configuration. Extra is
-// added to the agent x, indented as its fields are.
-func newWorld(t testing.TB, model func(context.Context, llm.Request) (llm.Reply, error), tools *toolServer, extra string) *world {
-	w := &world{t: t, queue: "q-" + strings.ReplaceAll(t.Name(), "/", "-"), model: llmtest.Serve(llmtest.Func(model)), tools: tools,
+// added to the agent x, indented as its fields are; with is told of the model before it serves.
+func newWorld(
+	t testing.TB, model func(context.Context, llm.Request) (llm.Reply, error), tools *toolServer, extra string, with ...func(*llmtest.Endpoint),
+) *world {
+	far := &llmtest.Endpoint{Client: llmtest.Func(model)}
+	for _, f := range with {
+		f(far)
+	}
+	w := &world{t: t, queue: "q-" + strings.ReplaceAll(t.Name(), "/", "-"), model: far.Serve(), tools: tools,
 		address: server.Address(), temporal: temporal}
 	t.Cleanup(w.model.Close)
 	yaml := fmt.Sprintf(`task_queue: %s
@@ -94,10 +100,15 @@ func (w *world) worker(args ...string) *process {
 
 // process is a running program of ours.
 type process struct {
+	printed
 	cmd  *exec.Cmd
 	done chan struct{}
+}
+
+// printed is what a program has printed so far.
+type printed struct {
 	mu   sync.Mutex
-	out  bytes.Buffer
+	text bytes.Buffer
 }
 
 func (w *world) start(name string, args ...string) *process {
@@ -135,16 +146,16 @@ func (w *world) commandOf(path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (p *process) Write(b []byte) (int, error) {
+func (p *printed) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.out.Write(b)
+	return p.text.Write(b)
 }
 
-func (p *process) output() string {
+func (p *printed) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.out.String()
+	return p.text.String()
 }
 
 // kill is SIGKILL: nothing is flushed, nobody is told.

@@ -76,10 +76,12 @@ type Server struct {
 }
 
 // Serve starts a server for c on the loopback interface. The caller closes it.
-func Serve(c llm.Client) *Server {
-	endpoint := &Endpoint{Client: c}
-	listening := httptest.NewServer(endpoint)
-	return &Server{Endpoint: endpoint, URL: listening.URL + "/v1", http: listening}
+func Serve(c llm.Client) *Server { return (&Endpoint{Client: c}).Serve() }
+
+// Serve starts a server for e on the loopback interface. The caller closes it.
+func (e *Endpoint) Serve() *Server {
+	listening := httptest.NewServer(e)
+	return &Server{Endpoint: e, URL: listening.URL + "/v1", http: listening}
 }
 
 // Close stops the server. It cuts requests that are still being answered.
