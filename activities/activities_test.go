@@ -137,22 +137,20 @@ func (s *stage) input(delta int) activities.CallModelInput {
 }
 
 func (s *stage) ask(in activities.CallModelInput) (llm.Reply, error) {
-	v, err := s.ExecuteActivity(activities.CallModel, in)
-	if err != nil {
-		return llm.Reply{}, err
-	}
-	var reply llm.Reply
-	err = v.Get(&reply)
+	reply, err := run[llm.Reply](s, activities.CallModel, in)
 	reply.Message.Role = llm.Assistant // which goes without saying
 	return reply, err
 }
 
 func (s *stage) call(in activities.CallToolInput) (history.ToolResult, error) {
-	v, err := s.ExecuteActivity(activities.CallTool, in)
+	return run[history.ToolResult](s, activities.CallTool, in)
+}
+
+func run[T any](s *stage, activity string, in any) (result T, err error) {
+	v, err := s.ExecuteActivity(activity, in)
 	if err != nil {
-		return history.ToolResult{}, err
+		return result, err
 	}
-	var result history.ToolResult
 	err = v.Get(&result)
 	return result, err
 }

@@ -21,6 +21,7 @@ const (
 // Message is one entry of a conversation, in the form in which models take and
 // give it. The zero value is not a valid message: Role is always set.
 type Message struct {
+	// Role may go without saying where a message is stored, never where one is sent.
 	Role Role `json:"role,omitempty"`
 
 	// Content is the text. It may be empty beside ToolCalls or Parts.
