@@ -22,40 +22,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
-)
-
-// The activity types. They stand in every history, so they are fixed.
-const (
-	LoadAgent  = "LoadAgent"
-	CallModel  = "CallModel"
-	CallTool   = "CallTool"
-	AwaitAgent = "AwaitAgent"
-	ReadAgent  = "ReadAgent"
-	LookAgent  = "LookAgent"
-)
-
-// The failure types of activities, beside those of [llm.Class]. They stand in
-// histories, and the driver branches on them.
-const (
-	// UnknownAgent: this worker's configuration has no such agent.
-	UnknownAgent = "UnknownAgent"
-	// BadAgent: the agent's configuration contradicts itself.
-	BadAgent = "BadAgent"
-	// Missing: the agent's model or tool is not on this worker; another may have it.
-	Missing = "Missing"
-	// Unavailable: the transcript or a tool could not be reached; nothing was done.
-	Unavailable = "Unavailable"
-	// Mismatch: what the workflow holds is not what it asked to send.
-	Mismatch = "Mismatch"
-	// StillRunning: the agent waited for has not ended.
-	StillRunning = "StillRunning"
-	// ForeignAgent: the workflow under the sub-agent's ID is not the sub-agent.
-	ForeignAgent = "ForeignAgent"
-	// Gone: the history that holds the agent's state is no more.
-	Gone = "Gone"
-	// Interrupted: the worker stops; the activity may be run again.
-	Interrupted = "Interrupted"
 )
 
 // Agent is one agent that a worker serves.
@@ -221,10 +189,10 @@ type Registry interface {
 
 // Register makes the activities known to a worker.
 func (a *Activities) Register(r Registry) {
-	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: LoadAgent})
-	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: CallModel})
-	r.RegisterActivityWithOptions(a.CallTool, activity.RegisterOptions{Name: CallTool})
-	r.RegisterActivityWithOptions(a.AwaitAgent, activity.RegisterOptions{Name: AwaitAgent})
-	r.RegisterActivityWithOptions(a.ReadAgent, activity.RegisterOptions{Name: ReadAgent})
-	r.RegisterActivityWithOptions(a.LookAgent, activity.RegisterOptions{Name: LookAgent})
+	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: protocol.LoadAgent})
+	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
+	r.RegisterActivityWithOptions(a.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
+	r.RegisterActivityWithOptions(a.AwaitAgent, activity.RegisterOptions{Name: protocol.AwaitAgent})
+	r.RegisterActivityWithOptions(a.ReadAgent, activity.RegisterOptions{Name: protocol.ReadAgent})
+	r.RegisterActivityWithOptions(a.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
 }

@@ -19,9 +19,9 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -79,11 +79,11 @@ func (w *workflow) QueryWorkflow(_ context.Context, _, _, _ string, args ...any)
 		w.fail--
 		return nil, errors.New("the workflow is busy")
 	}
-	in := args[0].(activities.RequestInput)
+	in := args[0].(protocol.RequestInput)
 	if in.Head {
-		return value{activities.RequestPage{Origin: w.origin(), Head: &w.head}}, nil
+		return value{protocol.RequestPage{Origin: w.origin(), Head: &w.head}}, nil
 	}
-	return value{activities.RequestPage{Origin: w.origin(), Messages: w.messages[in.From:min(in.From+w.page, in.Count, len(w.messages))]}}, nil
+	return value{protocol.RequestPage{Origin: w.origin(), Messages: w.messages[in.From:min(in.From+w.page, in.Count, len(w.messages))]}}, nil
 }
 
 type value struct{ v any }
@@ -125,10 +125,10 @@ func (s *stage) say(role llm.Role, text string) {
 }
 
 // input is that of the next activity, which sends all messages so far; the last ones travel along.
-func (s *stage) input(delta int) activities.CallModelInput {
+func (s *stage) input(delta int) protocol.CallModelInput {
 	all := s.workflow.messages
 	s.named.key = s.workflow.origin().Key(agent.ChainAll("", all))
-	in := activities.CallModelInput{Count: len(all), Delta: all[len(all)-delta:]}
+	in := protocol.CallModelInput{Count: len(all), Delta: all[len(all)-delta:]}
 	if delta > 0 {
 		origin := s.workflow.origin()
 		in.Origin = &origin
@@ -136,14 +136,14 @@ func (s *stage) input(delta int) activities.CallModelInput {
 	return in
 }
 
-func (s *stage) ask(in activities.CallModelInput) (llm.Reply, error) {
-	reply, err := run[llm.Reply](s, activities.CallModel, in)
+func (s *stage) ask(in protocol.CallModelInput) (llm.Reply, error) {
+	reply, err := run[llm.Reply](s, protocol.CallModel, in)
 	reply.Message.Role = llm.Assistant // which goes without saying
 	return reply, err
 }
 
-func (s *stage) call(in activities.CallToolInput) (history.ToolResult, error) {
-	return run[history.ToolResult](s, activities.CallTool, in)
+func (s *stage) call(in protocol.CallToolInput) (protocol.ToolResult, error) {
+	return run[protocol.ToolResult](s, protocol.CallTool, in)
 }
 
 func run[T any](s *stage, activity string, in any) (result T, err error) {
@@ -222,7 +222,7 @@ func TestResultsAreRemembered(t *testing.T) {
 		reply, err := s.ask(s.input(1 - i))
 		require.NoError(t, err)
 		if i == 0 {
-			_, err = s.ExecuteActivity(activities.CallTool, activities.CallToolInput{CallID: "c1", Ref: "a", Arguments: `{"n":1}`})
+			_, err = s.ExecuteActivity(protocol.CallTool, protocol.CallToolInput{CallID: "c1", Ref: "a", Arguments: `{"n":1}`})
 			require.NoError(t, err)
 		}
 		s.workflow.messages = append(s.workflow.messages, reply.Message, llm.Message{Role: llm.Tool, Content: result, ToolCallID: "c1"})
@@ -242,7 +242,7 @@ func TestWrongMessagesAreNeverSent(t *testing.T) {
 	in := s.input(0)
 	s.workflow.messages[0].Content = "changed"
 	_, err := s.ask(in)
-	require.Equal(t, activities.Mismatch, failure(t, err).Type())
+	require.Equal(t, protocol.Mismatch, failure(t, err).Type())
 	require.True(t, failure(t, err).NonRetryable())
 	require.Empty(t, s.model.Requests())
 }
@@ -306,16 +306,16 @@ func TestEmptyRepliesAreCounted(t *testing.T) {
 	var empty agent.EmptyReplies
 	require.NoError(t, failure(t, err).Details(&empty))
 	require.Equal(t, two, empty)
-	failed := history.Replied("model-1", history.ModelResult{}, err, 5)
+	failed := protocol.Replied("model-1", protocol.ModelResult{}, err, 5)
 	require.Equal(t, two, failed.(agent.ModelFailed).Empty)
 
 	said = true
 	s = newStage(t, model)
 	s.SetHeartbeatDetails(map[string]any{"tried": 2, "empty": two})
 	s.say(llm.User, "hello")
-	v, err := s.ExecuteActivity(activities.CallModel, s.input(1))
+	v, err := s.ExecuteActivity(protocol.CallModel, s.input(1))
 	require.NoError(t, err)
-	var result history.ModelResult
+	var result protocol.ModelResult
 	require.NoError(t, v.Get(&result))
 	require.Equal(t, two, result.Empty)
 }
@@ -352,9 +352,9 @@ func TestAnswerIsHeldAgainstItsSchema(t *testing.T) {
 		s := newStage(t, llmtest.Script(llmtest.Say(text)))
 		s.workflow.head.Params.OutputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 		s.say(llm.User, "how many?")
-		v, err := s.ExecuteActivity(activities.CallModel, s.input(1))
+		v, err := s.ExecuteActivity(protocol.CallModel, s.input(1))
 		require.NoError(t, err)
-		var result history.ModelResult
+		var result protocol.ModelResult
 		require.NoError(t, v.Get(&result))
 		if problem == "" {
 			require.Empty(t, result.Invalid)
@@ -383,7 +383,7 @@ func TestModelOfAnotherWorkerIsWaitedFor(t *testing.T) {
 	s.workflow.head.Candidates[0].Name = "other"
 	s.say(llm.User, "hello")
 	_, err := s.ask(s.input(1))
-	require.Equal(t, activities.Missing, failure(t, err).Type())
+	require.Equal(t, protocol.Missing, failure(t, err).Type())
 	require.False(t, failure(t, err).NonRetryable())
 }
 
@@ -413,17 +413,17 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 		result tool.Result
 		err    error
 		tried  int
-		want   history.ToolResult
+		want   protocol.ToolResult
 		fails  string
 	}{
-		"result":                          {result: tool.Result{Content: "42"}, want: history.ToolResult{Content: "42"}},
-		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: history.ToolResult{Content: "no", IsError: true}},
-		"outcome unknown, at most once":   {err: lost, want: history.ToolResult{Lost: true}},
-		"outcome unknown, read-only":      {effect: tool.ReadOnly, err: lost, fails: activities.Unavailable},
-		"outcome unknown, idempotent":     {effect: tool.Idempotent, err: lost, fails: activities.Unavailable},
-		"did not run":                     {err: errors.New("refused"), fails: activities.Unavailable},
-		"did not run, five times":         {err: errors.New("refused"), tried: 4, want: history.ToolResult{Content: "error: the tool cannot be reached: refused", IsError: true}},
-		"took its worker down five times": {tried: 5, want: history.ToolResult{Lost: true}},
+		"result":                          {result: tool.Result{Content: "42"}, want: protocol.ToolResult{Content: "42"}},
+		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: protocol.ToolResult{Content: "no", IsError: true}},
+		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Lost: true}},
+		"outcome unknown, read-only":      {effect: tool.ReadOnly, err: lost, fails: protocol.Unavailable},
+		"outcome unknown, idempotent":     {effect: tool.Idempotent, err: lost, fails: protocol.Unavailable},
+		"did not run":                     {err: errors.New("refused"), fails: protocol.Unavailable},
+		"did not run, five times":         {err: errors.New("refused"), tried: 4, want: protocol.ToolResult{Content: "error: the tool cannot be reached: refused", IsError: true}},
+		"took its worker down five times": {tried: 5, want: protocol.ToolResult{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script())
@@ -432,7 +432,7 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 			if c.tried > 0 {
 				s.SetHeartbeatDetails(map[string]int{"tried": c.tried})
 			}
-			got, err := s.call(activities.CallToolInput{
+			got, err := s.call(protocol.CallToolInput{
 				CallID: "c1", Ref: "a", ToolEffect: c.effect, Arguments: `{"n":1}`,
 			})
 			if c.fails != "" {
@@ -449,8 +449,8 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 
 func TestToolOfAnotherWorkerIsWaitedFor(t *testing.T) {
 	s := newStage(t, llmtest.Script())
-	_, err := s.ExecuteActivity(activities.CallTool, activities.CallToolInput{Ref: "elsewhere", Arguments: `{}`})
-	require.Equal(t, activities.Missing, failure(t, err).Type())
+	_, err := s.ExecuteActivity(protocol.CallTool, protocol.CallToolInput{Ref: "elsewhere", Arguments: `{}`})
+	require.Equal(t, protocol.Missing, failure(t, err).Type())
 	require.False(t, failure(t, err).NonRetryable())
 }
 
@@ -459,7 +459,7 @@ func TestDefinitionIsSettledOnce(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, s.registry.Add(far{name, nil}))
 	}
-	v, err := s.ExecuteActivity(activities.LoadAgent, activities.LoadAgentInput{Agent: "x"})
+	v, err := s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "x"})
 	require.NoError(t, err)
 	var d agent.Definition
 	require.NoError(t, v.Get(&d))
@@ -473,8 +473,8 @@ func TestDefinitionIsSettledOnce(t *testing.T) {
 	require.Equal(t, "helps", y.Description)
 	require.Equal(t, "y", y.Agent)
 
-	_, err = s.ExecuteActivity(activities.LoadAgent, activities.LoadAgentInput{Agent: "z"})
-	require.Equal(t, activities.UnknownAgent, failure(t, err).Type())
+	_, err = s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "z"})
+	require.Equal(t, protocol.UnknownAgent, failure(t, err).Type())
 	require.Contains(t, failure(t, err).Message(), "x, y")
 }
 

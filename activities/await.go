@@ -12,55 +12,46 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 )
-
-// MemoKey is the memo field of a sub-agent that holds its whole key.
-const MemoKey = "reagent_key"
 
 // maxAwaitPause bounds the time between two looks at an agent that still runs.
 const maxAwaitPause = 30 * time.Second
 
-// AwaitAgentInput names a sub-agent that was found rather than started.
-type AwaitAgentInput struct {
-	ID  string    `json:"id"`
-	Key agent.Key `json:"key"`
-}
-
 // AwaitAgent looks whether an agent has ended. It holds no slot while the agent
-// runs: it fails with [StillRunning] and a time to be tried again, because waits
+// runs: it fails with [protocol.StillRunning] and a time to be tried again, because waits
 // that hold slots lock each other out once a tree is deeper than there are slots.
 // It names no run, and so finds an agent that was reset or continued as new.
-func (a *Activities) AwaitAgent(ctx context.Context, in AwaitAgentInput) (history.AgentEnd, error) {
+func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput) (protocol.AgentEnd, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "")
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
-		return history.AgentEnd{Failure: "it is gone: Temporal keeps closed workflows for the namespace's retention only"}, nil
+		return protocol.AgentEnd{Failure: "it is gone: Temporal keeps closed workflows for the namespace's retention only"}, nil
 	}
 	if err != nil {
-		return history.AgentEnd{}, fmt.Errorf("await agent %s: %w", in.ID, err)
+		return protocol.AgentEnd{}, fmt.Errorf("await agent %s: %w", in.ID, err)
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var key agent.Key
-	if held := info.GetMemo().GetFields()[MemoKey]; held != nil {
+	if held := info.GetMemo().GetFields()[protocol.MemoKey]; held != nil {
 		if err := a.converter.FromPayload(held, &key); err != nil {
-			return history.AgentEnd{}, fmt.Errorf("await agent %s: its key: %w", in.ID, err)
+			return protocol.AgentEnd{}, fmt.Errorf("await agent %s: its key: %w", in.ID, err)
 		}
 	}
 	if key != in.Key {
-		return history.AgentEnd{}, temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the workflow %s is not the sub-agent that was asked for", in.ID), ForeignAgent, nil)
+		return protocol.AgentEnd{}, temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("the workflow %s is not the sub-agent that was asked for", in.ID), protocol.ForeignAgent, nil)
 	}
 	switch info.GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		pause := min(time.Duration(activity.GetInfo(ctx).Attempt)*500*time.Millisecond, maxAwaitPause)
-		return history.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" still runs", StillRunning,
+		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" still runs", protocol.StillRunning,
 			temporal.ApplicationErrorOptions{NextRetryDelay: pause, Category: temporal.ApplicationErrorCategoryBenign})
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		var end history.AgentEnd
+		var end protocol.AgentEnd
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, &end)
 		return end, err
 	default:
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, nil)
-		return history.AgentEnd{Failure: history.EndText(err), Spent: history.Spent(err)}, nil
+		return protocol.AgentEnd{Failure: protocol.EndText(err), Spent: protocol.Spent(err)}, nil
 	}
 }

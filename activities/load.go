@@ -14,21 +14,16 @@ import (
 	"github.com/reagent-dev/reagent/internal/canon"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // maxDefinitionBytes bounds a definition: it crosses history once as a result, and
 // Temporal refuses a payload over 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// LoadAgentInput names the agent whose definition is read.
-type LoadAgentInput struct {
-	Effect
-	Agent string `json:"agent"`
-}
-
 // LoadAgent returns the definition that a new agent pins: everything that its
 // requests hold, settled here once.
-func (a *Activities) LoadAgent(ctx context.Context, in LoadAgentInput) (agent.Definition, error) {
+func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return agent.Definition{}, err
@@ -42,7 +37,7 @@ func (a *Activities) LoadAgent(ctx context.Context, in LoadAgentInput) (agent.De
 	if err == nil || errors.As(err, &fixed) {
 		return d, err
 	}
-	return d, temporal.NewNonRetryableApplicationError(err.Error(), BadAgent, nil)
+	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
 }
 
 // Check reports what is wrong with the agents that this worker serves, by defining each.
@@ -61,7 +56,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	if !ok {
 		return agent.Definition{}, temporal.NewNonRetryableApplicationError(
 			fmt.Sprintf("there is no agent %q on this worker; it serves %s", name,
-				strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")), UnknownAgent, nil)
+				strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")), protocol.UnknownAgent, nil)
 	}
 	d := agent.Definition{
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params,

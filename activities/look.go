@@ -12,22 +12,17 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 
-	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 )
-
-// LookAgentInput names a sub-agent that is waited for.
-type LookAgentInput struct {
-	ID string `json:"id"`
-}
 
 // LookAgent tells when something happened last in a sub-agent, or in those below it for which
 // it waits. Of one that has ended the news is on its way: that is no idleness.
-func (a *Activities) LookAgent(ctx context.Context, in LookAgentInput) (history.AgentProgress, error) {
+func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {
-		return history.AgentProgress{}, fmt.Errorf("look at agent %s: %w", in.ID, err)
+		return protocol.AgentProgress{}, fmt.Errorf("look at agent %s: %w", in.ID, err)
 	}
-	return history.AgentProgress{IdleMS: max(0, time.Since(last).Milliseconds())}, nil
+	return protocol.AgentProgress{IdleMS: max(0, time.Since(last).Milliseconds())}, nil
 }
 
 // lastEvent returns the time of the newest event in the tree of running agents below an ID.

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/repair"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -29,50 +29,33 @@ const (
 	maxErrorBytes = 2_000
 )
 
-// CallModelInput tells where the request is to be had. It does not hold it, so that history
-// grows with the conversation and not with its square. Whether it is the right one, the key tells, which is
-// the activity's ID.
-type CallModelInput struct {
-	Effect
-	// Count is how many messages are sent, the system message aside.
-	Count int `json:"count"`
-	// Origin spares the first request of a turn, together with Delta, the question to the workflow.
-	Origin *agent.Origin `json:"origin,omitempty"`
-	// Delta are the user's messages at the end of the request, where they are small.
-	Delta []llm.Message `json:"delta,omitempty"`
-	// Reasoning says that later requests send back what the model thought.
-	Reasoning bool `json:"reasoning,omitempty"`
-	// Compact says that the request is for a summary.
-	Compact bool `json:"compact,omitempty"`
-}
-
 // CallModel asks the model. Its failures carry an [llm.Class] as type.
-func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.ModelResult, error) {
+func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := startHeartbeat(ctx)
 	defer beat.stop()
 	id, key := names(ctx)
 
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
-		return history.ModelResult{}, err
+		return protocol.ModelResult{}, err
 	}
-	var earlier history.ModelResult
+	var earlier protocol.ModelResult
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
 		earlier.Recalled = true
 		return earlier, err
 	}
 	req, sent, err := a.assemble(ctx, in)
 	if err != nil {
-		return history.ModelResult{}, err
+		return protocol.ModelResult{}, err
 	}
 	req.Key = string(key)
 	if err := req.Check(); err != nil {
 		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", err)
-		return history.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
+		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
 	reply, err := a.ask(ctx, beat, req, in.Compact)
 	if err != nil {
-		return history.ModelResult{}, err
+		return protocol.ModelResult{}, err
 	}
 	if reply = repair.Fit(reply, maxReplyBytes); len(reply.Repaired) > 0 {
 		a.log.InfoContext(ctx, "a reply was put right", "agent", id, "key", key, "repairs", reply.Repaired)
@@ -84,7 +67,7 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (history.
 	if !in.Compact {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return history.ModelResult{Reply: history.Bare(reply, req.Candidates[0]), Empty: beat.tried.Empty, Invalid: invalid}, nil
+	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.tried.Empty, Invalid: invalid}, nil
 }
 
 // ask asks the candidate whose turn it is, for a reply or for a summary.
@@ -170,7 +153,7 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, err 
 
 func missing(kind, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
-		fmt.Sprintf("the %s %q is not on this worker; another may have it", kind, name), Missing,
+		fmt.Sprintf("the %s %q is not on this worker; another may have it", kind, name), protocol.Missing,
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 
@@ -180,7 +163,7 @@ func interrupted(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) && !workerStops(ctx) {
 		return temporal.NewCanceledError()
 	}
-	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(err.Error(), maxErrorBytes), Interrupted, nil)
+	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(err.Error(), maxErrorBytes), protocol.Interrupted, nil)
 }
 
 func workerStops(ctx context.Context) bool {

@@ -14,16 +14,11 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgentInput asks for a page of the state of an agent.
-type ReadAgentInput struct {
-	From agent.From `json:"from"`
-	Page int        `json:"page"`
-}
-
 // ReadAgent reads an agent's state out of a run's history.
-func (a *Activities) ReadAgent(ctx context.Context, in ReadAgentInput) (history.Page, error) {
+func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := startHeartbeat(ctx)
 	defer beat.stop()
 	key := fmt.Sprint(in.From.ID, "\n", in.From.RunID, "\n", in.From.Events)
@@ -34,27 +29,27 @@ func (a *Activities) ReadAgent(ctx context.Context, in ReadAgentInput) (history.
 		var mismatch *history.MismatchError
 		switch {
 		case errors.As(err, &gone):
-			return history.Page{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-				"the history of agent %s is gone: Temporal keeps ended workflows for the namespace's retention only", in.From.ID), Gone, nil)
+			return protocol.Page{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+				"the history of agent %s is gone: Temporal keeps ended workflows for the namespace's retention only", in.From.ID), protocol.Gone, nil)
 		case errors.As(err, &mismatch):
-			return history.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), Mismatch, nil)
+			return protocol.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Mismatch, nil)
 		case err != nil:
-			return history.Page{}, err
+			return protocol.Page{}, err
 		case run.State == nil:
-			return history.Page{}, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("agent %s had not begun when its run %s ended", in.From.ID, in.From.RunID), Gone, nil)
+			return protocol.Page{}, temporal.NewNonRetryableApplicationError(
+				fmt.Sprintf("agent %s had not begun when its run %s ended", in.From.ID, in.From.RunID), protocol.Gone, nil)
 		}
 		packed.events = run.Events
-		if packed.data, err = history.Pack(run.State); err != nil {
-			return history.Page{}, err
+		if packed.data, err = protocol.Pack(run.State); err != nil {
+			return protocol.Page{}, err
 		}
 		in.From.Events = run.Events
 		a.states.Set(fmt.Sprint(in.From.ID, "\n", in.From.RunID, "\n", in.From.Events), packed)
 	}
-	pages := (len(packed.data) + history.PageBytes - 1) / history.PageBytes
-	from := min(in.Page*history.PageBytes, len(packed.data))
-	return history.Page{
-		Data: packed.data[from:min(from+history.PageBytes, len(packed.data))], Pages: pages, Events: packed.events,
+	pages := (len(packed.data) + protocol.StatePageBytes - 1) / protocol.StatePageBytes
+	from := min(in.Page*protocol.StatePageBytes, len(packed.data))
+	return protocol.Page{
+		Data: packed.data[from:min(from+protocol.StatePageBytes, len(packed.data))], Pages: pages, Events: packed.events,
 	}, nil
 }
 

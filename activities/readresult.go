@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -80,7 +80,7 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 	}
 	for id, payloads := range r.results {
 		if strings.HasPrefix(id, agent.KindTool+"-"+handle) {
-			var result history.ToolResult
+			var result protocol.ToolResult
 			err := a.converter.FromPayloads(payloads, &result)
 			return result.Content, true, err
 		}

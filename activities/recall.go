@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -20,21 +19,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 )
-
-// Effect tells where an effect comes from. Its key is its activity's ID, so the histories of earlier runs
-// are the store of results: no other is needed.
-type Effect struct {
-	// Run is the end of the ID of the run that asked: see [RunSuffix]. It differs from that of the activity's
-	// run when the workflow was reset while the effect was in flight: Temporal then gives the task out once more.
-	Run string `json:"run,omitempty"`
-	// Base is an earlier run whose results count; empty in an agent that was neither reset nor resumed.
-	Base string `json:"base,omitempty"`
-}
-
-// RunSuffix returns the part of a run ID that tells the runs of one agent apart: the last 48 bits, which
-// are random in UUIDs of all versions that Temporal uses.
-func RunSuffix(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }
 
 // names returns the ID of the agent for which an activity runs, and the key of the activity's effect.
 func names(ctx context.Context) (agentID string, key agent.Key) {
@@ -52,10 +38,10 @@ type memory struct {
 
 // recall looks for an effect in the earlier runs of the workflow. An ordinary run
 // reads nothing.
-func (a *Activities) recall(ctx context.Context, e Effect) (memory, error) {
+func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
-	again := e.Run != "" && e.Run != RunSuffix(here.RunID)
+	again := e.Run != "" && e.Run != protocol.RunSuffix(here.RunID)
 	if e.Base == "" && !again {
 		return memory{}, nil
 	}
@@ -129,7 +115,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	}
 	self := slices.Index(runs, runID)
 	if self < 0 {
-		return nil, temporal.NewApplicationErrorWithOptions("Temporal does not list this run yet, so it may not list all earlier ones", Unavailable,
+		return nil, temporal.NewApplicationErrorWithOptions("Temporal does not list this run yet, so it may not list all earlier ones", protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 	}
 	return slices.Delete(runs, self, self+1), nil

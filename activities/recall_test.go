@@ -15,8 +15,8 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/activities"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // past has histories by run ID, and a list of runs that may lag behind.
@@ -49,7 +49,7 @@ func (e *events) Next() (*historypb.HistoryEvent, error) {
 }
 
 // called is the history of a run in which the activity of that ID had the result.
-func called(t *testing.T, id string, result history.ToolResult) []*historypb.HistoryEvent {
+func called(t *testing.T, id string, result protocol.ToolResult) []*historypb.HistoryEvent {
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(result)
 	require.NoError(t, err)
 	return []*historypb.HistoryEvent{
@@ -78,35 +78,35 @@ func TestEarlierRunsAreFound(t *testing.T) {
 	wasReset := []*historypb.HistoryEvent{{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
 		WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: base},
 	}}}
-	done := history.ToolResult{Content: "42", Recalled: true}
+	done := protocol.ToolResult{Content: "42", Recalled: true}
 	for name, c := range map[string]struct {
-		effect activities.Effect
+		effect protocol.Effect
 		listed []string
 		events map[string][]*historypb.HistoryEvent
-		want   history.ToolResult
+		want   protocol.ToolResult
 		fails  string
 	}{
 		"asked for by this run": {
-			effect: activities.Effect{Run: activities.RunSuffix(this)}, listed: []string{this}, fails: activities.Missing,
+			effect: protocol.Effect{Run: protocol.RunSuffix(this)}, listed: []string{this}, fails: protocol.Missing,
 		},
 		"asked for by another run, without a result": {
-			effect: activities.Effect{Run: activities.RunSuffix(base)}, listed: []string{this},
-			events: map[string][]*historypb.HistoryEvent{this: wasReset}, want: history.ToolResult{Lost: true},
+			effect: protocol.Effect{Run: protocol.RunSuffix(base)}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset}, want: protocol.ToolResult{Lost: true},
 		},
 		"asked for by another run, which is not listed": {
-			effect: activities.Effect{Run: activities.RunSuffix(base)}, listed: []string{this},
-			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, history.ToolResult{Content: "42"})}, want: done,
+			effect: protocol.Effect{Run: protocol.RunSuffix(base)}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, protocol.ToolResult{Content: "42"})}, want: done,
 		},
 		"asked for anew, after a run that is not listed": {
-			effect: activities.Effect{Run: activities.RunSuffix(this), Base: "the first"}, listed: []string{this},
-			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, history.ToolResult{Content: "42"})}, want: done,
+			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, protocol.ToolResult{Content: "42"})}, want: done,
 		},
 		"asked for anew, after a run that was reset from the same one": {
-			effect: activities.Effect{Run: activities.RunSuffix(this), Base: "the first"}, listed: []string{this, "another"},
-			events: map[string][]*historypb.HistoryEvent{"another": called(t, key, history.ToolResult{Content: "42"})}, want: done,
+			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, listed: []string{this, "another"},
+			events: map[string][]*historypb.HistoryEvent{"another": called(t, key, protocol.ToolResult{Content: "42"})}, want: done,
 		},
 		"asked for anew, and the list is late": {
-			effect: activities.Effect{Run: activities.RunSuffix(this), Base: "the first"}, listed: []string{"the first"}, fails: activities.Unavailable,
+			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, listed: []string{"the first"}, fails: protocol.Unavailable,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 			require.NoError(t, err)
 			a.Register(s)
 			s.named.key = key
-			got, err := s.call(activities.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
+			got, err := s.call(protocol.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())
 				require.False(t, failure(t, err).NonRetryable())

@@ -13,35 +13,10 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RequestQuery is the query by which an activity reads from its own workflow
-// what is to be sent. Its name is fixed: workers of two versions share it.
-const RequestQuery = "request"
-
-// RequestInput asks for a part of what is to be sent.
-type RequestInput struct {
-	// Head asks for everything but the messages.
-	Head bool `json:"head,omitempty"`
-	// Compact asks for what the request for a summary sends.
-	Compact bool `json:"compact,omitempty"`
-	// From is the first message asked for, Count the end of the range.
-	From  int `json:"from"`
-	Count int `json:"count"`
-}
-
-// RequestPage is a part of what is to be sent: as many messages as fit into a page.
-type RequestPage struct {
-	// Origin is what the request's key is made of, beside its messages.
-	Origin   agent.Origin  `json:"origin"`
-	Head     *llm.Request  `json:"head,omitempty"`
-	Messages []llm.Message `json:"messages,omitempty"`
-}
-
 const (
-	// PageBytes bounds the messages of a page; one message may be larger alone. The
-	// server warns of payloads over 512 KB.
-	PageBytes = 450_000
 	// queryTimeout bounds one question to the workflow.
 	queryTimeout = 3 * time.Second
 	// queryPatience bounds how long an activity asks on. A worker that restarts is back sooner.
@@ -51,7 +26,7 @@ const (
 // assemble returns the request whose key is the activity's ID: from this worker's cache, from
 // the messages that came along, and for the rest from the workflow itself. The key tells whether it
 // is the right one. With it goes what the cache holds of it.
-func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Request, transcript, error) {
+func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
 	if !in.Compact {
@@ -92,22 +67,22 @@ func (a *Activities) assemble(ctx context.Context, in CallModelInput) (llm.Reque
 		return req, t, nil
 	}
 	return llm.Request{}, known, temporal.NewNonRetryableApplicationError(
-		"what the workflow holds does not make the key of the request that it asked to send", Mismatch, nil)
+		"what the workflow holds does not make the key of the request that it asked to send", protocol.Mismatch, nil)
 }
 
 // complete returns all messages of the request: those known, the results that follow them, what the workflow has
 // between those and delta, and delta.
-func (a *Activities) complete(ctx context.Context, in CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
+func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
 	for upTo := in.Count - len(delta); len(messages) < upTo; {
-		page, err := a.read(ctx, RequestInput{From: len(messages), Count: upTo, Compact: in.Compact})
+		page, err := a.read(ctx, protocol.RequestInput{From: len(messages), Count: upTo, Compact: in.Compact})
 		if err != nil {
 			return t, err
 		}
 		if len(page.Messages) == 0 {
 			return t, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("the workflow holds %d messages, not the %d that it asked to send", len(messages), upTo), Mismatch, nil)
+				fmt.Sprintf("the workflow holds %d messages, not the %d that it asked to send", len(messages), upTo), protocol.Mismatch, nil)
 		}
 		t.origin, messages = page.Origin, append(messages, page.Messages...)
 	}
@@ -120,13 +95,13 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil
 	}
-	page, err := a.read(ctx, RequestInput{Head: true, Compact: compact})
+	page, err := a.read(ctx, protocol.RequestInput{Head: true, Compact: compact})
 	if err != nil {
 		return llm.Request{}, err
 	}
 	if page.Head == nil || agent.HeadHash(*page.Head) != hash {
 		return llm.Request{}, temporal.NewNonRetryableApplicationError(
-			"the definition of the workflow does not have the hash that it asked to send", Mismatch, nil)
+			"the definition of the workflow does not have the hash that it asked to send", protocol.Mismatch, nil)
 	}
 	a.cache.putHead(hash, *page.Head)
 	return *page.Head, nil
@@ -134,7 +109,7 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 
 // read queries this activity's own workflow. A query that fails is not an attempt at
 // the model: it is asked again, here, while the worker runs.
-func (a *Activities) read(ctx context.Context, in RequestInput) (RequestPage, error) {
+func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protocol.RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
 	patience := time.NewTimer(queryPatience)
@@ -156,16 +131,16 @@ func (a *Activities) read(ctx context.Context, in RequestInput) (RequestPage, er
 		}
 		again.Stop()
 		return page, temporal.NewApplicationErrorWithOptions(
-			"the workflow did not tell what is to be sent: "+err.Error(), Unavailable,
+			"the workflow did not tell what is to be sent: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}
 }
 
-func (a *Activities) query(ctx context.Context, workflowID, runID string, in RequestInput) (RequestPage, error) {
+func (a *Activities) query(ctx context.Context, workflowID, runID string, in protocol.RequestInput) (protocol.RequestPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	var page RequestPage
-	value, err := a.temporal.QueryWorkflow(ctx, workflowID, runID, RequestQuery, in)
+	var page protocol.RequestPage
+	value, err := a.temporal.QueryWorkflow(ctx, workflowID, runID, protocol.RequestQuery, in)
 	if err != nil {
 		return page, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -175,7 +176,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	case snap.Status == Held:
 		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
 	case found.status.Ended() && found.status != Completed:
-		snap.Failure = history.EndText(run.End)
+		snap.Failure = protocol.EndText(run.End)
 		if failed, ok := errors.AsType[*temporal.ApplicationError](run.End); ok {
 			snap.Class = failed.Type()
 		}

@@ -7,7 +7,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Retry is a call that failed and is tried again.
@@ -26,9 +26,9 @@ type Retry struct {
 // retried are the activities whose failures concern a person. Waiting for a
 // sub-agent fails as long as that one runs, which is no failure.
 var retried = map[string]string{
-	activities.CallModel: "model",
-	activities.CallTool:  "tool",
-	activities.LoadAgent: "definition",
+	protocol.CallModel: "model",
+	protocol.CallTool:  "tool",
+	protocol.LoadAgent: "definition",
 }
 
 // retry returns the first of the pending activities that failed before, or nil.

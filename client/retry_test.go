@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // What failed is told in its own words, also where these are encoded.
@@ -21,7 +21,7 @@ func TestRetryReadsEncodedFailures(t *testing.T) {
 	}).ErrorToFailure(errors.New("slow down"))
 	require.NotContains(t, failure.GetMessage(), "slow down")
 	r := New(nil, "").WithConverter(dc).retry([]*workflowpb.PendingActivityInfo{{
-		ActivityType: &commonpb.ActivityType{Name: activities.CallModel}, Attempt: 2, LastFailure: failure,
+		ActivityType: &commonpb.ActivityType{Name: protocol.CallModel}, Attempt: 2, LastFailure: failure,
 	}})
 	require.Equal(t, "slow down", r.Message)
 }

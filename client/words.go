@@ -6,6 +6,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Words are what a model has said so far in a call that runs. They come about once a second; a
@@ -23,7 +24,7 @@ type Words struct {
 // words returns those of the model call that runs, or nil where none has said anything.
 func (c *Client) words(pending []*workflowpb.PendingActivityInfo) *Words {
 	for _, p := range pending {
-		if p.GetActivityType().GetName() != activities.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||
+		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||
 			p.GetHeartbeatDetails() == nil {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 
 	reagent "github.com/reagent-dev/reagent/client"
@@ -85,7 +86,7 @@ func (w *world) attached(id, child string) {
 		found, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), id, "")
 		require.NoError(w.t, err)
 		for _, a := range found.GetPendingActivities() {
-			if a.GetActivityType().GetName() == activities.AwaitAgent && a.GetAttempt() > 1 {
+			if a.GetActivityType().GetName() == protocol.AwaitAgent && a.GetAttempt() > 1 {
 				return true
 			}
 		}
@@ -250,11 +251,11 @@ func (w *world) workerHere(o worker.Options, change func(*agent.Definition), age
 	here := worker.New(w.temporal, w.queue, o)
 	workflows.New(workflows.Options{}).Register(here)
 	doing.Register(here)
-	here.RegisterActivityWithOptions(func(ctx context.Context, in activities.LoadAgentInput) (agent.Definition, error) {
+	here.RegisterActivityWithOptions(func(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 		d, err := doing.LoadAgent(ctx, in)
 		change(&d)
 		return d, err
-	}, activity.RegisterOptions{Name: activities.LoadAgent, DisableAlreadyRegisteredCheck: true})
+	}, activity.RegisterOptions{Name: protocol.LoadAgent, DisableAlreadyRegisteredCheck: true})
 	require.NoError(w.t, here.Start())
 	w.t.Cleanup(here.Stop)
 }

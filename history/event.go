@@ -9,18 +9,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 type payloads = commonpb.Payloads
-
-// The updates of an agent. Their names stand in histories.
-const (
-	MessageUpdate = "message"
-	CloseUpdate   = "close"
-	UpgradeUpdate = "upgrade"
-	// ResumeLostUpdate tells a running agent that somebody else wanted to resume it.
-	ResumeLostUpdate = "resume-lost"
-)
 
 // originOf returns the event that began what e ends, if e ends something.
 func originOf(e *historypb.HistoryEvent) (int64, bool) {
@@ -77,36 +69,36 @@ func (f *folder) finish(end end) error {
 		return nil
 	case o.child != "":
 		child, _ := f.childByID(o.child)
-		var result AgentEnd
+		var result protocol.AgentEnd
 		err := f.result(end.event, &result)
-		f.state.Apply(ChildEnded(child, result, err, false, f.resultBytes(), f.now))
+		f.state.Apply(protocol.ChildEnded(child, result, err, false, f.resultBytes(), f.now))
 		return nil
 	}
 	switch o.key.Kind() {
 	case agent.KindDefinition:
 		var d agent.Definition
 		err := f.result(end.event, &d)
-		f.state.Apply(Loaded(o.key, d, err))
+		f.state.Apply(protocol.Loaded(o.key, d, err))
 	case agent.KindModel:
-		var r ModelResult
+		var r protocol.ModelResult
 		err := f.result(end.event, &r)
-		f.state.Apply(Replied(o.key, r, err, f.now))
+		f.state.Apply(protocol.Replied(o.key, r, err, f.now))
 	case agent.KindTool:
-		var r ToolResult
+		var r protocol.ToolResult
 		err := f.result(end.event, &r)
-		f.state.Apply(Finished(o.key, f.toolName(o.key), r, err, f.resultBytes(), f.now))
+		f.state.Apply(protocol.Finished(o.key, f.toolName(o.key), r, err, f.resultBytes(), f.now))
 	case agent.KindChild:
 		child, _ := f.state.Child(o.key)
-		var r AgentEnd
+		var r protocol.AgentEnd
 		err := f.result(end.event, &r)
-		f.state.Apply(ChildEnded(child, r, err, true, f.resultBytes(), f.now))
+		f.state.Apply(protocol.ChildEnded(child, r, err, true, f.resultBytes(), f.now))
 	case agent.KindLook:
-		var p AgentProgress
+		var p protocol.AgentProgress
 		err := f.result(end.event, &p)
 		for _, call := range f.state.Pending() {
 			if call.Child != "" && agent.LookKey(call.Key) == o.key {
 				delete(f.limited, call.Key) // it waits on, with another timer
-				f.apply(Looked(call.Child, p, err, f.now))
+				f.apply(protocol.Looked(call.Child, p, err, f.now))
 			}
 		}
 	case agent.KindState:
@@ -163,15 +155,15 @@ func (f *folder) resultBytes() int {
 
 func (f *folder) update(u *update) error {
 	switch u.name {
-	case MessageUpdate:
+	case protocol.MessageUpdate:
 		var m agent.Incoming
 		if err := f.dc.FromPayloads(u.args, &m); err != nil {
 			return fmt.Errorf("history: a message: %w", err)
 		}
 		f.state.Apply(agent.MessageReceived{Message: m, Time: f.now})
-	case CloseUpdate:
+	case protocol.CloseUpdate:
 		f.state.Apply(agent.Closed{})
-	case ResumeLostUpdate:
+	case protocol.ResumeLostUpdate:
 		var id string
 		if err := f.dc.FromPayloads(u.args, &id); err != nil {
 			return fmt.Errorf("history: a resume: %w", err)

@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Events yields the events of one run, in order.
@@ -295,7 +296,7 @@ func (f *folder) open(t *task) error {
 		if f.origins[end.origin].key.Kind() != agent.KindState {
 			continue
 		}
-		var page Page
+		var page protocol.Page
 		if err := f.dc.FromPayloads(end.event.GetActivityTaskCompletedEventAttributes().GetResult(), &page); err != nil {
 			return fmt.Errorf("history: event %d: %w", end.event.GetEventId(), err)
 		}
@@ -303,12 +304,12 @@ func (f *folder) open(t *task) error {
 		if len(f.pages) < page.Pages {
 			return nil
 		}
-		state, err := Open(f.id, f.run.Start, slices.Concat(f.pages...), f.now)
+		state, err := protocol.Open(f.id, f.run.Start, slices.Concat(f.pages...), f.now)
 		f.state = state
 		return err
 	}
 	if f.run.Start.State != nil {
-		state, err := Open(f.id, f.run.Start, f.run.Start.State, f.now)
+		state, err := protocol.Open(f.id, f.run.Start, f.run.Start.State, f.now)
 		f.state = state
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // recorded returns the histories that were recorded from a real server, by the version that
@@ -99,9 +100,9 @@ func TestFoldOfAnyBeginning(t *testing.T) {
 			}
 			require.Equal(t, whole.State.Messages[:len(run.State.Messages)], run.State.Messages, "%s after %d events", id, n)
 
-			packed, err := history.Pack(run.State)
+			packed, err := protocol.Pack(run.State)
 			require.NoError(t, err)
-			again, err := history.Open(idOf(id), agent.Start{}, packed, 0)
+			again, err := protocol.Open(idOf(id), agent.Start{}, packed, 0)
 			require.NoError(t, err)
 			require.Equal(t, run.State.Next(), again.Next(), "%s after %d events", id, n)
 		}

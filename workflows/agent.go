@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Agent is the workflow type. It stands in every history, so it is fixed, like all
@@ -20,17 +20,17 @@ const Agent = "Agent"
 // The updates of a running agent. A refused update leaves no trace in history.
 const (
 	// MessageUpdate takes an [agent.Incoming] and returns [Accepted].
-	MessageUpdate = history.MessageUpdate
+	MessageUpdate = protocol.MessageUpdate
 	// CloseUpdate lets the agent finish when its turn and its inbox are done.
-	CloseUpdate = history.CloseUpdate
+	CloseUpdate = protocol.CloseUpdate
 	// UpgradeUpdate lets the agent go on in a new run, on the current version of its workers, as
 	// soon as no model or tool call runs.
-	UpgradeUpdate = history.UpgradeUpdate
+	UpgradeUpdate = protocol.UpgradeUpdate
 	// ResumeLostUpdate takes the ID of a resume that lost against another one, to be counted.
-	ResumeLostUpdate = history.ResumeLostUpdate
+	ResumeLostUpdate = protocol.ResumeLostUpdate
 )
 
-// The queries. [activities.RequestQuery] is one more.
+// The queries. [protocol.RequestQuery] is one more.
 const (
 	// TranscriptQuery takes a [TranscriptInput] and returns a [Transcript].
 	TranscriptQuery = "transcript"
@@ -40,7 +40,7 @@ const (
 	PendingQuery = "pending"
 )
 
-// The memo fields of an agent, beside [activities.MemoKey].
+// The memo fields of an agent, beside [protocol.MemoKey].
 const (
 	MemoAgent = "reagent_agent" // the definition's name
 	MemoLife  = "reagent_life"

@@ -9,18 +9,17 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // stuckClerk is an agent whose clerk asks a tool that never answers.
 func stuckClerk(t *testing.T) *bench {
 	b := newBench(t)
-	b.tool = func(context.Context, activities.CallToolInput) (history.ToolResult, error) {
-		return history.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", activities.Unavailable,
+	b.tool = func(context.Context, protocol.CallToolInput) (protocol.ToolResult, error) {
+		return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: 1000 * time.Hour})
 	}
 	calls := 0
@@ -42,12 +41,12 @@ func TestSubAgentWithoutABudgetIsInterruptedWhenNothingHappensInIt(t *testing.T)
 	idle := []time.Duration{0, 5 * time.Minute, 15 * time.Minute}
 	var looks []time.Duration
 	began := b.Now()
-	b.RegisterActivityWithOptions(func(context.Context, activities.LookAgentInput) (history.AgentProgress, error) {
+	b.RegisterActivityWithOptions(func(context.Context, protocol.LookAgentInput) (protocol.AgentProgress, error) {
 		last := idle[0]
 		idle = idle[1:]
 		looks = append(looks, b.Now().Sub(began).Round(time.Minute))
-		return history.AgentProgress{IdleMS: last.Milliseconds()}, nil
-	}, activity.RegisterOptions{Name: activities.LookAgent})
+		return protocol.AgentProgress{IdleMS: last.Milliseconds()}, nil
+	}, activity.RegisterOptions{Name: protocol.LookAgent})
 	b.start(agent.Task, "go")
 	require.NoError(t, b.GetWorkflowError())
 	require.Contains(t, b.transcript(t)[2], "tool: interrupted: no progress for 15 minutes; the agent works on.")

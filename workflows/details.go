@@ -8,9 +8,9 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // What a person sees in the Temporal Web UI.
@@ -30,7 +30,7 @@ const (
 func Memo(in Start) map[string]any {
 	memo := map[string]any{MemoAgent: in.Agent, MemoLife: in.Life}
 	if in.Key != "" {
-		memo[activities.MemoKey] = in.Key
+		memo[protocol.MemoKey] = in.Key
 	}
 	return memo
 }

@@ -15,11 +15,10 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -30,7 +29,7 @@ type bench struct {
 	*testsuite.TestWorkflowEnvironment
 	def   agent.Definition
 	model func(count int) (llm.Reply, error)
-	tool  func(ctx context.Context, in activities.CallToolInput) (history.ToolResult, error)
+	tool  func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error)
 
 	mu  sync.Mutex
 	ran map[agent.Key]int
@@ -48,25 +47,25 @@ func newBench(t *testing.T) *bench {
 			},
 			Limits: agent.Limits{Turns: 10, Depth: 2},
 		},
-		tool: func(_ context.Context, in activities.CallToolInput) (history.ToolResult, error) {
-			return history.ToolResult{Content: "result of " + in.Arguments}, nil
+		tool: func(_ context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
+			return protocol.ToolResult{Content: "result of " + in.Arguments}, nil
 		},
 	}
 	workflows.New(workflows.Options{}).Register(b)
-	b.RegisterActivityWithOptions(func(_ context.Context, in activities.LoadAgentInput) (agent.Definition, error) {
+	b.RegisterActivityWithOptions(func(_ context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 		if in.Agent == "nobody" {
-			return agent.Definition{}, temporal.NewNonRetryableApplicationError("no agent nobody", activities.UnknownAgent, nil)
+			return agent.Definition{}, temporal.NewNonRetryableApplicationError("no agent nobody", protocol.UnknownAgent, nil)
 		}
 		return b.def, nil
-	}, activity.RegisterOptions{Name: activities.LoadAgent})
-	b.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallModelInput) (llm.Reply, error) {
+	}, activity.RegisterOptions{Name: protocol.LoadAgent})
+	b.RegisterActivityWithOptions(func(ctx context.Context, in protocol.CallModelInput) (llm.Reply, error) {
 		b.count(ctx)
 		return b.model(in.Count)
-	}, activity.RegisterOptions{Name: activities.CallModel})
-	b.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallToolInput) (history.ToolResult, error) {
+	}, activity.RegisterOptions{Name: protocol.CallModel})
+	b.RegisterActivityWithOptions(func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 		b.count(ctx)
 		return b.tool(ctx, in)
-	}, activity.RegisterOptions{Name: activities.CallTool})
+	}, activity.RegisterOptions{Name: protocol.CallTool})
 	t.Cleanup(func() { require.True(t, b.IsWorkflowCompleted()) })
 	return b
 }
@@ -178,7 +177,7 @@ func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	var in workflows.Start
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 	require.Equal(t, "l", in.Life)
-	state, err := history.Open("default-test-workflow-id", in, in.State, 0)
+	state, err := protocol.Open("default-test-workflow-id", in, in.State, 0)
 	require.NoError(t, err)
 	require.Len(t, state.Messages, 2)
 	require.EqualValues(t, workflow.ContinueAsNewVersioningBehaviorAutoUpgrade, next.InitialVersioningBehavior)
@@ -235,7 +234,7 @@ func TestUnknownAgentFails(t *testing.T) {
 	b.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "nobody", Message: &agent.Incoming{ID: "1", Text: "hi"}})
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, b.GetWorkflowError(), &failed)
-	require.Equal(t, activities.UnknownAgent, failed.Type())
+	require.Equal(t, protocol.UnknownAgent, failed.Type())
 }
 
 func TestStartWithoutAMessageIsRefused(t *testing.T) {
@@ -248,8 +247,8 @@ func TestStartWithoutAMessageIsRefused(t *testing.T) {
 // test environment has no heartbeat timeouts.
 func TestLostCallIsAnInterruptedResult(t *testing.T) {
 	b := newBench(t)
-	b.tool = func(context.Context, activities.CallToolInput) (history.ToolResult, error) {
-		return history.ToolResult{Lost: true}, nil
+	b.tool = func(context.Context, protocol.CallToolInput) (protocol.ToolResult, error) {
+		return protocol.ToolResult{Lost: true}, nil
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("ok")})
 	b.start(agent.Task, "go")
@@ -260,8 +259,8 @@ func TestLostCallIsAnInterruptedResult(t *testing.T) {
 func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 	b := newBench(t)
 	b.def.Limits.WallMS = 60_000
-	b.tool = func(ctx context.Context, _ activities.CallToolInput) (history.ToolResult, error) {
-		return history.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", activities.Unavailable,
+	b.tool = func(ctx context.Context, _ protocol.CallToolInput) (protocol.ToolResult, error) {
+		return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "read", `{}`))})
@@ -278,8 +277,8 @@ func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 
 func TestCancelGivesEveryCallAResult(t *testing.T) {
 	b := newBench(t)
-	b.tool = func(ctx context.Context, _ activities.CallToolInput) (history.ToolResult, error) {
-		return history.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", activities.Unavailable,
+	b.tool = func(ctx context.Context, _ protocol.CallToolInput) (protocol.ToolResult, error) {
+		return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: 24 * time.Hour})
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "read", `{}`), llmtest.ToolCall("2", "read", `{"n":2}`))})
@@ -313,8 +312,8 @@ func TestSubAgentsAnswerTheirCalls(t *testing.T) {
 
 func TestToolFailureIsAResult(t *testing.T) {
 	b := newBench(t)
-	b.tool = func(context.Context, activities.CallToolInput) (history.ToolResult, error) {
-		return history.ToolResult{}, temporal.NewNonRetryableApplicationError("no such door", "Odd", errors.New("x"))
+	b.tool = func(context.Context, protocol.CallToolInput) (protocol.ToolResult, error) {
+		return protocol.ToolResult{}, temporal.NewNonRetryableApplicationError("no such door", "Odd", errors.New("x"))
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("ok")})
 	b.start(agent.Task, "go")

@@ -9,11 +9,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -58,15 +57,15 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
 	})
 	var def agent.Definition
-	in := activities.LoadAgentInput{Agent: step.Agent, Effect: d.effect()}
-	err := workflow.ExecuteActivity(ctx, activities.LoadAgent, in).Get(ctx, &def)
+	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect()}
+	err := workflow.ExecuteActivity(ctx, protocol.LoadAgent, in).Get(ctx, &def)
 	if !temporal.IsCanceledError(err) {
-		d.apply(history.Loaded(step.Key, def, err))
+		d.apply(protocol.Loaded(step.Key, def, err))
 	}
 }
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
-	in := activities.CallModelInput{Count: step.Count, Delta: d.delta(step.Count)}
+	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count)}
 	if len(in.Delta) > 0 {
 		origin := d.state.Origin()
 		in.Origin = &origin
@@ -76,10 +75,10 @@ func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
 
 // compact asks the model for a summary of the beginning of the conversation.
 func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
-	d.askModel(ctx, "summary", step.Key, activities.CallModelInput{Count: step.Count, Compact: true})
+	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in activities.CallModelInput) {
+func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key),
@@ -89,9 +88,9 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in a
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: backoff(),
 	})
-	var result history.ModelResult
-	err := workflow.ExecuteActivity(ctx, activities.CallModel, in).Get(ctx, &result)
-	d.apply(history.Replied(key, result, err, d.now()))
+	var result protocol.ModelResult
+	err := workflow.ExecuteActivity(ctx, protocol.CallModel, in).Get(ctx, &result)
+	d.apply(protocol.Replied(key, result, err, d.now()))
 }
 
 // delta returns the user's messages at the end of what is sent, as many as are small. Results do not
@@ -125,16 +124,16 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 		RetryPolicy: retry,
 	})
 	limit := d.state.Definition.Limits.ToolResultBytes
-	in := activities.CallToolInput{
+	in := protocol.CallToolInput{
 		Effect: d.effect(), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments, ResultBytes: limit,
 	}
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads {
 		in.ResultBytes = max(limit, storedBytes) // what the transcript leaves out is read from here
 	}
-	var out history.ToolResult
-	err := workflow.ExecuteActivity(ctx, activities.CallTool, in).Get(ctx, &out)
-	d.apply(history.Finished(call.Key, call.Name, out, err, limit, d.now()))
+	var out protocol.ToolResult
+	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
+	d.apply(protocol.Finished(call.Key, call.Name, out, err, limit, d.now()))
 }
 
 // attend waits for a sub-agent, once for all calls that share it.
@@ -148,7 +147,7 @@ func (d *driver) attend(key agent.Key) {
 		child, _ := d.state.Child(key)
 		end, reattached, err := d.runChild(ctx, child)
 		limit := d.state.Definition.Limits.ToolResultBytes
-		d.apply(history.ChildEnded(child, end, err, reattached, limit, d.now()))
+		d.apply(protocol.ChildEnded(child, end, err, reattached, limit, d.now()))
 		d.land(f)
 	})
 }
@@ -177,14 +176,14 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 		ActivityID: string(agent.LookKey(call.Key)), Summary: clip("progress of " + child.ID),
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
-	var seen history.AgentProgress
+	var seen protocol.AgentProgress
 	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
-		seen = history.AgentProgress{}
-		err := workflow.ExecuteActivity(lookCtx, activities.LookAgent, activities.LookAgentInput{ID: child.ID}).Get(ctx, &seen)
+		seen = protocol.AgentProgress{}
+		err := workflow.ExecuteActivity(lookCtx, protocol.LookAgent, protocol.LookAgentInput{ID: child.ID}).Get(ctx, &seen)
 		if temporal.IsCanceledError(err) {
 			return
 		}
-		if idle := history.Looked(call.Child, seen, err, d.now()); idle != nil {
+		if idle := protocol.Looked(call.Child, seen, err, d.now()); idle != nil {
 			d.apply(idle)
 			return
 		}
@@ -200,7 +199,7 @@ func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
 // runChild starts a sub-agent, or finds the one that was started before under the same key.
 // It outlives this workflow, whatever happens to it: after a reset or a
 // restart it is found again.
-func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end history.AgentEnd, reattached bool, err error) {
+func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	depth := d.state.Definition.Limits.Depth
 	if d.state.MaxDepth != nil {
 		depth = *d.state.MaxDepth
@@ -226,8 +225,8 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end history.
 		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
-	in := activities.AwaitAgentInput{ID: child.ID, Key: child.Key}
-	err = workflow.ExecuteActivity(awaitCtx, activities.AwaitAgent, in).Get(ctx, &end)
+	in := protocol.AwaitAgentInput{ID: child.ID, Key: child.Key}
+	err = workflow.ExecuteActivity(awaitCtx, protocol.AwaitAgent, in).Get(ctx, &end)
 	return end, true, err
 }
 
@@ -258,8 +257,8 @@ func (d *driver) recalls() string {
 
 // effect tells an activity whether an earlier run may have had its effect already: one that was
 // reset, or that this one goes on from.
-func (d *driver) effect() activities.Effect {
-	return activities.Effect{
-		Run: activities.RunSuffix(workflow.GetInfo(d.root).WorkflowExecution.RunID), Base: d.start.Base,
+func (d *driver) effect() protocol.Effect {
+	return protocol.Effect{
+		Run: protocol.RunSuffix(workflow.GetInfo(d.root).WorkflowExecution.RunID), Base: d.start.Base,
 	}
 }

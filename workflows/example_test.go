@@ -10,10 +10,10 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -36,12 +36,12 @@ func Example() {
 	workflows.New(workflows.Options{}).Register(env)
 	env.RegisterWorkflow(Greet)
 	model := llmtest.Script(llmtest.Say("Hello, Ada."))
-	env.RegisterActivityWithOptions(func(context.Context, activities.LoadAgentInput) (agent.Definition, error) {
+	env.RegisterActivityWithOptions(func(context.Context, protocol.LoadAgentInput) (agent.Definition, error) {
 		return agent.Definition{Name: "greeter", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}, nil
-	}, activity.RegisterOptions{Name: activities.LoadAgent})
-	env.RegisterActivityWithOptions(func(ctx context.Context, in activities.CallModelInput) (llm.Reply, error) {
+	}, activity.RegisterOptions{Name: protocol.LoadAgent})
+	env.RegisterActivityWithOptions(func(ctx context.Context, in protocol.CallModelInput) (llm.Reply, error) {
 		return model.Complete(ctx, llm.Request{Messages: in.Delta})
-	}, activity.RegisterOptions{Name: activities.CallModel})
+	}, activity.RegisterOptions{Name: protocol.CallModel})
 
 	env.ExecuteWorkflow(Greet, "Ada")
 

@@ -6,10 +6,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Accepted tells that a message is in the agent's inbox, or was there before.
@@ -115,7 +115,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{TranscriptQuery, d.transcript},
 		{StateQuery, d.view},
 		{PendingQuery, d.pending},
-		{activities.RequestQuery, d.request},
+		{protocol.RequestQuery, d.request},
 	} {
 		if err := workflow.SetQueryHandler(ctx, q.name, q.handler); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	all := d.state.Messages
 	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: d.state.Inbox}
 	for i, size := max(in.From-d.state.Dropped, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
-		if size += payload.Size(all[i]); size > activities.PageBytes && len(page.Messages) > 0 {
+		if size += payload.Size(all[i]); size > protocol.MaxPageBytes && len(page.Messages) > 0 {
 			break
 		}
 		page.Messages = append(page.Messages, all[i])
@@ -186,8 +186,8 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	return page, nil
 }
 
-func (d *driver) request(in activities.RequestInput) (activities.RequestPage, error) {
-	var page activities.RequestPage
+func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error) {
+	var page protocol.RequestPage
 	if d.state == nil {
 		return page, errReading
 	}
@@ -210,7 +210,7 @@ func (d *driver) request(in activities.RequestInput) (activities.RequestPage, er
 	}
 	for i, size := max(in.From, 0), 0; i < count; i++ {
 		m := sent(i)
-		if size += payload.Size(m); size > activities.PageBytes && len(page.Messages) > 0 {
+		if size += payload.Size(m); size > protocol.MaxPageBytes && len(page.Messages) > 0 {
 			break
 		}
 		page.Messages = append(page.Messages, m)

@@ -6,9 +6,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // maxInlineState bounds the compressed state in the input of the next run. In the
@@ -28,7 +27,7 @@ func (d *driver) open(ctx workflow.Context) error {
 			return err
 		}
 	}
-	state, err := history.Open(workflow.GetInfo(ctx).WorkflowExecution.ID, d.start, packed, d.now())
+	state, err := protocol.Open(workflow.GetInfo(ctx).WorkflowExecution.ID, d.start, packed, d.now())
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
@@ -41,14 +40,14 @@ func (d *driver) open(ctx workflow.Context) error {
 func (d *driver) read() ([]byte, error) {
 	id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: workflow.GetInfo(d.root).WorkflowExecution.ID, Life: d.start.Life}
 	var packed []byte
-	in := activities.ReadAgentInput{From: *d.start.From}
+	in := protocol.ReadAgentInput{From: *d.start.From}
 	for {
 		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
 			ActivityID: string(d.start.StateKey(id, in.Page)), Summary: clip(fmt.Sprintf("state of %s, page %d", in.From.ID, in.Page+1)),
 			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
-		var page history.Page
-		if err := workflow.ExecuteActivity(ctx, activities.ReadAgent, in).Get(ctx, &page); err != nil {
+		var page protocol.Page
+		if err := workflow.ExecuteActivity(ctx, protocol.ReadAgent, in).Get(ctx, &page); err != nil {
 			return nil, err
 		}
 		packed = append(packed, page.Data...)
@@ -92,7 +91,7 @@ func (d *driver) roll(ctx workflow.Context) error {
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema,
 	}
 	d.state.Drop()
-	packed, err := history.Pack(d.state)
+	packed, err := protocol.Pack(d.state)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 type runOptions struct {
@@ -187,7 +187,7 @@ func nextStep(snap client.Snapshot) string {
 	case llm.Connection, llm.Overloaded, llm.RateLimited:
 		return "check that base_url in the worker's configuration answers, then " + again
 	}
-	if snap.Class == activities.UnknownAgent {
+	if snap.Class == protocol.UnknownAgent {
 		return "add the agent to the worker's configuration, or name another with -a"
 	}
 	if snap.Status == client.Held {

@@ -9,9 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -62,8 +61,8 @@ func ask(ctx workflow.Context, id, name, task string) (string, error) {
 	}
 	// One try looks whether the agent has ended; while it runs, the look is repeated.
 	await := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-	var end history.AgentEnd
-	err = workflow.ExecuteActivity(await, activities.AwaitAgent, activities.AwaitAgentInput{ID: id, Key: start.Key}).Get(ctx, &end)
+	var end protocol.AgentEnd
+	err = workflow.ExecuteActivity(await, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: id, Key: start.Key}).Get(ctx, &end)
 	if err == nil && end.Failure != "" {
 		err = fmt.Errorf("agent %s: %s", id, end.Failure)
 	}

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 
-	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // DialOptions returns the options that put the points into a connection to Temporal; nil
@@ -59,12 +59,12 @@ type around struct{ before, after Point }
 // taken are the points at which an activity's task has come, reported those around its result.
 var (
 	taken = map[string]Point{
-		activities.CallModel: ModelTaken, activities.CallTool: ToolTaken, activities.AwaitAgent: ChildAttaching,
+		protocol.CallModel: ModelTaken, protocol.CallTool: ToolTaken, protocol.AwaitAgent: ChildAttaching,
 	}
 	reported = map[string]around{
-		activities.CallModel:  {ModelAnswered, ModelReported},
-		activities.CallTool:   {ToolAnswered, ToolReported},
-		activities.AwaitAgent: {before: ChildAttached},
+		protocol.CallModel:  {ModelAnswered, ModelReported},
+		protocol.CallTool:   {ToolAnswered, ToolReported},
+		protocol.AwaitAgent: {before: ChildAttached},
 	}
 )
 

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 
-	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 func TestNothingIsDoneWithoutAFolder(t *testing.T) {
@@ -64,10 +64,10 @@ func (l *line) workflow(id string) *workflowservice.PollWorkflowTaskQueueRespons
 // Every point is come to on the wire, on the right side of its request.
 func TestEveryPointIsOnTheWire(t *testing.T) {
 	l := newLine()
-	l.say(t, nil, l.activity(activities.CallModel, "a", "hello"))
-	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(activities.CallModel)}, nil)
-	l.say(t, nil, l.activity(activities.AwaitAgent, "a", "a/b"))
-	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(activities.AwaitAgent)}, nil)
+	l.say(t, nil, l.activity(protocol.CallModel, "a", "hello"))
+	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(protocol.CallModel)}, nil)
+	l.say(t, nil, l.activity(protocol.AwaitAgent, "a", "a/b"))
+	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(protocol.AwaitAgent)}, nil)
 	l.say(t, nil, l.workflow("a"))
 	l.say(t, nil, l.workflow("a/b"))
 	respond := func(workflow string, message bool, reply any, commands ...enumspb.CommandType) {
@@ -81,9 +81,9 @@ func TestEveryPointIsOnTheWire(t *testing.T) {
 		l.say(t, req, reply)
 	}
 	respond("a", true, &workflowservice.RespondWorkflowTaskCompletedResponse{
-		ActivityTasks: []*workflowservice.PollActivityTaskQueueResponse{l.activity(activities.CallTool, "a", "far.pay")},
+		ActivityTasks: []*workflowservice.PollActivityTaskQueueResponse{l.activity(protocol.CallTool, "a", "far.pay")},
 	}, enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION)
-	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(activities.CallTool)}, nil)
+	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(protocol.CallTool)}, nil)
 	respond("a/b", false, nil, enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION)
 	respond("a", false, nil, enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION) // an agent that nobody started as a sub-agent
 	respond("a", false, nil, enumspb.COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION)
@@ -110,9 +110,9 @@ func TestEveryPointIsOnTheWire(t *testing.T) {
 
 func TestARequestThatFailsIsNotReported(t *testing.T) {
 	l := newLine()
-	l.say(t, nil, l.activity(activities.CallModel, "a", ""))
+	l.say(t, nil, l.activity(protocol.CallModel, "a", ""))
 	l.seen = nil
-	err := l.intercept(t.Context(), "", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(activities.CallModel)}, nil, nil,
+	err := l.intercept(t.Context(), "", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(protocol.CallModel)}, nil, nil,
 		func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
 			return context.Canceled
 		})

@@ -23,6 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/llm/openai"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -124,7 +125,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	options.DeploymentOptions = worker.DeploymentOptions{}
 	for _, queue := range w.tools.queues {
 		tools := worker.New(w.temporal, queue, options)
-		tools.RegisterActivityWithOptions(doing.CallTool, activity.RegisterOptions{Name: activities.CallTool})
+		tools.RegisterActivityWithOptions(doing.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
 		w.workers = append(w.workers, tools)
 	}
 	for _, name := range slices.Sorted(maps.Keys(models)) {
@@ -132,7 +133,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 			limited := options
 			limited.TaskQueueActivitiesPerSecond = float64(cfg.Models[name].RequestsPerMinute) / 60
 			asks := worker.New(w.temporal, queue, limited)
-			asks.RegisterActivityWithOptions(doing.CallModel, activity.RegisterOptions{Name: activities.CallModel})
+			asks.RegisterActivityWithOptions(doing.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
 			w.workers = append(w.workers, asks)
 		}
 	}

@@ -1,13 +1,13 @@
-package history_test
+package protocol_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // History keeps of a reply what the request and the message do not tell.
@@ -26,7 +26,7 @@ func TestBareReplyTellsTheSame(t *testing.T) {
 		{reply: call, candidate: "main", reason: "stop", keepsReason: true},
 	} {
 		c.reply.Candidate, c.reply.FinishReason = c.candidate, c.reason
-		bare := history.Bare(c.reply, llm.Candidate{Name: "main"})
+		bare := protocol.Bare(c.reply, llm.Candidate{Name: "main"})
 		require.Empty(t, bare.Message.Role)
 		require.Equal(t, c.reply.Message.Content, bare.Message.Content)
 		require.Equal(t, c.reply.Message.ToolCalls, bare.Message.ToolCalls)

@@ -1,0 +1,57 @@
+package protocol
+
+import (
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// LoadAgentInput names the agent whose definition is read.
+type LoadAgentInput struct {
+	Effect
+	Agent string `json:"agent"`
+}
+
+// CallModelInput tells where the request is to be had. It does not hold it, so that history
+// grows with the conversation and not with its square. Whether it is the right one, the key tells, which is
+// the activity's ID.
+type CallModelInput struct {
+	Effect
+	// Count is how many messages are sent, the system message aside.
+	Count int `json:"count"`
+	// Origin spares the first request of a turn, together with Delta, the question to the workflow.
+	Origin *agent.Origin `json:"origin,omitempty"`
+	// Delta are the user's messages at the end of the request, where they are small.
+	Delta []llm.Message `json:"delta,omitempty"`
+	// Reasoning says that later requests send back what the model thought.
+	Reasoning bool `json:"reasoning,omitempty"`
+	// Compact says that the request is for a summary.
+	Compact bool `json:"compact,omitempty"`
+}
+
+// CallToolInput is one call of a tool.
+type CallToolInput struct {
+	Effect
+	CallID      string      `json:"call_id"`
+	Ref         string      `json:"ref"`
+	ToolEffect  tool.Effect `json:"effect,omitempty"`
+	Arguments   string      `json:"arguments"`
+	ResultBytes int         `json:"result_bytes,omitempty"`
+}
+
+// AwaitAgentInput names a sub-agent that was found rather than started.
+type AwaitAgentInput struct {
+	ID  string    `json:"id"`
+	Key agent.Key `json:"key"`
+}
+
+// LookAgentInput names a sub-agent that is waited for.
+type LookAgentInput struct {
+	ID string `json:"id"`
+}
+
+// ReadAgentInput asks for a page of the state of an agent.
+type ReadAgentInput struct {
+	From agent.From `json:"from"`
+	Page int        `json:"page"`
+}
