@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -21,23 +17,37 @@ import (
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := startHeartbeat(ctx)
 	defer beat.stop()
+	asked := in.From.RunID
+	if in.From.Resume && in.Page == 0 {
+		var err error
+		in.From, err = history.Newest(ctx, a.temporal, in.From, activity.GetInfo(ctx).WorkflowExecution.RunID)
+		if errors.Is(err, history.ErrNotListed) {
+			return protocol.Page{}, notListed(err)
+		}
+		if err != nil {
+			return protocol.Page{}, err
+		}
+	}
 	key := fmt.Sprint(in.From.ID, "\n", in.From.RunID, "\n", in.From.Events)
 	packed, ok := a.states.GetIfPresent(key)
 	if !ok {
-		run, err := ReadRun(ctx, a.temporal, in.From, a.converter)
+		run, err := history.Read(ctx, a.temporal, in.From, a.converter)
 		var gone *serviceerror.NotFound
-		var mismatch *history.MismatchError
+		var unreadable *history.UnreadableError
 		switch {
 		case errors.As(err, &gone):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 				"the history of agent %s is gone: Temporal keeps ended workflows for the namespace's retention only", in.From.ID), protocol.Gone, nil)
-		case errors.As(err, &mismatch):
+		case errors.As(err, &unreadable):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Mismatch, nil)
 		case err != nil:
 			return protocol.Page{}, err
 		case run.State == nil:
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("agent %s had not begun when its run %s ended", in.From.ID, in.From.RunID), protocol.Gone, nil)
+				fmt.Sprintf("run %s of agent %s never had a state: %v", in.From.RunID, in.From.ID, run.End), protocol.Gone, nil)
+		}
+		if !in.From.Fork && !in.From.Resume {
+			run.State.Drop()
 		}
 		packed.events = run.Events
 		if packed.data, err = protocol.Pack(run.State); err != nil {
@@ -48,32 +58,17 @@ func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) 
 	}
 	pages := (len(packed.data) + protocol.StatePageBytes - 1) / protocol.StatePageBytes
 	from := min(in.Page*protocol.StatePageBytes, len(packed.data))
-	return protocol.Page{
+	page := protocol.Page{
 		Data: packed.data[from:min(from+protocol.StatePageBytes, len(packed.data))], Pages: pages, Events: packed.events,
-	}, nil
+	}
+	if in.From.RunID != asked {
+		page.RunID = in.From.RunID
+	}
+	return page, nil
 }
 
 // packedState is a state that is read page by page.
 type packedState struct {
 	data   []byte
 	events int64
-}
-
-// ReadRun folds the history of a run, or the first events of it. The converter is the
-// client's; nil means the SDK's.
-func ReadRun(ctx context.Context, c client.Client, from agent.From, dc converter.DataConverter) (*history.Run, error) {
-	return history.Fold(from.ID, Events(ctx, c, from), dc)
-}
-
-// Events yields the events of a run.
-func Events(ctx context.Context, c client.Client, from agent.From) history.Events {
-	return func(yield func(*historypb.HistoryEvent, error) bool) {
-		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for events.HasNext() {
-			event, err := events.Next()
-			if !yield(event, err) || err != nil || event.GetEventId() == from.Events {
-				return
-			}
-		}
-	}
 }

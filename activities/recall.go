@@ -12,8 +12,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
@@ -97,28 +95,20 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 // Temporal's list lags behind, by seconds where a cluster is busy, and a run that is missing in it would be done over.
 // So it counts from when it shows this run itself, which began after the others.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
-	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
-	var all []*workflowpb.WorkflowExecutionInfo
-	for {
-		page, err := a.temporal.ListWorkflow(ctx, request)
-		if err != nil {
-			return nil, fmt.Errorf("list the runs of %s: %w", workflowID, err)
-		}
-		all = append(all, page.GetExecutions()...)
-		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			break
-		}
-	}
-	var runs []string
-	for _, info := range all {
-		runs = append(runs, info.GetExecution().GetRunId())
+	runs, err := history.Runs(ctx, a.temporal, workflowID)
+	if err != nil {
+		return nil, err
 	}
 	self := slices.Index(runs, runID)
 	if self < 0 {
-		return nil, temporal.NewApplicationErrorWithOptions("Temporal does not list this run yet, so it may not list all earlier ones", protocol.Unavailable,
-			temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
+		return nil, notListed(history.ErrNotListed)
 	}
 	return slices.Delete(runs, self, self+1), nil
+}
+
+// notListed is the failure of an activity that needs the list of runs before it is complete.
+func notListed(err error) error {
+	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }
 
 // listDelay is how soon the list of runs is asked for again.

@@ -167,14 +167,14 @@ func (s *State) overflowed(step Compact) {
 	s.Compacted++
 }
 
-// Drop lets go of the messages that are not sent any more, which the next run does not need: the
-// histories of earlier runs have them.
+// Drop removes the messages that are not sent any more from the state, for the next run of the agent: the
+// histories of earlier runs have them. A copy of the state that shares its messages keeps them.
 func (s *State) Drop() {
 	c := s.compaction()
 	if c == nil {
 		return
 	}
-	s.Messages = slices.Delete(s.Messages, 0, c.From-s.Dropped)
+	s.Messages = s.Messages[c.From-s.Dropped:]
 	s.Dropped = c.From
 	s.Compactions = s.Compactions[len(s.Compactions)-1:]
 }

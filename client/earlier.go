@@ -16,7 +16,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.fold(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
 	if err != nil {
 		return nil, err
 	}
@@ -41,5 +41,5 @@ func (c *Client) previous(ctx context.Context, run *history.Run) (*history.Run, 
 	if run.Previous == nil {
 		return nil, fmt.Errorf("earlier messages: %w: the agent had no run before", ErrNotFound)
 	}
-	return c.fold(ctx, *run.Previous)
+	return c.read(ctx, *run.Previous)
 }

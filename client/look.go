@@ -11,7 +11,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/protocol"
@@ -158,7 +157,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	run, err := c.fold(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -185,9 +184,9 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// fold reads a run's history.
-func (c *Client) fold(ctx context.Context, from agent.From) (*history.Run, error) {
-	run, err := activities.ReadRun(ctx, c.temporal, from, c.converter)
+// read reads a run's history.
+func (c *Client) read(ctx context.Context, from agent.From) (*history.Run, error) {
+	run, err := history.Read(ctx, c.temporal, from, c.converter)
 	return run, wrap("read", from.ID, err)
 }
 

@@ -27,7 +27,8 @@ type ResumeOptions struct {
 
 // Resume lets an agent go on that has failed, was terminated or cancelled, or ran
 // out of time, from its last state, under the same ID and with the same keys: what
-// it has done is not done again. Of two programs that resume one agent one does, and the other finds it running.
+// it has done is not done again. Of two programs that resume one agent one does; the other one finds the agent running or
+// completed, which [Started] says, and its message is not delivered.
 func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	switch {
@@ -38,25 +39,26 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	case found.status == Completed:
 		return Started{}, fmt.Errorf("resume %s: %w: it has completed; to go on from it, fork it", id, ErrNotResumable)
 	}
-	run, err := c.fold(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
 	if err != nil {
 		return Started{}, err
 	}
-	in := run.Start
-	in.Message, in.State = nil, nil
 	if run.State == nil {
-		// It never began, and starts as it would have. It may be a run that was reset: those before it count.
-		in = run.Start
-		in.Base = found.runID
-	} else {
-		in.Mode, in.Base = run.State.Mode, found.runID
-		in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
-		if o.Message != "" {
-			in.Message = &agent.Incoming{ID: uuid.NewString(), Text: o.Message, Steer: true}
+		return Started{}, fmt.Errorf("resume %s: %w: it never began: %w", id, ErrNotResumable, run.End)
+	}
+	in := run.Start
+	in.State, in.Message = nil, nil
+	in.Mode, in.Base = run.State.Mode, found.runID
+	in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
+	if o.Message != "" {
+		in.Message = &agent.Incoming{ID: uuid.NewString(), Text: o.Message, Steer: true}
+		if err := agent.CheckMessage(*in.Message); err != nil {
+			return Started{}, fmt.Errorf("resume %s: %w", id, err)
 		}
 	}
-	started, err := c.start(ctx, id, in, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
-	if err == nil && started.Found {
+	// An agent that somebody else resumed, and that has completed since, is not resumed.
+	started, err := c.start(ctx, id, in, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
+	if err == nil && started.Found && !started.Status.Ended() {
 		c.lost(ctx, id)
 	}
 	return started, err
@@ -91,7 +93,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		return Started{}, err
 	}
 	from := agent.From{ID: id, RunID: found.runID}
-	run, err := c.fold(ctx, from)
+	run, err := c.read(ctx, from)
 	if err != nil {
 		return Started{}, err
 	}

@@ -24,6 +24,8 @@ type Page struct {
 	// Pages is how many there are; Events how many events were read for them.
 	Pages  int   `json:"pages"`
 	Events int64 `json:"events"`
+	// RunID is the run that was read where another one than that asked for had ended since; empty otherwise.
+	RunID string `json:"run_id,omitempty"`
 }
 
 // Pack compresses a state.
@@ -58,6 +60,12 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	if err != nil {
 		return nil, err
 	}
+	return Continue(agentID, in, s, now)
+}
+
+// Continue returns the state with which a run begins that goes on from an earlier one, whose state is s.
+// It may change s.
+func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:
 		// The same agent, in its next run.
@@ -67,6 +75,7 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 			mode = agent.Task
 		}
 		id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: agentID, Life: in.Life}
+		var err error
 		if s, err = s.Fork(id, mode, from.At, now); err != nil {
 			return nil, err
 		}

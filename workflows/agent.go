@@ -97,11 +97,20 @@ func (w *Workflows) Register(r Registry) {
 // error whose type is the cause's class; it has no retry policy, because
 // starting it again would do its work again.
 func (w *Workflows) Agent(ctx workflow.Context, in Start) (Result, error) {
+	return w.run(ctx, in, func(*driver) {})
+}
+
+// run is Agent. It hands out the driver before the driver does anything.
+func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Result, error) {
 	if err := in.Check(); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
-	d, err := newDriver(ctx, in, w.options)
-	if err != nil {
+	d := newDriver(ctx, in, w.options)
+	begun(d)
+	if err := d.listen(ctx); err != nil {
+		return Result{}, err
+	}
+	if err := d.open(ctx); err != nil {
 		return Result{}, err
 	}
 	return d.run(ctx)

@@ -44,7 +44,7 @@ type flight struct {
 	timer  bool                // waits for time to pass and for nothing else
 }
 
-func newDriver(ctx workflow.Context, in Start, o Options) (*driver, error) {
+func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Life == "" {
 		in.Life = info.FirstRunID
@@ -57,16 +57,16 @@ func newDriver(ctx workflow.Context, in Start, o Options) (*driver, error) {
 	if !in.Continues() {
 		d.state = agent.New(info.WorkflowExecution.ID, in, d.now())
 	}
-	if err := d.listen(ctx); err != nil {
-		return nil, err
-	}
-	return d, d.open(ctx)
+	return d
 }
 
 // run asks for the next step, sees to it that the step is under way, and waits
 // until something has happened. Nothing here knows where the agent stands.
 func (d *driver) run(ctx workflow.Context) (Result, error) {
 	for {
+		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
+			d.apply(agent.CancelRequested{Time: d.now()})
+		}
 		d.state.Advance(d.now())
 		step := d.state.Next()
 		if end, ok := step.(agent.Finish); ok {
@@ -87,6 +87,12 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 			return Result{}, fmt.Errorf("await an event: %w", err)
 		}
 	}
+}
+
+// cancelsFirst reports whether a cancel that came together with something else is taken before anything is begun. Runs
+// of the first version of the driver began the next step before they looked for a cancel.
+func (d *driver) cancelsFirst() bool {
+	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
 // apply tells the state what has happened.

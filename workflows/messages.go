@@ -57,15 +57,7 @@ type View struct {
 func (d *driver) listen(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
 		func(ctx workflow.Context, m agent.Incoming) (Accepted, error) {
-			if err := d.await(ctx); err != nil {
-				return Accepted{}, err
-			}
-			var err error
-			if d.state.Outcome != nil { // while there was no state nobody could tell
-				err = agent.ErrEnded
-			}
-			d.apply(agent.MessageReceived{Message: m, Time: d.now()})
-			return Accepted{ID: m.ID}, refusal(err)
+			return Accepted{ID: m.ID}, d.receive(ctx, agent.MessageReceived{Message: m, Time: d.now()})
 		},
 		workflow.UpdateHandlerOptions{
 			Description: "a message for the agent",
@@ -75,25 +67,13 @@ func (d *driver) listen(ctx workflow.Context) error {
 		return err
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, CloseUpdate,
-		func(ctx workflow.Context) error {
-			if err := d.await(ctx); err != nil {
-				return err
-			}
-			d.apply(agent.Closed{})
-			return nil
-		},
+		func(ctx workflow.Context) error { return d.receive(ctx, agent.Closed{}) },
 		workflow.UpdateHandlerOptions{Description: "lets the agent finish when it has answered"})
 	if err != nil {
 		return err
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, ResumeLostUpdate,
-		func(ctx workflow.Context, id string) error {
-			if err := d.await(ctx); err != nil {
-				return err
-			}
-			d.apply(agent.ResumeLost{ID: id})
-			return nil
-		},
+		func(ctx workflow.Context, id string) error { return d.receive(ctx, agent.ResumeLost{ID: id}) },
 		workflow.UpdateHandlerOptions{Description: "tells of a resume that found the agent running again"})
 	if err != nil {
 		return err
@@ -122,6 +102,40 @@ func (d *driver) listen(ctx workflow.Context) error {
 		}
 	}
 	return nil
+}
+
+// receive applies what an update brings, when there is a state.
+func (d *driver) receive(ctx workflow.Context, e agent.Event) error {
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	if m, ok := e.(agent.MessageReceived); ok {
+		if d.state.Outcome != nil { // the validator could not tell while there was no state
+			return refusal(agent.ErrEnded)
+		}
+		m.Time = d.now()
+		e = m
+	}
+	d.apply(e)
+	return nil
+}
+
+// UpdateEvent returns the event that an update brings to the agent; nil where it brings none. Decode decodes the update's
+// argument. The time is in Unix milliseconds.
+func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
+	switch name {
+	case MessageUpdate:
+		var m agent.Incoming
+		err := decode(&m)
+		return agent.MessageReceived{Message: m, Time: now}, err
+	case CloseUpdate:
+		return agent.Closed{}, nil
+	case ResumeLostUpdate:
+		var id string
+		err := decode(&id)
+		return agent.ResumeLost{ID: id}, err
+	}
+	return nil, nil
 }
 
 // accepts reports why the agent would not take m. While its state is being read it takes

@@ -39,22 +39,25 @@ func (d *driver) open(ctx workflow.Context) error {
 // read fetches the state from the history of another run, page by page.
 func (d *driver) read() ([]byte, error) {
 	id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: workflow.GetInfo(d.root).WorkflowExecution.ID, Life: d.start.Life}
+	start, from := d.start, *d.start.From
 	var packed []byte
-	in := protocol.ReadAgentInput{From: *d.start.From}
-	for {
+	for in := (protocol.ReadAgentInput{From: from}); ; in.From = from {
 		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
-			ActivityID: string(d.start.StateKey(id, in.Page)), Summary: clip(fmt.Sprintf("state of %s, page %d", in.From.ID, in.Page+1)),
+			ActivityID: string(start.StateKey(id, in.Page)), Summary: clip(fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1)),
 			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
 		var page protocol.Page
 		if err := workflow.ExecuteActivity(ctx, protocol.ReadAgent, in).Get(ctx, &page); err != nil {
 			return nil, err
 		}
+		if from.Events = page.Events; page.RunID != "" {
+			from.RunID = page.RunID
+		}
 		packed = append(packed, page.Data...)
 		if in.Page++; in.Page >= page.Pages {
+			d.start.From = &from
 			return packed, nil
 		}
-		in.From.Events = page.Events
 	}
 }
 
@@ -90,8 +93,9 @@ func (d *driver) roll(ctx workflow.Context) error {
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema,
 	}
-	d.state.Drop()
-	packed, err := protocol.Pack(d.state)
+	state := *d.state // a replay of this run tells all of it
+	state.Drop()
+	packed, err := protocol.Pack(&state)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,11 @@ again; calls that have no result are worked off.`,
 			if err != nil {
 				return coded(err, queue)
 			}
+			if started.Found && o.Message != "" {
+				return exitf(exitWrongState, "%s", notResumed(started, o))
+			}
 			if started.Found {
-				fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s runs already; it was not resumed.\n", started.ID)
+				fmt.Fprintln(cmd.ErrOrStderr(), notResumed(started, o))
 			}
 			return shown(cmd, c, queue, started, detach, asJSON)
 		},
@@ -48,6 +51,21 @@ again; calls that have no result are worked off.`,
 	f.BoolVar(&detach, "detach", false, "return when the agent goes on")
 	f.BoolVar(&asJSON, "json", false, "print the agent as JSON when it has answered")
 	return cmd
+}
+
+// notResumed says that somebody else has resumed an agent.
+func notResumed(found client.Started, o client.ResumeOptions) string {
+	text := fmt.Sprintf("Agent %s runs already; it was not resumed.", found.ID)
+	if found.Status.Ended() {
+		text = fmt.Sprintf("Agent %s was resumed by somebody else meanwhile and is %s; it was not resumed again.", found.ID, found.Status)
+	}
+	if o.Message == "" {
+		return text
+	}
+	if found.Status.Ended() {
+		return text + " It does not have your message."
+	}
+	return text + fmt.Sprintf(" It does not have your message: send it with `starter send %s TEXT`.", found.ID)
 }
 
 func newFork(g *globals) *cobra.Command {

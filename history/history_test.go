@@ -1,0 +1,209 @@
+package history_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// recorded returns the histories that were recorded from a real server, by the version that
+// did and the agent's ID with what tells its runs apart: see [idOf].
+func recorded(t *testing.T) map[string]*historypb.History {
+	files, err := filepath.Glob("../workflows/testdata/histories/*/*.json.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string]*historypb.History{}
+	for _, file := range files {
+		f, err := os.Open(file)
+		require.NoError(t, err)
+		z, err := gzip.NewReader(f)
+		require.NoError(t, err)
+		text, err := io.ReadAll(z)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		var h historypb.History
+		require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &h))
+		all[filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json.gz")] = &h
+	}
+	return all
+}
+
+// idOf is the ID of the agent whose history has that name.
+func idOf(name string) string {
+	id, _, _ := strings.Cut(filepath.Base(name), "~")
+	return id
+}
+
+// read reads recorded events as those of the agent with that ID.
+func read(t *testing.T, id string, events []*historypb.HistoryEvent) *history.Run {
+	t.Helper()
+	run, err := history.Of(id, "", events, nil)
+	require.NoError(t, err, "%s after %d events", id, len(events))
+	return run
+}
+
+// The state of a run that completed has the answer that the workflow returned.
+func TestStateEndsInTheResult(t *testing.T) {
+	for name, h := range recorded(t) {
+		run := read(t, idOf(name), h.GetEvents())
+		require.NotNil(t, run.Closed, name)
+		done := run.Closed.GetWorkflowExecutionCompletedEventAttributes()
+		if done == nil {
+			want := agent.Cancelled
+			if run.Closed.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
+				want = agent.Waiting
+			}
+			require.Equal(t, want, run.State.Status(), name)
+			continue
+		}
+		var result struct {
+			Answer string      `json:"answer"`
+			Usage  agent.Usage `json:"usage"`
+		}
+		require.NoError(t, json.Unmarshal(done.GetResult().GetPayloads()[0].GetData(), &result), name)
+		require.Equal(t, agent.Completed, run.State.Status(), name)
+		require.Equal(t, result.Answer, run.State.Answer(), name)
+		require.Equal(t, result.Usage, run.State.Usage, name)
+	}
+}
+
+// A history can be read after any event, whether the run goes on there or was terminated: its transcript is the beginning
+// of the whole one, and the state can be packed and opened again.
+func TestHistoryIsReadAfterAnyEvent(t *testing.T) {
+	for name, h := range recorded(t) {
+		whole := read(t, idOf(name), h.GetEvents())
+		for n := 1; n < len(h.GetEvents()); n++ {
+			running := read(t, idOf(name), h.GetEvents()[:n])
+			require.Nil(t, running.Closed)
+			runs := []*history.Run{running}
+			if !commanded(h.GetEvents()[n]) { // a task's commands are written together
+				runs = append(runs, read(t, idOf(name), terminated(h.GetEvents()[:n])))
+			}
+			for _, run := range runs {
+				if run.State == nil || len(run.State.Messages) == 0 {
+					continue
+				}
+				require.Equal(t, whole.State.Messages[:len(run.State.Messages)], timed(run, whole), "%s after %d events", name, n)
+				packed, err := protocol.Pack(run.State)
+				require.NoError(t, err)
+				again, err := protocol.Open(idOf(name), agent.Start{}, packed, 0)
+				require.NoError(t, err)
+				require.Equal(t, run.State.Next(), again.Next(), "%s after %d events", name, n)
+			}
+		}
+	}
+}
+
+// commanded reports whether an event came of a command of a workflow task.
+func commanded(e *historypb.HistoryEvent) bool {
+	switch e.GetEventType() {
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
+		enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_TIMER_CANCELED,
+		enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED,
+		enumspb.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED,
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
+		return true
+	}
+	return history.Closes(e.GetEventType())
+}
+
+// terminated returns the events of a run that is terminated behind the given ones.
+func terminated(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
+	last := events[len(events)-1]
+	return append(slices.Clone(events), &historypb.HistoryEvent{
+		EventId: last.GetEventId() + 1, EventTime: last.GetEventTime(), EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED,
+	})
+}
+
+// timed returns the messages of a run with the times that they have in another one: a run that was terminated takes
+// what had arrived at the time of its end.
+func timed(run, whole *history.Run) []agent.Message {
+	messages := slices.Clone(run.State.Messages)
+	for i := range messages {
+		messages[i].Time = whole.State.Messages[i].Time
+	}
+	return messages
+}
+
+// A run that was terminated before its first task has the state that it was to begin with.
+func TestRunThatNeverBeganIsRead(t *testing.T) {
+	h := recorded(t)["v0.1/task"]
+	require.Nil(t, read(t, "task", h.GetEvents()[:2]).State)
+	run := read(t, "task", terminated(h.GetEvents()[:2]))
+	require.Len(t, run.State.Inbox, 1)
+	require.Equal(t, agent.Running, run.State.Status())
+}
+
+// What arrived after the last task of a run that was terminated is not lost.
+func TestResultThatNoTaskSawIsRead(t *testing.T) {
+	h := recorded(t)["v0.1/task"]
+	for i, e := range h.GetEvents() {
+		if e.GetEventType() != enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED {
+			continue
+		}
+		before := read(t, "task", terminated(h.GetEvents()[:i]))
+		after := read(t, "task", terminated(h.GetEvents()[:i+1]))
+		require.NotEqual(t, before.State.Next(), after.State.Next(), "event %d", e.GetEventId())
+	}
+}
+
+// A history that is not what the agent would have done is refused.
+func TestForeignHistoryIsRefused(t *testing.T) {
+	h := recorded(t)["v0.1/task"]
+	changed := proto.Clone(h).(*historypb.History)
+	for _, e := range changed.GetEvents() {
+		a := e.GetActivityTaskScheduledEventAttributes()
+		if a != nil && strings.HasPrefix(a.GetActivityId(), "model-") {
+			a.ActivityId = "model-00000000000000000000000000000000"
+			break
+		}
+	}
+	var unreadable *history.UnreadableError
+	_, err := history.Of("task", "", changed.GetEvents(), nil)
+	require.ErrorAs(t, err, &unreadable)
+	_, err = history.Of("another", "", h.GetEvents(), nil)
+	require.ErrorAs(t, err, &unreadable, "keys hold the agent's ID")
+	_, err = history.Of("task", "", nil, nil)
+	require.ErrorAs(t, err, &unreadable)
+}
+
+// An activity's result that a codec does not decode is no result: the history cannot be read.
+func TestPayloadThatCannotBeDecodedIsAnError(t *testing.T) {
+	h := recorded(t)["v0.1/task"]
+	down := errors.New("the codec server does not answer")
+	_, err := history.Of("task", "", h.GetEvents(), converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &failing{after: 2, err: down}))
+	require.ErrorIs(t, err, down)
+}
+
+// failing is a codec that fails after some payloads.
+type failing struct {
+	after int
+	err   error
+}
+
+func (f *failing) Encode(p []*commonpb.Payload) ([]*commonpb.Payload, error) { return p, nil }
+
+func (f *failing) Decode(p []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	if f.after--; f.after < 0 {
+		return nil, f.err
+	}
+	return p, nil
+}

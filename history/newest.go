@@ -1,0 +1,75 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// ErrNotListed says that Temporal's list of runs, which lags behind, does not show a run yet.
+var ErrNotListed = errors.New("Temporal does not list this run yet, so it may not list all earlier ones")
+
+// Newest returns the run that a resume has to go on from: from itself, or a run of the agent that began after from and
+// ended before the run self began. There is one where two programs resume an agent and the second is
+// slow. The error is [ErrNotListed] while Temporal's list does not show self.
+func Newest(ctx context.Context, c client.Client, from agent.From, self string) (agent.From, error) {
+	runs, err := Runs(ctx, c, from.ID)
+	if err != nil {
+		return from, err
+	}
+	for i, run := range runs {
+		if run != self {
+			continue
+		}
+		if i+1 == len(runs) || runs[i+1] == from.RunID {
+			return from, nil
+		}
+		later, err := closedLater(ctx, c, from, runs[i+1])
+		if later {
+			from.RunID = runs[i+1]
+		}
+		return from, err
+	}
+	return from, ErrNotListed
+}
+
+// Runs lists the runs of a workflow ID, the newest first.
+func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
+	var runs []string
+	for {
+		page, err := c.ListWorkflow(ctx, request)
+		if err != nil {
+			return nil, fmt.Errorf("list the runs of %s: %w", workflowID, err)
+		}
+		for _, info := range page.GetExecutions() {
+			runs = append(runs, info.GetExecution().GetRunId())
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return runs, nil
+		}
+	}
+}
+
+// closedLater reports whether another run of the agent ended after from did. A run that is gone did not.
+func closedLater(ctx context.Context, c client.Client, from agent.From, other string) (bool, error) {
+	var ends [2]*workflowpb.WorkflowExecutionInfo
+	for i, run := range []string{from.RunID, other} {
+		found, err := c.DescribeWorkflowExecution(ctx, from.ID, run)
+		if errors.As(err, new(*serviceerror.NotFound)) {
+			return i == 0, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("look at run %s of %s: %w", run, from.ID, err)
+		}
+		ends[i] = found.GetWorkflowExecutionInfo()
+	}
+	return ends[1].GetCloseTime().AsTime().After(ends[0].GetCloseTime().AsTime()), nil
+}

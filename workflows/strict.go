@@ -1,0 +1,52 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+)
+
+// strict is a data converter whose failures end a replay. Without it a codec server that does not answer
+// would look to the workflow like an activity that failed.
+type strict struct {
+	converter.DataConverter
+
+	failed *error // the first failure
+}
+
+var _ workflow.ContextAware = strict{}
+
+// WithWorkflowContext implements [workflow.ContextAware].
+func (s strict) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
+	if aware, ok := s.DataConverter.(workflow.ContextAware); ok {
+		return strict{aware.WithWorkflowContext(ctx), s.failed}
+	}
+	return s
+}
+
+// WithContext implements [workflow.ContextAware].
+func (s strict) WithContext(context.Context) converter.DataConverter { return s }
+
+// FromPayload implements [converter.DataConverter].
+func (s strict) FromPayload(p *commonpb.Payload, value any) error {
+	return s.check(s.DataConverter.FromPayload(p, value))
+}
+
+// FromPayloads implements [converter.DataConverter].
+func (s strict) FromPayloads(p *commonpb.Payloads, values ...any) error {
+	return s.check(s.DataConverter.FromPayloads(p, values...))
+}
+
+// check panics for an error of a codec. JSON of another type is an error that the workflow knows how to take.
+func (s strict) check(err error) error {
+	if err == nil || errors.Is(err, converter.ErrUnableToDecode) {
+		return err
+	}
+	if *s.failed == nil {
+		*s.failed = err
+	}
+	panic(err)
+}
