@@ -67,7 +67,7 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 	if !in.Compact {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.tried.Empty, Invalid: invalid}, nil
+	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.tried.Empty, Invalid: invalid, New: m.searched}, nil
 }
 
 // ask asks the candidate whose turn it is, for a reply or for a summary.

@@ -29,6 +29,8 @@ func names(ctx context.Context) (agentID string, key agent.Key) {
 // memory is what the earlier runs of an agent tell of an effect.
 type memory struct {
 	result *commonpb.Payloads // nil where there is none
+	// searched says that earlier runs were looked through, and that none of their histories is gone.
+	searched bool
 	// doubt says that the effect was asked for and has no result, or that the history
 	// that would tell is gone.
 	doubt bool
@@ -59,13 +61,13 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 			runs = append(runs, base)
 		}
 	}
-	m := memory{doubt: again}
+	m := memory{doubt: again, searched: true}
 	for _, run := range runs {
 		r, err := a.records(ctx, here.ID, run)
 		var gone *serviceerror.NotFound
 		switch {
 		case errors.As(err, &gone):
-			m.doubt = true
+			m.doubt, m.searched = true, false
 			continue
 		case err != nil:
 			return memory{}, fmt.Errorf("recall: run %s: %w", run, err)

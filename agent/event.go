@@ -45,9 +45,10 @@ type (
 		Empty EmptyReplies
 		// Invalid tells how the answer does not fit the schema that was asked for; empty where it does.
 		Invalid string
-		// Recalled says that the reply was given in an earlier run.
-		Recalled bool
-		Time     int64
+		// Recalled says that the reply was given in an earlier run, New that all earlier runs were searched and none
+		// has it: so none has anything that comes after it either.
+		Recalled, New bool
+		Time          int64
 	}
 
 	// ModelFailed holds the turn, or marks the context as too long.
@@ -112,6 +113,16 @@ type (
 		Time   int64
 	}
 
+	// Rewound says that the run with this name began by a reset of an earlier one.
+	Rewound struct{ Run string }
+
+	// MessagesFound are messages that other runs of the agent took. Run is the state's Reset when they were looked for.
+	MessagesFound struct {
+		Run      string
+		Messages []Incoming
+		Time     int64
+	}
+
 	// ResumeLost tells of a resume, named by its ID, that found the agent going on by another one.
 	ResumeLost struct{ ID string }
 
@@ -140,6 +151,8 @@ func (Decided) event()          {}
 func (Stopped) event()          {}
 func (WallReached) event()      {}
 func (Resumed) event()          {}
+func (Rewound) event()          {}
+func (MessagesFound) event()    {}
 func (ResumeLost) event()       {}
 func (Closed) event()           {}
 func (CancelRequested) event()  {}
@@ -196,6 +209,10 @@ func (s *State) apply(e Event) bool {
 		return s.resumed(e)
 	case ResumeLost:
 		return s.resumeLost(e)
+	case Rewound:
+		return s.rewound(e)
+	case MessagesFound:
+		return s.messagesFound(e)
 	case Closed:
 		changed := !s.Closing
 		s.Closing = true

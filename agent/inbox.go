@@ -19,6 +19,14 @@ type Incoming struct {
 	// Steer lets the message enter at the next boundary of the running turn. Without
 	// it, it is the next turn's.
 	Steer bool `json:"steer,omitempty"`
+	// After is the number of messages that the transcript has at least when the message enters the running
+	// turn: see [State.Entry]. It matters where Temporal delivers the message again after a reset, at once and before
+	// the turn in which it had come. Zero means any number.
+	After int `json:"after,omitempty"`
+	// Run is the run to which the sender sent the message, as [State.Entry] was seen there. Empty means that it is not known.
+	Run string `json:"run,omitempty"`
+	// Fresh says that no earlier run can have had the message. The driver sets it.
+	Fresh bool `json:"fresh,omitempty"`
 	// Late is set where the message carries the result of an interrupted call.
 	Late *Late `json:"late,omitempty"`
 	// Time is when the agent received it, in Unix milliseconds.
@@ -72,6 +80,8 @@ func CheckMessage(m Incoming) error {
 			ErrMessage, float64(len(m.Text))/1e6, MaxMessageBytes>>20)
 	case m.Late != nil:
 		return fmt.Errorf("%w: late is not for clients to set", ErrMessage)
+	case m.After < 0:
+		return fmt.Errorf("%w: after is %d; it must be 0 or more", ErrMessage, m.After)
 	}
 	return checkImages(m)
 }
@@ -150,6 +160,32 @@ func (s *State) see(id string) {
 	}
 }
 
+// Entry returns the number of messages that the transcript has at least when a message that steers, and comes now, enters
+// the running turn: it waits for the results of open calls, and for a reply that is on its way.
+func (s *State) Entry() int {
+	switch {
+	case len(s.Calls) > 0:
+		return s.Count() + len(s.Calls)
+	case s.Count() == 0:
+		return 1 // behind the first message
+	case s.Held == nil && !s.answered() && (s.Asked != "" || s.TooLong || s.Compacted > 0):
+		return s.Count() + 1
+	}
+	return s.Count()
+}
+
+// steers returns the place in the inbox of the message that enters the running turn now; -1 where there is none. None
+// enters before the first message.
+func (s *State) steers() int {
+	return slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer && s.Count() >= max(m.After, 1) })
+}
+
+// next returns the message that begins the next turn: the first one whose place has come, or the first.
+func (s *State) next() Incoming {
+	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return s.Count() >= m.After })
+	return s.Inbox[max(i, 0)]
+}
+
 func (s *State) messageTaken(e MessageTaken) bool {
 	if step, ok := s.Next().(Take); !ok || step.ID != e.ID {
 		return false
@@ -157,6 +193,9 @@ func (s *State) messageTaken(e MessageTaken) bool {
 	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.ID == e.ID })
 	m := s.Inbox[i]
 	s.Inbox = slices.Delete(s.Inbox, i, i+1)
+	if m.Fresh {
+		s.Recall = false
+	}
 	if s.answered() || s.Count() == 0 {
 		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
 	}

@@ -32,13 +32,14 @@ const (
 	KindChild      = "agent"
 	KindState      = "state"
 	KindLook       = "look"
+	KindMessages   = "messages"
 )
 
 // Kind returns what the key names: one of the Kind constants, or "" for another text.
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages:
 		return kind
 	}
 	return ""

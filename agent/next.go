@@ -41,17 +41,26 @@ type (
 		Count int // of the messages sent, the system message aside
 	}
 
+	// FindMessages looks for messages that other runs of the agent took and this one was not given: Temporal delivers
+	// those of the run that was reset again, and not those of other runs that were reset from it.
+	// Then is the step that follows where there are none.
+	FindMessages struct {
+		Key  Key
+		Then Step
+	}
+
 	// Wait does nothing until an event arrives.
 	Wait struct{}
 )
 
-func (Finish) step()    {}
-func (Load) step()      {}
-func (RunTools) step()  {}
-func (Compact) step()   {}
-func (Take) step()      {}
-func (CallModel) step() {}
-func (Wait) step()      {}
+func (Finish) step()       {}
+func (Load) step()         {}
+func (RunTools) step()     {}
+func (Compact) step()      {}
+func (Take) step()         {}
+func (CallModel) step()    {}
+func (FindMessages) step() {}
+func (Wait) step()         {}
 
 // Wants reports whether the step asks for the effect with the given key.
 func Wants(step Step, key Key) bool {
@@ -61,6 +70,8 @@ func Wants(step Step, key Key) bool {
 	case CallModel:
 		return step.Key == key
 	case Compact:
+		return step.Key == key
+	case FindMessages:
 		return step.Key == key
 	case RunTools:
 		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key })
@@ -114,6 +125,8 @@ func noRoom(now int64) Event {
 //     and no reply is on its way                → Take
 //  5. the last message is not the assistant's   → CallModel
 //  6. a message waits in the inbox              → Take
+//     the run was reset, and has not looked for
+//     messages of other runs                    → FindMessages
 //     else                                      → Wait (chat), Finish (task)
 func (s *State) Next() Step {
 	switch {
@@ -135,17 +148,21 @@ func (s *State) Next() Step {
 	if s.Count() > 0 && !s.answered() {
 		call = CallModel{Key: s.Origin().Key(s.Chain), Count: s.SentCount()}
 	}
-	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer }); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
+	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
 		return Take{ID: s.Inbox[i].ID}
 	}
 	if call.Key != "" {
 		return call
 	}
 	if len(s.Inbox) > 0 {
-		return Take{ID: s.Inbox[0].ID}
+		return Take{ID: s.next().ID}
 	}
+	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {
-		return Wait{}
+		rest = Wait{}
 	}
-	return Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}
+	if s.Reset != s.Searched {
+		return FindMessages{Key: s.key(KindMessages, s.Reset), Then: rest}
+	}
+	return rest
 }

@@ -75,6 +75,16 @@ type State struct {
 	ResumedFrom string `json:"resumed_from,omitempty"`
 	Reloads     int    `json:"reloads,omitempty"`
 
+	// Reset is the run that began by Temporal's reset of an earlier one, the newest of those; Searched is the one
+	// in which the messages of other runs were looked for.
+	Reset    string `json:"reset,omitempty"`
+	Searched string `json:"searched,omitempty"`
+	// Recall says that an earlier run may have had what the agent asks for next. It is set by a reset, until
+	// something happens that no earlier run can know. Reopened are the effects that were asked for when the agent was
+	// resumed: the run that ended may have them.
+	Recall   bool  `json:"recall,omitempty"`
+	Reopened []Key `json:"reopened,omitempty"`
+
 	// Asked is the key of the model call that is under way.
 	Asked Key `json:"asked,omitempty"`
 

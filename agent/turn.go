@@ -116,6 +116,9 @@ func (s *State) count(e ModelReplied) {
 	if e.Recalled {
 		s.Usage.Recalled++
 	}
+	if e.New {
+		s.Recall = false
+	}
 }
 
 func (s *State) countEmpty(e EmptyReplies) {
@@ -187,6 +190,7 @@ func (s *State) resumed(e Resumed) bool {
 		s.Definition = nil
 		s.Reloads++
 	}
+	s.reopen()
 	return true
 }
 

@@ -153,7 +153,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (string, error)
 	if err := agent.CheckMessage(in); err != nil {
 		return m.ID, fmt.Errorf("send to %s: %w", id, err)
 	}
-	return m.ID, c.update(ctx, id, workflows.MessageUpdate, in)
+	return m.ID, c.deliver(ctx, id, in)
 }
 
 // Close lets an agent finish when it has answered what it was sent.

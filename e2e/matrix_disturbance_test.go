@@ -252,7 +252,7 @@ func (l *lab) resetHeld() {
 		return err == nil && len(snap.Pending) <= 1
 	})
 	began := time.Now()
-	l.reset(l.id, "", l.taskCount(l.id))
+	l.reset(l.id, "", l.taskCount(l.id, ""))
 	l.ledger.disturbed(l.id, "reset", began)
 	close(l.held.open)
 }
@@ -311,7 +311,7 @@ func (l *lab) timeOutHeld() {
 // resetTo resets the agent, which has completed, to one of its tasks, and waits until it has again.
 func (l *lab) resetTo(task func(count int) int) {
 	began := time.Now()
-	l.reset(l.id, "", task(l.taskCount(l.id)))
+	l.reset(l.id, "", task(l.taskCount(l.id, "")))
 	l.ledger.disturbed(l.id, "reset", began)
 	require.NoError(l.t, completed(l.ctx, l.client, l.id))
 }

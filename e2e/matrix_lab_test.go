@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/llm"
@@ -94,18 +93,4 @@ func (l *lab) agent(part string) string {
 		return err == nil && found != ""
 	})
 	return found
-}
-
-// taskCount returns how many workflow tasks a run has.
-func (l *lab) taskCount(id string) int {
-	n := 0
-	events := l.temporal.GetWorkflowHistory(l.ctx, id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
-		require.NoError(l.t, err)
-		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
-			n++
-		}
-	}
-	return n
 }

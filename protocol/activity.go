@@ -8,6 +8,8 @@ const (
 	AwaitAgent = "AwaitAgent"
 	ReadAgent  = "ReadAgent"
 	LookAgent  = "LookAgent"
+	// FindMessages looks for messages in other runs of the agent.
+	FindMessages = "FindMessages"
 )
 
 // The failure types of activities, beside those of [llm.Class]. They stand in

@@ -55,3 +55,15 @@ type ReadAgentInput struct {
 	From agent.From `json:"from"`
 	Page int        `json:"page"`
 }
+
+// FindMessagesInput asks for a page of messages.
+type FindMessagesInput struct {
+	// Skip is the number of messages that earlier pages had.
+	Skip int `json:"skip,omitempty"`
+}
+
+// FoundMessages is a page of messages that other runs of the agent took. A run may have those already.
+type FoundMessages struct {
+	Messages []agent.Incoming `json:"messages,omitempty"`
+	More     bool             `json:"more,omitempty"`
+}

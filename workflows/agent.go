@@ -49,6 +49,9 @@ const (
 // Refused is the error type of an update that a validator refused.
 const Refused = "Refused"
 
+// Moved is the error type of a message that names a place at which it would not enter any more.
+const Moved = "Moved"
+
 // Start is the input of the workflow.
 type Start = agent.Start
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // driver runs the loop. What it holds beside the state can be derived from state and
@@ -28,6 +29,10 @@ type driver struct {
 		cancel   workflow.CancelFunc
 	}
 	shown shown
+	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
+	runSuffix string
+	// reset says that this run began by a reset of an earlier one.
+	reset bool
 	// version counts applied events, so that the loop knows that there is something new.
 	version int
 	// early counts messages that came before there was a state.
@@ -49,15 +54,24 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	if in.Life == "" {
 		in.Life = info.FirstRunID
 	}
-	if run := info.WorkflowExecution.RunID; in.Base == "" && run != info.OriginalRunID {
-		in.Base = info.OriginalRunID // this run was reset
+	reset := info.OriginalRunID != "" && info.OriginalRunID != info.WorkflowExecution.RunID
+	if in.Base == "" && reset {
+		in.Base = info.OriginalRunID
 	}
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	d := &driver{start: in, options: o, root: root}
+	d := &driver{start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset}
 	if !in.Continues() {
-		d.state = agent.New(info.WorkflowExecution.ID, in, d.now())
+		d.begin(agent.New(info.WorkflowExecution.ID, in, d.now()))
 	}
 	return d
+}
+
+// begin takes the state with which the run begins.
+func (d *driver) begin(s *agent.State) {
+	d.state = s
+	if d.reset {
+		d.apply(agent.Rewound{Run: d.runSuffix})
+	}
 }
 
 // run asks for the next step, sees to it that the step is under way, and waits
@@ -72,12 +86,18 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		if end, ok := step.(agent.Finish); ok {
 			return d.finish(end.Outcome)
 		}
+		if find, ok := step.(agent.FindMessages); ok && !d.looksBack() {
+			if step = find.Then; step != (agent.Wait{}) {
+				d.apply(agent.MessagesFound{Run: d.state.Reset})
+				continue
+			}
+		}
 		if d.rolls(ctx, step) {
 			return Result{}, d.roll(ctx)
 		}
 		seen := d.version
 		d.watchClock()
-		d.begin(step)
+		d.carryOut(step)
 		d.abandon(step)
 		d.tell()
 		err := workflow.Await(ctx, func() bool { return d.version != seen })
@@ -95,6 +115,13 @@ func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
+// looksBack reports whether the run looks for messages that other runs took. The events that a reset copied are of a run that
+// did not, so the version is asked for anew whenever the agent has nothing else to do, and found where the
+// copy ends.
+func (d *driver) looksBack() bool {
+	return workflow.GetVersion(d.root, fmt.Sprint("messages of other runs, at ", d.version), workflow.DefaultVersion, 1) >= 1
+}
+
 // apply tells the state what has happened.
 func (d *driver) apply(e agent.Event) {
 	if e != nil && d.state.Apply(e) {
@@ -105,8 +132,8 @@ func (d *driver) apply(e agent.Event) {
 // now returns the workflow clock in Unix milliseconds.
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
-// begin starts what the step asks for and is not in flight.
-func (d *driver) begin(step agent.Step) {
+// carryOut starts what the step asks for and is not in flight.
+func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
 		if child.Interrupted && !child.Done && d.state.Definition != nil {
 			d.attend(child.Key) // its answer may still come, also in a later run than the one that asked
@@ -120,6 +147,8 @@ func (d *driver) begin(step agent.Step) {
 		d.fly(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
 	case agent.Compact:
 		d.fly(step.Key, func(ctx workflow.Context) { d.compact(ctx, step) })
+	case agent.FindMessages:
+		d.fly(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:
 		for _, call := range step.Calls {
 			switch {

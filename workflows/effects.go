@@ -57,7 +57,7 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
 	})
 	var def agent.Definition
-	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect()}
+	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
 	err := workflow.ExecuteActivity(ctx, protocol.LoadAgent, in).Get(ctx, &def)
 	if !temporal.IsCanceledError(err) {
 		d.apply(protocol.Loaded(step.Key, def, err))
@@ -79,10 +79,10 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 }
 
 func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in protocol.CallModelInput) {
-	in.Effect, in.Reasoning = d.effect(), d.state.Definition.SendReasoning
+	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key),
-		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(), what,
+		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), what,
 			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
 		TaskQueue:           d.state.Definition.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
@@ -91,6 +91,31 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 	var result protocol.ModelResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallModel, in).Get(ctx, &result)
 	d.apply(protocol.Replied(key, result, err, d.now()))
+}
+
+// findMessages takes the messages that other runs of the agent took.
+func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
+	found := agent.MessagesFound{Run: d.state.Reset}
+	for page := 0; ; page++ {
+		id := string(step.Key)
+		if page > 0 {
+			id = fmt.Sprint(id, "-", page)
+		}
+		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			ActivityID: id, Summary: "messages of other runs", StartToCloseTimeout: readTimeout, RetryPolicy: backoff(),
+		})
+		var out protocol.FoundMessages
+		in := protocol.FindMessagesInput{Skip: len(found.Messages)}
+		if err := workflow.ExecuteActivity(ctx, protocol.FindMessages, in).Get(ctx, &out); err != nil {
+			return // it was given up; the retry policy has no end
+		}
+		found.Messages = append(found.Messages, out.Messages...)
+		if !out.More {
+			break
+		}
+	}
+	found.Time = d.now()
+	d.apply(found)
 }
 
 // delta returns the user's messages at the end of what is sent, as many as are small. Results do not
@@ -119,13 +144,13 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 		retry = backoff(heartbeatLost, attemptLost)
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(call.Key), Summary: clip(d.recalls() + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
+		ActivityID: string(call.Key), Summary: clip(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: retry,
 	})
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
-		Effect: d.effect(), CallID: call.CallID,
+		Effect: d.effect(call.Key), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments, ResultBytes: limit,
 	}
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads {
@@ -246,10 +271,10 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalls begins the summaries of a run in which results of earlier runs are looked for
+// recalls begins the summary of an effect whose result is looked for in earlier runs
 // before anything is run.
-func (d *driver) recalls() string {
-	if d.start.Base == "" {
+func (d *driver) recalls(key agent.Key) string {
+	if d.start.Base == "" || !d.state.MayRecall(key) {
 		return ""
 	}
 	return "recall or run · "
@@ -257,8 +282,10 @@ func (d *driver) recalls() string {
 
 // effect tells an activity whether an earlier run may have had its effect already: one that was
 // reset, or that this one goes on from.
-func (d *driver) effect() protocol.Effect {
-	return protocol.Effect{
-		Run: protocol.RunSuffix(workflow.GetInfo(d.root).WorkflowExecution.RunID), Base: d.start.Base,
+func (d *driver) effect(key agent.Key) protocol.Effect {
+	e := protocol.Effect{Run: d.runSuffix}
+	if d.state.MayRecall(key) {
+		e.Base = d.start.Base
 	}
+	return e
 }

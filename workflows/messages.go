@@ -40,12 +40,16 @@ type Transcript struct {
 
 // View is what a person wants to know of an agent besides its transcript.
 type View struct {
-	Agent    string         `json:"agent"`
-	Mode     agent.Mode     `json:"mode"`
-	Status   agent.Status   `json:"status"`
-	Turn     agent.Turn     `json:"turn"`
-	Messages int            `json:"messages"`
-	Inbox    int            `json:"inbox"`
+	Agent    string       `json:"agent"`
+	Mode     agent.Mode   `json:"mode"`
+	Status   agent.Status `json:"status"`
+	Turn     agent.Turn   `json:"turn"`
+	Messages int          `json:"messages"`
+	Inbox    int          `json:"inbox"`
+	// Run is the end of the run's ID, and Entry the place at which a message enters the running turn that is sent
+	// now: what [agent.Incoming] calls Run and After.
+	Run      string         `json:"run,omitempty"`
+	Entry    int            `json:"entry,omitempty"`
 	Usage    agent.Usage    `json:"usage"`
 	Held     *agent.Held    `json:"held,omitempty"`
 	Outcome  *agent.Outcome `json:"outcome,omitempty"`
@@ -113,6 +117,7 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) error {
 		if d.state.Outcome != nil { // the validator could not tell while there was no state
 			return refusal(agent.ErrEnded)
 		}
+		m.Message.Fresh = m.Message.Run == d.runSuffix
 		m.Time = d.now()
 		e = m
 	}
@@ -144,26 +149,25 @@ func (d *driver) accepts(m agent.Incoming) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
 	}
+	here := m.Run == d.runSuffix
+	// After a reset Temporal delivers at once what the agent took over all of its runs, before and behind a close.
+	again := !here && d.state.Reset != d.state.Searched
 	err := d.state.Accepts(m)
-	if errors.Is(err, agent.ErrClosing) && d.start.Base != "" {
-		err = nil // it may be one that came before the close
-	}
-	if err != nil {
+	switch {
+	case again && (err == nil || errors.Is(err, agent.ErrClosing)):
+		return nil
+	case err != nil:
 		return err
-	}
-	limit := agent.MaxInbox
-	if d.start.Base != "" {
-		limit = maxRedelivered
-	}
-	if len(d.state.Inbox) >= limit {
+	case m.Steer && here && m.After > 0 && m.After != d.state.Entry():
+		return errMoved
+	case len(d.state.Inbox) >= agent.MaxInbox:
 		return agent.ErrInboxFull
 	}
 	return nil
 }
 
-// maxRedelivered bounds the inbox of a run that was reset: Temporal delivers to it at once
-// what the agent took over all of its runs.
-const maxRedelivered = 100_000
+// errMoved refuses a message that steers, and that names another place than the one at which it would enter.
+var errMoved = errors.New("the agent has gone on since the message was written; look at it and send the message again")
 
 // await waits until there is a state.
 func (d *driver) await(ctx workflow.Context) error {
@@ -179,8 +183,11 @@ func (d *driver) await(ctx workflow.Context) error {
 var errReading = errors.New("the agent's state is being read from an earlier run; ask again")
 
 func refusal(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, errMoved):
+		return temporal.NewNonRetryableApplicationError(err.Error(), Moved, nil)
 	}
 	return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 }
@@ -239,6 +246,7 @@ func (d *driver) view() (View, error) {
 	}
 	return View{
 		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
+		Run: d.runSuffix, Entry: s.Entry(),
 		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, Answer: cutText(s.Answer(), 100_000),
 	}, nil
 }

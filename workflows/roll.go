@@ -31,7 +31,7 @@ func (d *driver) open(ctx workflow.Context) error {
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
-	d.state = state
+	d.begin(state)
 	// Messages that came meanwhile are in the inbox before anything is decided.
 	return workflow.Await(d.root, func() bool { return d.early == 0 })
 }

@@ -1,0 +1,115 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// maxFoundBytes bounds the messages of one page.
+const maxFoundBytes = 1_000_000
+
+// FindMessages returns the messages that other runs of the agent took, the oldest first. A reset ends those runs,
+// and Temporal delivers the messages of the run that was reset again, but not those of other runs. The runs
+// that this one was reset from are left out: what of theirs is delivered again was decided with the reset.
+func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
+	here := activity.GetInfo(ctx).WorkflowExecution
+	others, err := a.earlier(ctx, here.ID, here.RunID)
+	if err != nil {
+		return protocol.FoundMessages{}, err
+	}
+	own, err := a.told(ctx, agent.From{ID: here.ID, RunID: here.RunID})
+	if err != nil {
+		return protocol.FoundMessages{}, err
+	}
+	redelivered := own.bases
+	var found protocol.FoundMessages
+	skip, size := in.Skip, 0
+	for _, run := range slices.Backward(others) {
+		t, err := a.told(ctx, agent.From{ID: here.ID, RunID: run})
+		if errors.As(err, new(*serviceerror.NotFound)) {
+			continue
+		}
+		if err != nil {
+			return protocol.FoundMessages{}, err
+		}
+		if slices.Contains(redelivered, run) || slices.Contains(redelivered, t.continues) {
+			redelivered = append(redelivered, run)
+			continue
+		}
+		if t.life != own.life {
+			continue
+		}
+		for _, m := range t.messages {
+			if skip--; skip >= 0 {
+				continue
+			}
+			if size += payload.Size(m); size > maxFoundBytes && len(found.Messages) > 0 {
+				found.More = true
+				return found, nil
+			}
+			found.Messages = append(found.Messages, m)
+		}
+	}
+	return found, nil
+}
+
+// told is what a run was told.
+type told struct {
+	life string
+	// bases are the runs that it was reset from, continues the one that continued as this one.
+	bases     []string
+	continues string
+	messages  []agent.Incoming
+}
+
+// told reads what a run was told itself: not what it has from a run that it was reset from.
+func (a *Activities) told(ctx context.Context, from agent.From) (told, error) {
+	var t told
+	for event, err := range history.Events(ctx, a.temporal, from) {
+		if err != nil {
+			return t, fmt.Errorf("messages of run %s: %w", from.RunID, err)
+		}
+		if err := a.hear(&t, event); err != nil {
+			return t, fmt.Errorf("messages of run %s: %w", from.RunID, err)
+		}
+	}
+	return t, nil
+}
+
+func (a *Activities) hear(t *told, event *historypb.HistoryEvent) error {
+	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
+		var start agent.Start
+		if err := a.converter.FromPayloads(began.GetInput(), &start); err != nil {
+			return err
+		}
+		if t.life = start.Life; t.life == "" {
+			t.life = began.GetFirstExecutionRunId()
+		}
+		t.continues = began.GetContinuedExecutionRunId()
+		if start.Message != nil {
+			t.messages = append(t.messages, *start.Message)
+		}
+	}
+	if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" {
+		t.bases, t.messages = append(t.bases, base), nil
+	}
+	if in := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput(); in.GetName() == protocol.MessageUpdate {
+		var m agent.Incoming
+		if err := a.converter.FromPayloads(in.GetArgs(), &m); err != nil {
+			return err
+		}
+		t.messages = append(t.messages, m)
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	sdk "go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+
+	reagent "github.com/reagent-dev/reagent/client"
+)
+
+// What Temporal delivers again after a reset, and what it does not.
+
+// transcript waits until an agent that waits has so many messages.
+func (w *world) transcript(id string, count int) []string {
+	var lines []string
+	w.eventually(fmt.Sprint(id, " waits with ", count, " messages"), func() bool {
+		s := w.show(id)
+		lines = s.lines()
+		return s.Status == "waiting" && len(lines) == count
+	})
+	return lines
+}
+
+// deleteRun deletes a run that has ended, as Temporal does when the namespace's retention is over.
+func (w *world) deleteRun(id, run string) {
+	_, err := w.temporal.WorkflowService().DeleteWorkflowExecution(w.t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
+	})
+	require.NoError(w.t, err)
+	w.eventually("run "+run+" is gone", func() bool {
+		_, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), id, run)
+		return errors.As(err, new(*serviceerror.NotFound))
+	})
+}
+
+// A message that steered the agent enters at the same place when a reset delivers it again: behind the task and the
+// results that its sender had seen, and not before them. So nothing is asked or done again.
+func TestSteeringMessagesKeepTheirPlacesOverAReset(t *testing.T) {
+	t.Parallel()
+	reading, thinking := newGate(), newGate()
+	tools := newToolServer(t)
+	tools.add("read", readOnly, func(ctx context.Context, e effect) (string, error) { return "read", reading.pass(ctx) })
+	tools.add("pay", nil, echo)
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch asked(req) {
+		case 0:
+			return llmtest.Call(llmtest.ToolCall("1", "read", `{"n":1}`)), nil
+		case 1:
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":2}`)), thinking.pass(ctx)
+		case 2:
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":3}`)), nil
+		}
+		return llmtest.Say("done " + req.Messages[len(req.Messages)-1].Content), nil
+	}, tools, "")
+	w.worker()
+	w.must("run", "--chat", "--detach", "--id", t.Name(), "the task")
+	reading.wait(t)
+	w.must("send", "--detach", t.Name(), "while it reads") // to a busy agent it steers
+	close(reading.open)
+	thinking.wait(t)
+	w.must("send", "--detach", t.Name(), "while it thinks")
+	close(thinking.open)
+	want := w.transcript(t.Name(), 10)
+	require.Equal(t, []string{"user: the task", "user: while it reads", "user: while it thinks"},
+		slices.DeleteFunc(slices.Clone(want), func(line string) bool { return !strings.HasPrefix(line, "user:") }))
+	require.Equal(t, "user: while it reads", want[3])
+	require.Equal(t, "user: while it thinks", want[6])
+	for range 2 {
+		w.reset(t.Name(), "", 1)
+		require.Equal(t, want, w.transcript(t.Name(), len(want)))
+		w.once()
+	}
+}
+
+// A message that a run took which was reset from the same run is not lost when that older run is reset once more.
+func TestSecondResetOfARunKeepsTheMessagesOfTheRunBetween(t *testing.T) {
+	t.Parallel()
+	tools := newToolServer(t)
+	tools.add("pay", nil, echo)
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role == llm.User {
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), nil
+		}
+		return llmtest.Say("paid"), nil
+	}, tools, "")
+	w.worker()
+	for name, task := range map[string]func(tasks int) int{
+		"first": func(int) int { return 1 }, "middle": func(n int) int { return n / 2 }, "last": func(n int) int { return n }, // only waits
+	} {
+		id := t.Name() + "-" + name
+		w.must("run", "--chat", "--id", id, "one")
+		w.must("send", id, "two")
+		older := w.runID(id)
+		n := task(w.taskCount(id, older))
+		w.reset(id, older, n)
+		w.transcript(id, 8)
+		w.must("send", id, "three")
+		want := w.transcript(id, 12)
+		w.reset(id, older, n)
+		require.Equal(t, want, w.transcript(id, 12), name)
+		require.Equal(t, "paid\n", w.must("send", id, "four"))
+	}
+	w.once()
+}
+
+// A run whose history is gone leaves in doubt what it may have done, and nothing else.
+func TestDeletedRunLeavesLaterCallsAlone(t *testing.T) {
+	t.Parallel()
+	tools := newToolServer(t)
+	tools.add("pay", nil, echo)
+	held := newGate()
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role != llm.User {
+			return llmtest.Say("said: " + last.Content), nil
+		}
+		if last.Content == "one" {
+			return llmtest.Say("hello"), held.pass(ctx)
+		}
+		return llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), nil
+	}, tools, "")
+	w.worker()
+	id := t.Name()
+	w.must("run", "--chat", "--detach", "--id", id, "one")
+	held.wait(t)
+	base := w.runID(id)
+	w.terminateAgent(id)
+	w.must("resume", "--detach", id)
+	close(held.open)
+	w.transcript(id, 2)
+	w.deleteRun(id, base)
+	require.Equal(t, "said: did {}\n", w.must("send", id, "two"), "the tool runs")
+
+	base = w.runID(id)
+	w.reset(id, "", 1)
+	w.transcript(id, 6)
+	w.deleteRun(id, base)
+	require.Equal(t, "said: did {}\n", w.must("send", id, "three"), "the tool runs")
+}
+
+// A message that is given to a resume is taken also where the agent never began, and where its state was not read.
+func TestResumeOfAnAgentThatNeverBeganKeepsItsMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say(fmt.Sprint("read ", len(req.Messages))), nil
+	}, nil, "")
+	id := t.Name()
+	w.must("run", "--chat", "--detach", "--id", id, "one") // no worker runs
+	w.terminateAgent(id)
+	w.must("resume", "--detach", "--message", "two", id)
+	w.terminateAgent(id) // its state was not read
+	read, err := w.client.Read(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "x", read.Agent)
+	w.must("resume", "--detach", "--message", "three", id)
+	w.worker()
+	lines := w.transcript(id, 4)
+	require.Equal(t, []string{"user: one", "user: two", "user: three"}, lines[:3])
+}
+
+// Of two programs that resume an agent the slower one does not take back what the agent did meanwhile, and is told.
+func TestSlowResumeTakesNothingBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if text := req.Messages[len(req.Messages)-1].Content; !strings.HasPrefix(text, "go on") {
+			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "no " + text}
+		}
+		return llmtest.Say("done"), nil
+	}, nil, "")
+	w.worker()
+	slow := func(id, message string, meanwhile func()) (reagent.Started, error) {
+		c := w.delayed("/temporal.api.workflowservice.v1.WorkflowService/StartWorkflowExecution", meanwhile)
+		return c.Resume(t.Context(), id, reagent.ResumeOptions{Message: message})
+	}
+
+	id := t.Name() + "-completed"
+	_, _, _ = w.starter("run", "--id", id, "fail")
+	w.ends(id, "failed")
+	started, err := slow(id, "go on twice", func() { w.must("resume", "--message", "go on once", id) })
+	require.NoError(t, err)
+	require.Equal(t, reagent.Started{ID: id, Found: true, Status: reagent.Completed}, started)
+	require.Equal(t, []string{"user: fail", "user: go on once", "assistant: done"}, w.show(id).lines())
+
+	id = t.Name() + "-failed"
+	_, _, _ = w.starter("run", "--id", id, "fail")
+	w.ends(id, "failed")
+	_, err = slow(id, "go on", func() {
+		_, _, _ = w.starter("resume", "--message", "fail again", id)
+		w.ends(id, "failed")
+	})
+	require.NoError(t, err)
+	w.finished(id, "done")
+	require.Equal(t, []string{"user: fail", "user: fail again", "user: go on", "assistant: done"}, w.show(id).lines())
+}
+
+// delayed is a client of the agents that does something else once, before its first call of a method.
+func (w *world) delayed(method string, first func()) *reagent.Client {
+	options, err := config.ClientOptions(w.address, "")
+	require.NoError(w.t, err)
+	var once sync.Once
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, called string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			if called == method {
+				once.Do(first)
+			}
+			return invoke(ctx, called, req, reply, conn, opts...)
+		}))
+	c, err := sdk.Dial(options)
+	require.NoError(w.t, err)
+	w.t.Cleanup(c.Close)
+	return agentsOf(c, w.queue)
+}
+
+// taskCount returns how many workflow tasks of a run were completed.
+func (w *world) taskCount(id, run string) int {
+	n := 0
+	for event, err := range history.Events(w.t.Context(), w.temporal, agent.From{ID: id, RunID: run}) {
+		require.NoError(w.t, err)
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			n++
+		}
+	}
+	return n
+}
