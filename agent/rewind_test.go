@@ -1,0 +1,162 @@
+package agent_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// A reset delivers all messages at once, before the first task. The agent takes the same way again: it asks for nothing
+// that it had not asked for, and its transcript is the same. That holds for messages that steered it, too.
+func TestResetTakesTheSameWay(t *testing.T) {
+	steered := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}}
+		accepted := first.wander(r)
+		steered += len(slices.DeleteFunc(slices.Clone(accepted), func(m agent.Incoming) bool { return !m.Steer }))
+
+		again := &walk{t: t, seed: seed, state: chat(), done: first.done, known: true}
+		require.True(t, again.state.Apply(agent.Rewound{Run: "second"}))
+		require.False(t, again.state.Apply(agent.Rewound{Run: "second"}))
+		for _, m := range accepted {
+			require.NoError(t, again.state.Accepts(m))
+			require.True(t, again.state.Apply(agent.MessageReceived{Message: m}))
+		}
+		again.rest()
+		require.Equal(t, transcript(first.state), transcript(again.state), "seed %d", seed)
+	}
+	require.Greater(t, steered, 500)
+}
+
+func chat() *agent.State {
+	return agent.New("a", agent.Start{
+		Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m0", Text: "the task"},
+	}, 0)
+}
+
+// walk is an agent whose effects come from a record, or are recorded.
+type walk struct {
+	t     *testing.T
+	seed  uint64
+	state *agent.State
+	done  map[agent.Key]agent.Event // what each effect came to
+	known bool                      // every effect has to be on record
+}
+
+// wander lets the agent go on while messages arrive at any time, and returns those.
+func (w *walk) wander(r *rand.Rand) []agent.Incoming {
+	var accepted []agent.Incoming
+	for len(accepted) < 6 {
+		if r.IntN(3) == 0 {
+			m := agent.Incoming{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
+			if m.Steer {
+				m.After = w.state.Entry()
+			}
+			require.True(w.t, w.state.Apply(agent.MessageReceived{Message: m}))
+			accepted = append(accepted, m)
+		}
+		w.step(r.IntN)
+	}
+	w.rest()
+	return accepted
+}
+
+// rest lets the agent go on until it waits.
+func (w *walk) rest() {
+	for range 2000 {
+		if _, waits := w.state.Next().(agent.Wait); waits {
+			return
+		}
+		w.step(func(int) int { return 0 })
+	}
+	w.t.Fatal("the agent did not come to rest")
+}
+
+// step lets one thing happen: an effect ends, or the agent does what takes no time.
+func (w *walk) step(choose func(int) int) {
+	w.state.Advance(0)
+	switch step := w.state.Next().(type) {
+	case agent.Load:
+		w.state.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: definition()})
+	case agent.FindMessages:
+		w.state.Apply(agent.MessagesFound{Run: w.state.Reset})
+	case agent.CallModel:
+		// A message may come between the request and the reply.
+		if !w.state.Apply(agent.ModelAsked{Key: step.Key}) {
+			w.finish(step.Key, func() agent.Event { return w.answer(step.Key) })
+		}
+	case agent.Compact:
+		w.finish(step.Key, func() agent.Event {
+			return agent.ModelReplied{Key: step.Key, Reply: llm.Reply{Message: llm.Message{Content: "summary"}}}
+		})
+	case agent.RunTools:
+		c := step.Calls[choose(len(step.Calls))]
+		result := agent.Result{Content: "result of " + string(c.Key)}
+		if c.Child != "" {
+			w.finish(c.Child, func() agent.Event { return agent.ChildFinished{Key: c.Child, Result: result} })
+		} else {
+			w.finish(c.Key, func() agent.Event { return agent.ToolFinished{Key: c.Key, Result: result} })
+		}
+	}
+}
+
+func (w *walk) finish(key agent.Key, effect func() agent.Event) {
+	e, done := w.done[key]
+	if !done {
+		require.False(w.t, w.known, "seed %d: %s was not asked for before: %v", w.seed, key, transcript(w.state))
+		e = effect()
+		w.done[key] = e
+	}
+	require.True(w.t, w.state.Apply(e), "seed %d: %#v", w.seed, e)
+}
+
+// answer is what the model says, which now and then is that the conversation is too long.
+func (w *walk) answer(key agent.Key) agent.Event {
+	if w.state.SentCount() > 8 && key[len(key)-1] < '4' {
+		return agent.ModelFailed{Key: key, Class: string(llm.ContextTooLong), Message: "too long"}
+	}
+	return agent.ModelReplied{Key: key, Reply: reply(w.state)}
+}
+
+// What no earlier run can know ends the search for results: a message that was sent to this run, and a
+// reply that none of them has. A resume searches for what was asked for in that moment.
+func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
+	w := &walk{t: t, state: chat(), done: map[agent.Key]agent.Event{}}
+	require.False(t, w.state.MayRecall("model-1"))
+	w.rest()
+	s := w.state
+
+	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
+	require.True(t, s.MayRecall("model-1"))
+	receive := func(id string, fresh bool) {
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: id, Text: "t", Fresh: fresh}}))
+		s.Advance(0)
+	}
+	receive("delivered again", false)
+	require.True(t, s.MayRecall("model-1"))
+	w.rest()
+	receive("new", true)
+	require.False(t, s.MayRecall("model-1"))
+	w.rest()
+
+	require.True(t, s.Apply(agent.Rewound{Run: "third"}))
+	receive("delivered again, too", false)
+	asked := s.Next().(agent.CallModel).Key
+	require.True(t, s.Apply(agent.ModelReplied{Key: asked, Reply: reply(s), New: true}))
+	require.False(t, s.MayRecall("model-1"))
+
+	open := s.Next().(agent.RunTools).Calls[0].Key
+	require.True(t, s.Apply(agent.CancelRequested{}))
+	require.True(t, s.Apply(agent.Resumed{RunID: "r"}))
+	require.False(t, s.MayRecall(open), "the cancel has answered it")
+	asked = s.Next().(agent.CallModel).Key
+	require.True(t, s.MayRecall(asked))
+	require.False(t, s.MayRecall("tool-1"))
+}
