@@ -180,12 +180,6 @@ func (s *State) steers() int {
 	return slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer && s.Count() >= max(m.After, 1) })
 }
 
-// next returns the message that begins the next turn: the first one whose place has come, or the first.
-func (s *State) next() Incoming {
-	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return s.Count() >= m.After })
-	return s.Inbox[max(i, 0)]
-}
-
 func (s *State) messageTaken(e MessageTaken) bool {
 	if step, ok := s.Next().(Take); !ok || step.ID != e.ID {
 		return false

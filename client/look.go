@@ -45,8 +45,10 @@ type Snapshot struct {
 	Messages []agent.Message
 	First    int
 	// Retry is a call that failed and is tried again; nil where there is none.
-	Retry    *Retry
-	Pending  []agent.Call
+	Retry   *Retry
+	Pending []agent.Call
+	// Inbox are the messages that the agent has and has not read yet. While its turn is held they wait with it.
+	Inbox    []agent.Incoming
 	Children []Child
 	Usage    agent.Usage
 	Held     *agent.Held
@@ -136,6 +138,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 		if len(snap.Messages) == 0 {
 			snap.First = page.First
 		}
+		snap.Inbox = page.Inbox
 		snap.Messages = append(snap.Messages, page.Messages...)
 		if snap.First+len(snap.Messages) >= page.Count || len(page.Messages) == 0 {
 			break
@@ -167,7 +170,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 		return snap, nil
 	}
 	snap.Usage, snap.Held, snap.Answer, snap.Stopped = s.Usage, s.Held, s.Answer(), s.Turn.Stopped
-	snap.Messages, snap.First, snap.Pending = s.Messages, s.Dropped, s.Pending()
+	snap.Messages, snap.First, snap.Pending, snap.Inbox = s.Messages, s.Dropped, s.Pending(), s.Inbox
 	if !found.status.Ended() {
 		snap.Status = Status(s.Status())
 	}

@@ -74,6 +74,9 @@ func (d *driver) story() string {
 	if s.Held != nil {
 		fmt.Fprintf(&b, "\n**Held** (%s): %s\n", s.Held.Class, quote(s.Held.Message, 1000))
 	}
+	if n := len(s.Inbox); n > 0 {
+		fmt.Fprintf(&b, "\n**Inbox**: %s\n", waiting(s.Held != nil, n))
+	}
 	if pending := s.Pending(); len(pending) > 0 {
 		b.WriteString("\n**Pending**\n\n")
 		for _, c := range pending {
@@ -95,6 +98,14 @@ func (d *driver) story() string {
 		b.WriteString(text)
 	}
 	return cutText(b.String(), detailsBytes)
+}
+
+// waiting says for what the messages in the inbox wait.
+func waiting(held bool, n int) string {
+	if held {
+		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
+	}
+	return plural(n, "message") + " that the agent reads next"
 }
 
 // shown holds the last messages as the details show them, so that each is written once.

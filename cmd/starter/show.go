@@ -65,12 +65,14 @@ type agentView struct {
 	Status   client.Status `json:"status"`
 	Messages []messageView `json:"messages"`
 	// Earlier is the number of messages before them, which --all shows.
-	Earlier  int           `json:"earlier_messages,omitempty"`
-	Retry    *retryView    `json:"retry,omitempty"`
-	Pending  []pendingView `json:"pending"`
-	Children []childView   `json:"children"`
-	Usage    usageView     `json:"usage"`
-	Result   string        `json:"result,omitempty"`
+	Earlier int           `json:"earlier_messages,omitempty"`
+	Retry   *retryView    `json:"retry,omitempty"`
+	Pending []pendingView `json:"pending"`
+	// Inbox are messages that the agent has not read yet.
+	Inbox    []inboxView `json:"inbox,omitempty"`
+	Children []childView `json:"children"`
+	Usage    usageView   `json:"usage"`
+	Result   string      `json:"result,omitempty"`
 	// Stopped names the limit that ended the last turn.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -101,6 +103,13 @@ type pendingView struct {
 	Tool      string    `json:"tool"`
 	Arguments string    `json:"arguments"`
 	State     string    `json:"state"`
+}
+
+type inboxView struct {
+	ID    string    `json:"id"`
+	Text  string    `json:"text"`
+	Steer bool      `json:"steer,omitempty"`
+	Time  time.Time `json:"time"`
 }
 
 type childView struct {
@@ -177,6 +186,9 @@ func view(s client.Snapshot) agentView {
 		}
 		v.Pending = append(v.Pending, pendingView{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
 	}
+	for _, m := range s.Inbox {
+		v.Inbox = append(v.Inbox, inboxView{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
+	}
 	for _, c := range s.Children {
 		v.Children = append(v.Children, childView(c))
 	}
@@ -208,6 +220,9 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	}
 	for _, c := range s.Pending {
 		fmt.Fprintf(w, "… %s %s\n", printable.Line(c.Name, 100), printable.Line(c.Arguments, 200))
+	}
+	for _, m := range s.Inbox {
+		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
 	}
 	for _, c := range s.Children {
 		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)
