@@ -116,6 +116,7 @@ func (d disturbance) run(t *testing.T, s scenario, want told, sum *tally) {
 	require.Equal(t, d.kills, v.kills, "workers that died")
 	d.requireRepeats(t, s, v.repeated)
 	d.requireCut(t, s, v.cut)
+	requireSameStates(t, l.temporal, l.dir, got.ids())
 	for _, id := range got.ids() {
 		l.compare(id)
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/fault"
 )
 
 // soakSize is the number of agents: make soak sets it. An ordinary run has no soak.
@@ -53,6 +54,7 @@ func TestSoak(t *testing.T) {
 		(time.Since(began) - worked).Round(time.Second), s.counts(), v.tally)
 	require.Empty(t, v.problems)
 	require.Positive(t, v.kills)
+	requireSameStates(t, s.temporal, s.dir, ids)
 	for _, id := range ids {
 		t.Run("fold and query of "+id, func(t *testing.T) {
 			w := *s.world
@@ -70,6 +72,7 @@ type soak struct {
 	far    *far
 	ledger *ledger
 	crew   *crew
+	dir    string // of recorded states
 	// own is the server of this test, options how it was started.
 	own     *devserver.Server
 	options devserver.Options
@@ -94,7 +97,7 @@ type fork struct {
 
 func newSoak(t *testing.T) *soak {
 	s := &soak{
-		seed: seed(t), ledger: newLedger(),
+		seed: seed(t), ledger: newLedger(), dir: t.TempDir(),
 		undisturbed: map[string]told{}, troubled: map[string]int{}, agents: map[string]scenario{}, works: map[string]bool{},
 	}
 	s.random = rand.New(rand.NewPCG(s.seed, 1))
@@ -105,7 +108,9 @@ func newSoak(t *testing.T) *soak {
 	tools.add("pay", nil, s.far.tool)
 	s.world = newWorld(t, s.far.model, tools, team)
 	s.startServer(t)
-	s.crew = newCrew(s.world, 3, s.ledger, nil, "worker")
+	program, err := faultyWorker()
+	require.NoError(t, err)
+	s.crew = newCrew(s.world, 3, s.ledger, nil, program, fault.Env+"="+s.dir)
 	return s
 }
 

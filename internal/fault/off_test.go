@@ -13,4 +13,5 @@ import (
 func TestAProgramWithoutTheTagHasNoFaults(t *testing.T) {
 	t.Setenv(fault.Env, t.TempDir())
 	require.Nil(t, fault.DialOptions(nil))
+	require.Nil(t, fault.Interceptors())
 }

@@ -10,6 +10,9 @@
 //	 │ Arm(dir, ModelAnswered) ─▶ dir/model.answered
 //	 │                            … comes to the point, removes the file, dies
 //	 └ the file is gone
+//
+// With the tag a process also records the state of each agent at each workflow task into the
+// folder: see [Interceptors] and package statelog.
 package fault
 
 // Env names the environment variable that holds the folder of the armed points.

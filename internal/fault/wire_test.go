@@ -21,8 +21,10 @@ import (
 func TestNothingIsDoneWithoutAFolder(t *testing.T) {
 	t.Setenv(Env, "")
 	require.Nil(t, DialOptions(nil))
+	require.Nil(t, Interceptors())
 	t.Setenv(Env, t.TempDir())
 	require.NotEmpty(t, DialOptions(nil))
+	require.NotEmpty(t, Interceptors())
 }
 
 // line plays both sides of a connection and writes down the points, and where the request itself was made.

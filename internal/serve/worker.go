@@ -115,6 +115,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		DefaultHeartbeatThrottleInterval: heartbeatInterval,
 		OnFatalError:                     w.fail,
 		DeploymentOptions:                w.version.DeploymentOptions,
+		Interceptors:                     fault.Interceptors(),
 	}
 	agents := worker.New(w.temporal, cfg.TaskQueue, options)
 	workflows.New(workflows.Options{}).Register(agents)

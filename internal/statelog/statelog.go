@@ -1,0 +1,188 @@
+// Package statelog records the state that an agent workflow has at each of its workflow tasks, so that
+// a test can compare the state of the live workflow with the state that a replay of its history has.
+//
+// It is a worker interceptor and needs no line in the workflow: it keeps the query handlers that the
+// workflow registers and calls them. It is for tests; see [github.com/reagent-dev/reagent/internal/fault]
+// for how it gets into a worker process.
+package statelog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Entry is the state of one agent in one workflow task.
+type Entry struct {
+	Workflow string `json:"workflow"`
+	Run      string `json:"run"`
+	// Task is the ID of the event with which the workflow task started.
+	Task int `json:"task"`
+	// PID is the ID of the process that recorded the entry. The identity of a worker begins with it.
+	PID int `json:"pid"`
+	// Digest is the hash of everything that the workflow answers to queries.
+	Digest string `json:"digest"`
+	// Summary describes the state in short, for messages about a difference.
+	Summary string `json:"summary"`
+}
+
+// Interceptor returns an interceptor that passes an entry to record whenever the workflow begins to
+// wait, and when it returns. Of the entries of one task the last one holds. While the workflow replays,
+// entries are passed only where replays is set. Record is called from several goroutines.
+func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
+	return &worker{replays: replays, record: record}
+}
+
+// FileName is the name of the file in which [ToFile] records.
+const FileName = "states"
+
+// ToFile returns a function that appends entries to the file of a folder, one JSON object a line. Each
+// line is one write, so that a process that is killed leaves whole lines, and several processes can use
+// one file.
+func ToFile(dir string) func(Entry) {
+	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic("statelog: " + err.Error())
+	}
+	return func(e Entry) {
+		line, err := json.Marshal(e)
+		if err == nil {
+			_, err = file.Write(append(line, '\n'))
+		}
+		if err != nil {
+			panic("statelog: " + err.Error())
+		}
+	}
+}
+
+type worker struct {
+	interceptor.WorkerInterceptorBase
+
+	replays bool
+	record  func(Entry)
+}
+
+func (w *worker) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	in := &inbound{worker: w}
+	in.Next = next
+	return in
+}
+
+// inbound and outbound are the two sides of one workflow run.
+type inbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+
+	worker *worker
+	out    *outbound
+}
+
+func (i *inbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	i.out = &outbound{worker: i.worker}
+	i.out.Next = next
+	return i.Next.Init(i.out)
+}
+
+func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	result, err := i.Next.ExecuteWorkflow(ctx, in)
+	i.out.observe(ctx)
+	return result, err
+}
+
+type outbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+
+	worker *worker
+
+	transcript func(workflows.TranscriptInput) (workflows.Transcript, error)
+	view       func() (workflows.View, error)
+	pending    func() ([]agent.Call, error)
+}
+
+func (o *outbound) SetQueryHandler(ctx workflow.Context, name string, handler any) error {
+	o.keep(name, handler)
+	return o.Next.SetQueryHandler(ctx, name, handler)
+}
+
+func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string, handler any, options workflow.QueryHandlerOptions) error {
+	o.keep(name, handler)
+	return o.Next.SetQueryHandlerWithOptions(ctx, name, handler, options)
+}
+
+func (o *outbound) keep(name string, handler any) {
+	switch name {
+	case workflows.TranscriptQuery:
+		o.transcript, _ = handler.(func(workflows.TranscriptInput) (workflows.Transcript, error))
+	case workflows.StateQuery:
+		o.view, _ = handler.(func() (workflows.View, error))
+	case workflows.PendingQuery:
+		o.pending, _ = handler.(func() ([]agent.Call, error))
+	}
+}
+
+func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
+	o.observe(ctx)
+	return o.Next.Await(ctx, condition)
+}
+
+// observe records the state at this moment.
+func (o *outbound) observe(ctx workflow.Context) {
+	if workflow.IsReplaying(ctx) && !o.worker.replays {
+		return
+	}
+	info := workflow.GetInfo(ctx)
+	e := Entry{
+		Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
+		Task: info.GetCurrentHistoryLength(), PID: os.Getpid(),
+	}
+	text, err := o.text(&e)
+	if err != nil {
+		text = []byte(err.Error())
+		e.Summary = "error: " + err.Error()
+	}
+	hash := sha256.Sum256(text)
+	e.Digest = hex.EncodeToString(hash[:])
+	o.worker.record(e)
+}
+
+// text returns all that the workflow answers to queries, and sets the summary of the entry.
+func (o *outbound) text(e *Entry) ([]byte, error) {
+	if o.transcript == nil || o.view == nil || o.pending == nil {
+		return nil, errors.New("the workflow has not registered its query handlers, or with other types")
+	}
+	var all struct {
+		View    workflows.View
+		Pages   []workflows.Transcript
+		Pending []agent.Call
+	}
+	var err error
+	if all.View, err = o.view(); err != nil {
+		return nil, err
+	}
+	if all.Pending, err = o.pending(); err != nil {
+		return nil, err
+	}
+	for from := 0; ; {
+		page, err := o.transcript(workflows.TranscriptInput{From: from})
+		if err != nil {
+			return nil, err
+		}
+		all.Pages = append(all.Pages, page)
+		if from = max(from, page.First) + len(page.Messages); len(page.Messages) == 0 || from >= page.Count {
+			break
+		}
+	}
+	v := all.View
+	e.Summary = fmt.Sprintf("%s, turn %d, %d messages, %d in the inbox, %d pending, %d sub-agents, usage %+v",
+		v.Status, v.Turn.Number, v.Messages, v.Inbox, len(all.Pending), len(v.Children), v.Usage)
+	return json.Marshal(all)
+}
