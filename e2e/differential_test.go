@@ -23,6 +23,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/statelog"
@@ -188,11 +189,43 @@ func (r *replayer) record(e statelog.Entry) {
 
 // states replays one run and returns the states that it had.
 func (r *replayer) states(id, run string, h *historypb.History) ([]statelog.Entry, error) {
-	err := r.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h,
+	err := r.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), begun(h),
 		worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: id, RunID: run}})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.entries[runKey{id, run}], err
+}
+
+// begun returns the history with one more workflow task at the end, which has begun, unless the workflow
+// ended by itself: the replayer runs a task only if another one has begun after it.
+func begun(h *historypb.History) *historypb.History {
+	var all []*historypb.HistoryEvent
+	for _, e := range slices.Backward(h.GetEvents()) {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			all = slices.Clone(h.GetEvents()[:e.GetEventId()])
+			break
+		}
+	}
+	add := func(e *historypb.HistoryEvent) {
+		e.EventId = int64(len(all) + 1)
+		all = append(all, e)
+	}
+	for _, e := range h.GetEvents()[len(all):] {
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+			enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+			return h
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
+			enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+			enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+		default:
+			add(proto.Clone(e).(*historypb.HistoryEvent))
+		}
+	}
+	at := h.GetEvents()[len(h.GetEvents())-1].GetEventTime()
+	add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, EventTime: at})
+	add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED, EventTime: at})
+	return &historypb.History{Events: all}
 }
 
 // historyOf reads the history of one run.

@@ -56,7 +56,7 @@ func TestSoak(t *testing.T) {
 	require.Positive(t, v.kills)
 	requireSameStates(t, s.temporal, s.dir, ids)
 	for _, id := range ids {
-		t.Run("fold and query of "+id, func(t *testing.T) {
+		t.Run("history and query of "+id, func(t *testing.T) {
 			w := *s.world
 			w.t = t
 			w.compare(id)
