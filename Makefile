@@ -42,9 +42,9 @@ endpoint-faults: ## run a hundred agents at an endpoint of which three answers i
 	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
 
 .PHONY: faults
-faults: ## kill, reset, terminate and roll agents at every point in every scenario, with a table
+faults: ## kill, reset, terminate and roll agents at every point in every scenario; every pair of events in one task
 	$(GO) test -tags faults ./internal/fault -count=1
-	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run TestFaultsChangeNothing -count=1 -timeout 60m -v
+	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run 'TestFaultsChangeNothing|TestPairsInOneTask' -count=1 -timeout 60m -v
 
 .PHONY: faults-encrypted
 faults-encrypted: ## the same with payloads that a codec server encrypts

@@ -37,8 +37,9 @@ type Entry struct {
 }
 
 // Interceptor returns an interceptor that passes an entry to record whenever the workflow begins to
-// wait, and when it returns. Of the entries of one task the last one holds. While the workflow replays,
-// entries are passed only where replays is set. Record is called from several goroutines.
+// wait, and when it returns. While the workflow replays, entries are passed only where replays is set. To answer a
+// query, a worker may let the workflow take events that no workflow task has brought yet; the entry then has
+// the number of the task before. Record is called from several goroutines.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
