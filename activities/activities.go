@@ -76,8 +76,12 @@ type Options struct {
 	Tools *tool.Registry
 	// ToolTimeout bounds one run of a tool. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// CacheBytes bounds what is kept of transcripts and earlier runs. Defaults to 256 MiB.
+	// CacheBytes bounds the memory for transcripts, earlier runs and results. Defaults to 256 MiB.
 	CacheBytes int
+	// KeepDir is a folder in which results of models and tools are kept from the moment they arrive, for a worker that
+	// is started again before Temporal has them. Empty means in memory only. The files are bounded in bytes and age and
+	// can be read by their owner only, but they are plain text, whatever payload codec the Temporal client has.
+	KeepDir string
 	// Streamer is told the pieces of replies as they come; nil means nobody is.
 	Streamer Streamer
 	// Converter reads memos and histories; it is the one of the Temporal client, with its codecs.
@@ -98,6 +102,8 @@ type Activities struct {
 	runs        *otter.Cache[string, records]
 	lineages    *otter.Cache[string, []string]
 	states      *otter.Cache[string, packedState]
+	kept        *kept
+	running     running
 	streamer    Streamer
 	paces       map[string]*rate.Limiter
 	converter   converter.DataConverter
@@ -139,15 +145,19 @@ func New(o Options) (*Activities, error) {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	states, err := otter.New(&otter.Options[string, packedState]{
-		MaximumWeight: uint64(o.CacheBytes / 4),
+		MaximumWeight: uint64(o.CacheBytes / 8),
 		Weigher:       func(_ string, p packedState) uint32 { return uint32(len(p.data)) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
+	results, err := newKept(o.CacheBytes/8, o.KeepDir, o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
-		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, lineages: lineages, states: states,
+		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, lineages: lineages, states: states, kept: results,
 		streamer: o.Streamer, converter: o.Converter, log: o.Log,
 	}
 	reader, err := a.resultReader()

@@ -1,14 +1,21 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -33,11 +40,50 @@ type stage struct {
 	model    *llmtest.Model
 	registry *tool.Registry
 	named    *named
+	doing    *activities.Activities
+}
+
+// contact answers heartbeats, and keeps them.
+type contact struct {
+	client.Client
+	// answer is the answer to a heartbeat of an attempt; nil means that all are accepted.
+	answer func(attempt int32) error
+	// status is that of the run, failure the last of the activity.
+	status  enumspb.WorkflowExecutionStatus
+	failure *failurepb.Failure
+	pending string // the activity's ID; empty means tool-1
+
+	mu    sync.Mutex
+	beats []activities.Progress
+}
+
+func (c *contact) RecordActivityHeartbeat(ctx context.Context, _ []byte, details ...any) error {
+	c.mu.Lock()
+	c.beats = append(c.beats, details[0].(activities.Progress))
+	c.mu.Unlock()
+	if c.answer == nil {
+		return nil
+	}
+	return c.answer(activity.GetInfo(ctx).Attempt)
+}
+
+func (c *contact) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: c.status},
+		PendingActivities:     []*workflowpb.PendingActivityInfo{{ActivityId: cmp.Or(c.pending, "tool-1"), LastFailure: c.failure}},
+	}, nil
+}
+
+// heard returns the heartbeats so far.
+func (c *contact) heard() []activities.Progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.beats)
 }
 
 // workflow answers the query of an activity as the driver does.
 type workflow struct {
-	client.Client
+	*contact
 	head     llm.Request
 	messages []llm.Message
 	queries  int
@@ -55,6 +101,10 @@ type named struct {
 	interceptor.ActivityInboundInterceptorBase
 	interceptor.ActivityOutboundInterceptorBase
 	key agent.Key
+	// attempt, timeout and started replace Temporal's attempt number, heartbeat timeout and time of start where they are not zero.
+	attempt int32
+	timeout time.Duration
+	started time.Time
 }
 
 func (n *named) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
@@ -70,6 +120,15 @@ func (n *named) Init(next interceptor.ActivityOutboundInterceptor) error {
 func (n *named) GetInfo(ctx context.Context) activity.Info {
 	info := n.ActivityOutboundInterceptorBase.GetInfo(ctx)
 	info.ActivityID = string(n.key)
+	if n.attempt > 0 {
+		info.Attempt = n.attempt
+	}
+	if n.timeout > 0 {
+		info.HeartbeatTimeout = n.timeout
+	}
+	if !n.started.IsZero() {
+		info.StartedTime = n.started
+	}
 	return info
 }
 
@@ -100,14 +159,13 @@ func (v value) Get(out any) error {
 func newStage(t *testing.T, model *llmtest.Model) *stage { return newStageWith(t, model, nil) }
 
 func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer) *stage {
-	s := &stage{model: model, registry: new(tool.Registry), named: new(named), workflow: &workflow{
-		head: llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
-		page: 2,
+	s := &stage{model: model, registry: new(tool.Registry), named: &named{key: "tool-1"}, workflow: &workflow{
+		contact: new(contact),
+		head:    llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
+		page:    2,
 	}}
-	var suite testsuite.WorkflowTestSuite
-	s.TestActivityEnvironment = suite.NewTestActivityEnvironment()
-	s.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{s.named}})
-	a, err := activities.New(activities.Options{
+	var err error
+	s.doing, err = activities.New(activities.Options{
 		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: s.registry,
 		Streamer: streamer,
 		Agents: []activities.Agent{
@@ -116,8 +174,26 @@ func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Stream
 		},
 	})
 	require.NoError(t, err)
-	a.Register(s)
+	s.open()
 	return s
+}
+
+// open makes the environment in which the activities run.
+func (s *stage) open() {
+	var suite testsuite.WorkflowTestSuite
+	s.TestActivityEnvironment = suite.NewTestActivityEnvironment()
+	s.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{s.named}})
+	s.doing.Register(s)
+}
+
+// attempt returns a stage on which the same worker makes another attempt, or one for another task.
+func (s *stage) attempt(number int32) *stage {
+	other := *s
+	named := *s.named
+	named.attempt = number
+	other.named = &named
+	other.open()
+	return &other
 }
 
 func (s *stage) say(role llm.Role, text string) {
@@ -222,6 +298,7 @@ func TestResultsAreRemembered(t *testing.T) {
 		reply, err := s.ask(s.input(1 - i))
 		require.NoError(t, err)
 		if i == 0 {
+			s.named.key = "tool-1"
 			_, err = s.ExecuteActivity(protocol.CallTool, protocol.CallToolInput{CallID: "c1", Ref: "a", Arguments: `{"n":1}`})
 			require.NoError(t, err)
 		}
@@ -373,6 +450,7 @@ func TestSummaryIsAskedForWithRequestsOfItsOwn(t *testing.T) {
 	_, err := s.ask(in)
 	require.NoError(t, err)
 	asked := s.workflow.queries
+	s.say(llm.User, "on")
 	_, err = s.ask(s.input(0))
 	require.NoError(t, err)
 	require.Equal(t, asked+1, s.workflow.queries, "the messages were not taken from those of the summary")

@@ -2,32 +2,82 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
-// heartbeat tells the server that an activity lives, and keeps in the heartbeat's
-// details, which the next attempt can read, how often its effect was tried. Temporal's own
-// count also has the attempts that never came to it.
+const (
+	// heartbeatInterval bounds the time between two heartbeats, so that people see the words of a
+	// model call as they come.
+	heartbeatInterval = time.Second
+	// minHeartbeatWait is the least time that a heartbeat may take. Temporal's client waits no shorter.
+	minHeartbeatWait = time.Second
+	// maxLost bounds how many attempts at an effect that may be repeated are lost before it is given up: one that
+	// takes its worker down would otherwise do so for ever.
+	maxLost = 5
+)
+
+// heartbeat is one attempt's contact with Temporal. It tells Temporal that the attempt is alive, notices when
+// Temporal has given the attempt up, and keeps in the heartbeat's details, which the next attempt can read, how
+// often the effect was tried. It is safe for concurrent use.
+//
+// It does not use the heartbeats of the SDK: those cancel the activity's context when the network fails for
+// a second, and tell nobody when Temporal has accepted one.
 type heartbeat struct {
-	ctx  context.Context
-	done chan struct{}
-	wait sync.WaitGroup
+	ctx    context.Context // the attempt's
+	client client.Client
+	info   activity.Info
+	// beating ends when stop is called or ctx ends.
+	beating context.Context
+	stopped context.CancelFunc
+	wait    sync.WaitGroup
+	// over is closed when the attempt has ended by no act of its own; end says how.
+	over chan struct{}
 
 	mu    sync.Mutex
 	tried Progress
+	end   ending
+	// follows is the attempt that runs the effect for which this one waits; nil where that is this one.
+	follows *heartbeat
+	// contact is the last time at which Temporal certainly took the attempt for alive.
+	contact time.Time
 }
 
-// Progress is what the heartbeats of a model or tool call tell.
+// ending is how an attempt ended before its effect did.
+type ending int
+
+const (
+	// attemptOpen: the attempt has not ended.
+	attemptOpen ending = iota
+	// attemptLost: Temporal has given up the attempt, but not the effect: a heartbeat came too late, or the run was
+	// reset or terminated.
+	attemptLost
+	// attemptCancelled: the workflow does not want the effect any more.
+	attemptCancelled
+	// attemptStopped: the worker stops, and its time to drain is over.
+	attemptStopped
+)
+
+// Progress is the content of the heartbeats of a model or tool call.
 type Progress struct {
 	// Tried is how often the effect was tried, this time included.
 	Tried int `json:"tried"`
+	// Reported is how many attempts have ended with an error of their own. All others before this one were lost.
+	Reported int `json:"reported,omitempty"`
+	// Sought is how often an attempt was given back because another worker may have the result.
+	Sought int `json:"sought,omitempty"`
 	// Empty are the replies that said nothing, of all attempts so far.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Candidate counts the changes from one model to the next, Refused holds those of which no answer is to be had.
@@ -44,31 +94,156 @@ type Progress struct {
 // maxProgressBytes bounds the words in a heartbeat.
 const maxProgressBytes = 2000
 
-func startHeartbeat(ctx context.Context) *heartbeat {
-	h := &heartbeat{ctx: ctx, done: make(chan struct{})}
+// startHeartbeat begins the heartbeats of the attempt whose context ctx is. The caller must call stop.
+func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
+	h := &heartbeat{ctx: ctx, client: a.temporal, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be read are those of another version: counted anew.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
 	}
-	timeout := activity.GetInfo(ctx).HeartbeatTimeout
-	if timeout <= 0 {
-		return h
+	// The worker may have been frozen after Temporal gave out the task. Clocks that differ cost a heartbeat.
+	if started := h.info.StartedTime; !started.IsZero() && started.Before(h.contact) {
+		h.contact = h.contact.Add(-h.contact.Sub(started))
 	}
-	h.wait.Go(func() {
-		ticker := time.NewTicker(timeout / 4)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				h.record()
-			case <-h.done:
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	h.beating, h.stopped = context.WithCancel(ctx)
+	h.wait.Go(h.beat)
 	return h
+}
+
+// beat sends heartbeats until the attempt has ended.
+func (h *heartbeat) beat() {
+	var ticks <-chan time.Time
+	if h.info.HeartbeatTimeout > 0 {
+		ticker := time.NewTicker(min(h.info.HeartbeatTimeout/3, heartbeatInterval))
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	for {
+		select {
+		case <-ticks:
+			// Errors that do not end the attempt are those of the network: it goes on while they last.
+			_ = h.record(h.beating)
+		case <-h.over:
+			return
+		case <-h.beating.Done():
+			if h.ctx.Err() == nil {
+				return // by stop
+			}
+			end := attemptStopped
+			if temporal.IsCanceledError(context.Cause(h.ctx)) {
+				end = attemptCancelled
+			}
+			h.finish(end)
+			return
+		}
+	}
+}
+
+// record sends a heartbeat and returns nil if Temporal has accepted it. Where Temporal answers that the attempt is
+// not alive, the attempt ends.
+func (h *heartbeat) record(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
+	defer cancel()
+	sent := time.Now()
+	progress := h.progress()
+	err := h.client.RecordActivityHeartbeat(ctx, h.info.TaskToken, progress)
+	switch {
+	case err == nil:
+		h.mu.Lock()
+		h.contact = sent
+		h.mu.Unlock()
+	case temporal.IsCanceledError(err):
+		h.finish(attemptCancelled)
+		// The SDK reports an activity as cancelled only if a heartbeat of its own was answered so.
+		activity.RecordHeartbeat(h.ctx, progress)
+	case errors.As(err, new(*serviceerror.NotFound)):
+		h.finish(h.whyGone())
+	}
+	return err
+}
+
+// whyGone returns how an attempt ended that Temporal does not know any more. A run that has completed or was cancelled
+// needs no effects; any other may ask for this one again.
+func (h *heartbeat) whyGone() ending {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
+	defer cancel()
+	run := h.info.WorkflowExecution
+	found, err := h.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	if err != nil {
+		return attemptLost
+	}
+	switch found.GetWorkflowExecutionInfo().GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return attemptCancelled
+	default:
+		return attemptLost
+	}
+}
+
+// finish ends the attempt. Only the first call counts.
+func (h *heartbeat) finish(end ending) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.end == attemptOpen {
+		h.end = end
+		close(h.over)
+	}
+}
+
+// ended returns how the attempt ended; attemptOpen while it has not.
+func (h *heartbeat) ended() ending {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.end
+}
+
+// own returns nil if the attempt is still Temporal's. It asks Temporal only where the last contact is so long ago that the
+// attempt may have timed out, as after a pause of the process.
+func (h *heartbeat) own(ctx context.Context) error {
+	if h.ended() != attemptOpen {
+		return errors.New("the attempt has ended")
+	}
+	h.mu.Lock()
+	contact := h.contact
+	h.mu.Unlock()
+	if timeout := h.info.HeartbeatTimeout; timeout <= 0 || age(contact) < timeout/2 {
+		return nil
+	}
+	return h.record(ctx)
+}
+
+// age returns how long ago t is by the clock that says more: the monotonic clock stands still while the machine sleeps,
+// the wall clock can be set back.
+func age(t time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
+}
+
+// lost returns how many earlier attempts have ended without a report: their workers died, or lost contact with Temporal.
+// Attempts that a worker refused before its code ran, such as for an input that cannot be decoded, count as lost too.
+func (h *heartbeat) lost() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return max(0, int(h.info.Attempt)-1-h.tried.Reported)
+}
+
+// tookWorkersDown reports whether so many attempts were lost, the last one among them, that another would be too.
+func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
+	if h.lost() < maxLost {
+		return false, nil
+	}
+	run := h.info.WorkflowExecution
+	found, err := h.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	if err != nil {
+		return false, temporal.NewApplicationErrorWithOptions("describe the workflow: "+err.Error(), protocol.Unavailable,
+			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
+	}
+	for _, pending := range found.GetPendingActivities() {
+		if pending.GetActivityId() == h.info.ActivityID {
+			return pending.GetLastFailure().GetTimeoutFailureInfo() != nil, nil
+		}
+	}
+	return false, nil
 }
 
 // attempt counts one try of the effect and returns its number, from 1.
@@ -77,8 +252,20 @@ func (h *heartbeat) attempt() int {
 	defer h.mu.Unlock()
 	h.tried.Tried++
 	h.tried.Text, h.tried.Said = "", 0 // what an earlier attempt said is void
-	h.tried.Attempt = activity.GetInfo(h.ctx).Attempt
+	h.tried.Attempt = h.info.Attempt
 	return h.tried.Tried
+}
+
+// attempts returns how often the effect was tried so far.
+func (h *heartbeat) attempts() int { return h.progress().Tried }
+
+// seek counts an attempt that is given back because another worker may have the result, and returns how many
+// there were, this one included.
+func (h *heartbeat) seek() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tried.Sought++
+	return h.tried.Sought
 }
 
 // empty counts a reply that said nothing, and returns those so far.
@@ -101,22 +288,43 @@ func (h *heartbeat) hear(d llm.Delta) {
 	h.tried.Text = text
 }
 
-func (h *heartbeat) record() {
+// follow makes the attempt report the progress of the one that runs its effect.
+func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
-	tried := h.tried
-	h.mu.Unlock()
-	activity.RecordHeartbeat(h.ctx, tried)
+	defer h.mu.Unlock()
+	h.follows = running
 }
 
-// keep leaves the count to the next attempt and returns it. It is for an activity that is about to
-// fail; one that succeeds spares the server the call.
-func (h *heartbeat) keep() int {
-	h.record()
-	return h.tried.Tried
+// progress returns what the next heartbeat says.
+func (h *heartbeat) progress() Progress {
+	h.mu.Lock()
+	own, follows := h.tried, h.follows
+	h.mu.Unlock()
+	if follows == nil {
+		return own
+	}
+	p := follows.progress()
+	p.Reported, p.Sought, p.Attempt = own.Reported, own.Sought, h.info.Attempt
+	return p
+}
+
+// report counts the attempt, which is about to fail with err, as one that reports its end, and tells
+// the next attempt. A failure after which there is none needs no count.
+func (h *heartbeat) report(err error) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
+		return
+	}
+	if h.ended() == attemptLost || h.ended() == attemptCancelled {
+		return // nobody hears it
+	}
+	h.mu.Lock()
+	h.tried.Reported++
+	h.mu.Unlock()
+	_ = h.record(context.WithoutCancel(h.ctx)) // without it the attempt counts as lost
 }
 
 // stop ends the heartbeats.
 func (h *heartbeat) stop() {
-	close(h.done)
+	h.stopped()
 	h.wait.Wait()
 }

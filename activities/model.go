@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -31,10 +30,16 @@ const (
 
 // CallModel asks the model. Its failures carry an [llm.Class] as type.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	beat := startHeartbeat(ctx)
+	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
-	id, key := names(ctx)
+	result, err := a.callModel(ctx, beat, in)
+	if err != nil {
+		beat.report(err)
+	}
+	return result, err
+}
 
+func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return protocol.ModelResult{}, err
@@ -43,6 +48,23 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
 		earlier.Recalled = true
 		return earlier, err
+	}
+	keep := func(protocol.ModelResult) bool { return true }
+	result, err := once(a, beat, keep, func(e *effect) (protocol.ModelResult, error) { return a.reply(e, in) })
+	result.New = m.searched // of this run, and not of the one for which the reply was kept
+	return result, err
+}
+
+// reply has the model make the reply to the request whose key is the activity's ID.
+func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
+	ctx, beat := e.ctx, e.first
+	id, key := names(ctx)
+	if down, err := beat.tookWorkersDown(ctx); err != nil {
+		return protocol.ModelResult{}, err
+	} else if down {
+		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+			"the worker was lost %d times while it made this model call: look at the workers' logs and memory, then resume", beat.lost()),
+			protocol.WorkerLost, nil)
 	}
 	req, sent, err := a.assemble(ctx, in)
 	if err != nil {
@@ -53,7 +75,7 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", err)
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
-	reply, err := a.ask(ctx, beat, req, in.Compact)
+	reply, err := a.ask(e, req, in.Compact)
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
@@ -67,11 +89,12 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 	if !in.Compact {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.tried.Empty, Invalid: invalid, New: m.searched}, nil
+	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Invalid: invalid}, nil
 }
 
 // ask asks the candidate whose turn it is, for a reply or for a summary.
-func (a *Activities) ask(ctx context.Context, beat *heartbeat, req llm.Request, summary bool) (llm.Reply, error) {
+func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
+	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
 	turn := beat.candidate()
 	candidate := req.Candidates[turn%len(req.Candidates)]
@@ -81,6 +104,9 @@ func (a *Activities) ask(ctx context.Context, beat *heartbeat, req llm.Request, 
 	}
 	if err := a.wait(ctx, candidate.Name, req); err != nil {
 		return llm.Reply{}, interrupted(ctx, err)
+	}
+	if err := e.confirm(); err != nil {
+		return llm.Reply{}, err
 	}
 	attempt := beat.attempt()
 	// A summary is no reply, and nobody waits for its words.
@@ -117,7 +143,6 @@ func (a *Activities) ask(ctx context.Context, beat *heartbeat, req llm.Request, 
 	if len(all) > 1 {
 		failed = beat.fallBack(turn, len(all), failed)
 	}
-	beat.keep()
 	return llm.Reply{}, failed
 }
 
@@ -160,19 +185,10 @@ func missing(kind, name string) error {
 // interrupted is the failure of an activity whose context ended: the worker stops,
 // or the workflow does not want it any more.
 func interrupted(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), context.Canceled) && !workerStops(ctx) {
+	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()
 	}
 	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(err.Error(), maxErrorBytes), protocol.Interrupted, nil)
-}
-
-func workerStops(ctx context.Context) bool {
-	select {
-	case <-activity.GetWorkerStopChannel(ctx):
-		return true
-	default:
-		return false
-	}
 }
 
 func cut(text string, limit int) string {

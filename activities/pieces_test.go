@@ -12,17 +12,17 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// kept is a Streamer that keeps what it is told.
-type kept []string
+// told is a Streamer that keeps what it is told.
+type told []string
 
-func (k *kept) Stream(p activities.Piece) {
+func (k *told) Stream(p activities.Piece) {
 	*k = append(*k, fmt.Sprintf("%s %s %d %s%s", p.AgentID, p.Key, p.Attempt, p.Delta.Text, p.End))
 }
 
 // Every attempt ends with a piece that says whether what it said counts. Nobody is told a summary.
 func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	cut := true
-	var heard kept
+	var heard told
 	s := newStageWith(t, llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 		llm.Stream(ctx)(llm.Delta{Text: "Hello"})
 		if cut {
@@ -34,15 +34,16 @@ func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	_, err := s.ask(s.input(1))
 	require.Error(t, err)
 	who := "default-test-workflow-id " + string(s.named.key)
-	require.Equal(t, kept{who + " 1 Hello", who + " 1 void"}, heard)
+	require.Equal(t, told{who + " 1 Hello", who + " 1 void"}, heard)
 
 	heard, cut = nil, false
 	s.SetHeartbeatDetails(activities.Progress{Tried: 1})
 	_, err = s.ask(s.input(1))
 	require.NoError(t, err)
-	require.Equal(t, kept{who + " 2 Hello", who + " 2 whole"}, heard)
+	require.Equal(t, told{who + " 2 Hello", who + " 2 whole"}, heard)
 
 	heard = nil
+	s.say(llm.User, "on")
 	summary := s.input(1)
 	summary.Compact = true
 	_, err = s.ask(summary)

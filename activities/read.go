@@ -15,7 +15,7 @@ import (
 
 // ReadAgent reads an agent's state out of a run's history.
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
-	beat := startHeartbeat(ctx)
+	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
 	asked := in.From.RunID
 	if in.From.Resume && in.Page == 0 {

@@ -21,7 +21,7 @@ import (
 
 // past has histories by run ID, and a list of runs that may lag behind.
 type past struct {
-	client.Client
+	*contact
 	listed []string
 	events map[string][]*historypb.HistoryEvent
 }
@@ -111,10 +111,11 @@ func TestEarlierRunsAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script())
-			a, err := activities.New(activities.Options{Temporal: past{listed: c.listed, events: c.events}})
+			a, err := activities.New(activities.Options{Temporal: past{contact: new(contact), listed: c.listed, events: c.events}})
 			require.NoError(t, err)
 			a.Register(s)
 			s.named.key = key
+			s.SetHeartbeatDetails(activities.Progress{Sought: 4}) // no other worker has it
 			got, err := s.call(protocol.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())

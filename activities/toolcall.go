@@ -13,16 +13,22 @@ import (
 )
 
 const (
-	// toolAttempts bounds how often a tool that may be repeated is: one that takes
-	// its worker down would otherwise do so for ever.
+	// toolAttempts bounds how often a tool is tried that does not answer.
 	toolAttempts = 5
 )
+
+// seekDelays are the pauses before an attempt at an at-most-once tool is given out again whose result another worker
+// may have: Temporal does not say which. After them the outcome is unknown.
+var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 // CallTool runs a tool. It fails only where the tool did not run, or may run
 // again; everything else is a result, which this worker remembers for the next request.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	result, err := a.callTool(ctx, in)
+	beat := a.startHeartbeat(ctx)
+	defer beat.stop()
+	result, err := a.callTool(ctx, beat, in)
 	if err != nil {
+		beat.report(err)
 		return result, err
 	}
 	id, key := names(ctx)
@@ -32,11 +38,7 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 	return result, nil
 }
 
-func (a *Activities) callTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	beat := startHeartbeat(ctx)
-	defer beat.stop()
-	id, key := names(ctx)
-
+func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return protocol.ToolResult{}, err
@@ -46,9 +48,21 @@ func (a *Activities) callTool(ctx context.Context, in protocol.CallToolInput) (p
 		earlier.Recalled = true
 		return earlier, err
 	}
+	keep := func(r protocol.ToolResult) bool { return !r.Lost }
+	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
+}
+
+// runTool runs a tool unless it may have run before and must not again. Doubt says that an earlier run of the workflow may
+// have run it.
+func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
+	ctx, beat := e.ctx, e.first
+	id, key := names(ctx)
 	repeatable := in.ToolEffect.Repeatable()
-	if m.doubt && !repeatable {
-		return protocol.ToolResult{Lost: true}, nil
+	if !repeatable && (doubt || beat.lost() > 0) {
+		return seek(beat)
+	}
+	if down, err := beat.tookWorkersDown(ctx); down || err != nil {
+		return protocol.ToolResult{Lost: down}, err
 	}
 	t, err := a.tools.Lookup(ctx, in.Ref)
 	var unknown *tool.UnknownToolError
@@ -57,10 +71,12 @@ func (a *Activities) callTool(ctx context.Context, in protocol.CallToolInput) (p
 		return protocol.ToolResult{}, missing("tool", in.Ref)
 	case err != nil:
 		beat.attempt()
-		return a.notRun(ctx, in, beat, err)
+		return notRun(ctx, beat, err)
 	}
-	attempt := beat.attempt()
-	if attempt > toolAttempts {
+	if err := e.confirm(); err != nil {
+		return protocol.ToolResult{}, err
+	}
+	if beat.attempt() > toolAttempts {
 		return protocol.ToolResult{Lost: true}, nil
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
@@ -76,7 +92,7 @@ func (a *Activities) callTool(ctx context.Context, in protocol.CallToolInput) (p
 	ended := runCtx.Err() != nil
 	switch {
 	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
-		return a.notRun(ctx, in, beat, err)
+		return notRun(ctx, beat, err)
 	case !repeatable:
 		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", id, "key", key, "tool", in.Ref, "error", err)
 		return protocol.ToolResult{Lost: true}, nil
@@ -85,16 +101,27 @@ func (a *Activities) callTool(ctx context.Context, in protocol.CallToolInput) (p
 	case ended:
 		return protocol.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), IsError: true}, nil
 	default:
-		return a.notRun(ctx, in, beat, err)
+		return notRun(ctx, beat, err)
 	}
 }
 
+// seek gives back an attempt at a tool that may have run, some times, so that the worker that has its result may take it.
+// In the end nobody knows.
+func seek(beat *heartbeat) (protocol.ToolResult, error) {
+	n := beat.seek()
+	if n > len(seekDelays) {
+		return protocol.ToolResult{Lost: true}, nil
+	}
+	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("the tool may have run; another worker may have its result",
+		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
+}
+
 // notRun has the call tried again, and gives up with a result after some times.
-func (a *Activities) notRun(ctx context.Context, in protocol.CallToolInput, beat *heartbeat, err error) (protocol.ToolResult, error) {
+func notRun(ctx context.Context, beat *heartbeat, err error) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, err)
 	}
-	attempt := beat.keep()
+	attempt := beat.attempts()
 	if attempt >= toolAttempts {
 		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(err.Error(), maxErrorBytes), IsError: true}, nil
 	}

@@ -40,22 +40,13 @@ type disturbance struct {
 func (d disturbance) occursIn(s scenario) bool { return d.occurs == nil || d.occurs(s) }
 
 // Where a disturbance can happen, what it holds, and what comes of it.
-func ofParents(s scenario) bool     { return s.children() }
-func ofChats(s scenario) bool       { return s.chat() }
-func atModel(s scenario) string     { return s.model }
-func atPay(s scenario) string       { return s.pay }
-func payIsCut(s scenario) string    { return s.pay }
-func always(scenario) int           { return 1 }
-func whereParents(s scenario) int   { return map[bool]int{true: 1}[s.children()] }
-func whereNoParents(s scenario) int { return 1 - whereParents(s) }
-
-// ownPayIsCut: what happens to an agent's run does not touch its sub-agents.
-func ownPayIsCut(s scenario) string {
-	if s.children() {
-		return ""
-	}
-	return s.pay
-}
+func ofParents(s scenario) bool   { return s.children() }
+func ofChats(s scenario) bool     { return s.chat() }
+func atModel(s scenario) string   { return s.model }
+func atPay(s scenario) string     { return s.pay }
+func payIsCut(s scenario) string  { return s.pay }
+func always(scenario) int         { return 1 }
+func whereParents(s scenario) int { return map[bool]int{true: 1}[s.children()] }
 
 var disturbances = concat(
 	modelDisturbances, toolDisturbances("pay"), toolDisturbances("read"), childDisturbances, rollDisturbances, updateDisturbances, runDisturbances,
@@ -219,17 +210,19 @@ var updateDisturbances = []disturbance{
 	dies(fault.UpdateAfter, func(scenario) []string { return nil }, 0).where(ofChats).reports(),
 }
 
+// What happens to a run alone, and not to its worker, cuts nothing off: the worker has the effect in flight, and the next run
+// waits for it.
 var runDisturbances = []disturbance{
-	{name: "terminate in a model call, resume", hold: atModel, strike: (*lab).terminateHeld, repeats: whereNoParents},
-	{name: "terminate in a tool call, resume", hold: atPay, strike: (*lab).terminateHeld, cut: ownPayIsCut},
-	{name: "timeout in a model call, resume", hold: atModel, prepare: (*lab).startShort, strike: (*lab).timeOutHeld, repeats: whereNoParents},
+	{name: "terminate in a model call, resume", hold: atModel, strike: (*lab).terminateHeld},
+	{name: "terminate in a tool call, resume", hold: atPay, strike: (*lab).terminateHeld},
+	{name: "timeout in a model call, resume", hold: atModel, prepare: (*lab).startShort, strike: (*lab).timeOutHeld},
 	{
-		name: "terminate, resume, reset to the 1st task", hold: atModel, strike: (*lab).terminateHeld, repeats: whereNoParents,
+		name: "terminate, resume, reset to the 1st task", hold: atModel, strike: (*lab).terminateHeld,
 		after: func(l *lab) { l.resetTo(func(int) int { return 1 }) },
 	},
 	{name: "reset, terminate unseen, resume", after: (*lab).resetUnseen},
-	{name: "reset in a model call", hold: atModel, strike: (*lab).resetHeld, repeats: whereNoParents},
-	{name: "reset in a tool call", hold: atPay, strike: (*lab).resetHeld, cut: ownPayIsCut},
+	{name: "reset in a model call", hold: atModel, strike: (*lab).resetHeld},
+	{name: "reset in a tool call", hold: atPay, strike: (*lab).resetHeld},
 	{name: "reset to the 2nd task", after: func(l *lab) { l.resetTo(func(int) int { return 2 }) }},
 	{name: "reset to the middle task", after: func(l *lab) { l.resetTo(func(n int) int { return (n + 1) / 2 }) }},
 	{name: "reset to the last task", after: func(l *lab) { l.resetTo(func(n int) int { return n }) }},

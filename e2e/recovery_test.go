@@ -153,10 +153,35 @@ func TestResetWhileAToolRuns(t *testing.T) {
 			w.must("send", "--detach", "--next", id, "and then?")
 		}
 		w.reset(id, "", before)
-		w.finished(id, "done")
-		require.Contains(t, w.show(id).lines()[2], "outcome unknown")
+		w.eventually("the call is given out again", func() bool { return len(w.show(id).Pending) == 1 })
 		close(g.Load().open)
+		w.finished(id, "done")
+		require.Equal(t, "tool: paid", w.show(id).lines()[2])
 	}
+	w.once()
+}
+
+// What a reset gives out again while its worker is gone does not run again.
+func TestResetWhileTheWorkerOfAToolIsGone(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	tools := newToolServer(t)
+	tools.add("pay", nil, func(ctx context.Context, e effect) (string, error) { return "paid", g.pass(ctx) })
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if asked(req) == 0 {
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), nil
+		}
+		return llmtest.Say("done"), nil
+	}, tools, "")
+	first := w.worker()
+	w.must("run", "--detach", "--id", t.Name(), "pay")
+	g.wait(t)
+	w.must("send", "--detach", "--next", t.Name(), "and then?") // so that the reset gives the call out again
+	first.kill()
+	w.reset(t.Name(), "", 4)
+	w.worker()
+	w.finished(t.Name(), "done")
+	require.Contains(t, w.show(t.Name()).lines()[2], "outcome unknown")
 	w.once()
 }
 
@@ -168,12 +193,14 @@ func TestTerminatedAgentIsResumed(t *testing.T) {
 	w := newWorld(t, script(
 		llmtest.Call(llmtest.ToolCall("1", "pay", `{}`), llmtest.ToolCall("2", "read", `{}`)), llmtest.Say("done"),
 	), tools, "")
-	w.worker()
+	first := w.worker()
 	w.must("run", "--detach", "--id", t.Name(), "pay")
 	g.wait(t)
 	w.eventually("it is paid", func() bool { return len(w.show(t.Name()).Pending) == 1 })
 	require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), t.Name(), "", "test"))
 	require.Equal(t, "terminated", w.show(t.Name()).Status)
+	first.kill()
+	w.worker()
 	require.Contains(t, w.must("resume", t.Name()), "done")
 	require.Equal(t, []int{1, 1}, values(w.requests()), "the model is not asked again for what it answered")
 	require.Equal(t, []int{1, 2}, values(tools.effects()), "the read-only call ran again, under its key")

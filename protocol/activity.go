@@ -31,6 +31,8 @@ const (
 	ForeignAgent = "ForeignAgent"
 	// Gone: the history that holds the agent's state is no more.
 	Gone = "Gone"
+	// WorkerLost: the worker was lost again and again while it worked on this.
+	WorkerLost = "WorkerLost"
 	// Interrupted: the worker stops; the activity may be run again.
 	Interrupted = "Interrupted"
 )

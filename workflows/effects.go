@@ -38,18 +38,9 @@ const (
 
 // backoff is the only retry policy for effects. How often is for the activity to
 // say: it alone knows whether an attempt came to its effect.
-func backoff(final ...string) *temporal.RetryPolicy {
-	return &temporal.RetryPolicy{
-		InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute,
-		NonRetryableErrorTypes: final,
-	}
+func backoff() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
-
-// The types under which Temporal's retry policy knows that a worker was lost.
-const (
-	heartbeatLost = "TemporalTimeout:Heartbeat"
-	attemptLost   = "TemporalTimeout:StartToClose"
-)
 
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -139,14 +130,10 @@ func (d *driver) delta(count int) []llm.Message {
 
 func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
-	retry := backoff()
-	if !tool.Effect(t.Effect).Repeatable() {
-		retry = backoff(heartbeatLost, attemptLost)
-	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(call.Key), Summary: clip(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
-		RetryPolicy: retry,
+		RetryPolicy: backoff(),
 	})
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
