@@ -54,6 +54,7 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; with --build-id")
 	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment")
 	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began")
+	f.StringVar(&o.Keep, "keep", "", "`folder` in which results of models and tools are kept, as plain text, for a worker that is started again after a crash")
 	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM")
 	f.BoolVar(&o.Verbose, "verbose", false, "log more")
 	return cmd

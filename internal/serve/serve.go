@@ -33,6 +33,8 @@ type Options struct {
 	BuildID    string
 	// Pinned keeps the runs of agents on the version on which they began.
 	Pinned bool
+	// Keep is a folder for results that have arrived and are not reported yet; empty means none.
+	Keep string
 	// Drain is how long running calls may take to end.
 	Drain   time.Duration
 	Verbose bool

@@ -101,6 +101,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	}
 	doing, err := activities.New(activities.Options{
 		Temporal: w.temporal, Agents: definitions(cfg), Models: models, Tools: w.tools.registry, Converter: w.converter, Log: log,
+		KeepDir: o.Keep,
 	})
 	if err != nil {
 		return err
