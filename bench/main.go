@@ -89,7 +89,7 @@ func (l *lab) serve() error {
 	if l.temporal, err = client.Dial(options); err != nil {
 		return err
 	}
-	w := worker.New(l.temporal, queue, worker.Options{StickyScheduleToStartTimeout: time.Second, MaxHeartbeatThrottleInterval: time.Second})
+	w := worker.New(l.temporal, queue, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	if err := register(l.temporal, w); err != nil {
 		return err
 	}

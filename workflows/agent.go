@@ -70,8 +70,7 @@ type Result struct {
 // worker to the next: nothing of them is part of a replay.
 type Options struct {
 	// HeartbeatTimeout is how long after a worker's death its work is
-	// given to another. Defaults to 3 seconds. It has to be well above the
-	// worker's MaxHeartbeatThrottleInterval.
+	// given to another. Defaults to 3 seconds. Heartbeats come every second, or three in that time where it is shorter.
 	HeartbeatTimeout time.Duration
 }
 

@@ -62,7 +62,7 @@ func run(ctx context.Context, topics []string) error {
 		return err
 	}
 	w := worker.New(temporal, taskQueue, worker.Options{
-		StickyScheduleToStartTimeout: time.Second, MaxHeartbeatThrottleInterval: time.Second, // see gotool
+		StickyScheduleToStartTimeout: time.Second, // see gotool
 	})
 	workflows.New(workflows.Options{}).Register(w)
 	doing.Register(w)

@@ -89,9 +89,6 @@ var clerk = activities.Agent{
 var quickRecovery = worker.Options{
 	// How long the agents of a worker that died wait for it before another takes them.
 	StickyScheduleToStartTimeout: time.Second,
-	// How often the server hears that a call lives. The SDK's 80 percent of the heartbeat timeout
-	// leave a busy machine 0.6 seconds before a call that lives is taken for lost.
-	MaxHeartbeatThrottleInterval: time.Second,
 	// A deploy is no reason to lose a call: what runs may end.
 	WorkerStopTimeout: 2 * time.Minute,
 }

@@ -33,9 +33,6 @@ const (
 	// stickyTimeout is how long a workflow task waits for a worker that died
 	// before another gets it. Temporal's default of 5 seconds is for bigger caches.
 	stickyTimeout = time.Second
-	// heartbeatInterval bounds the time between two heartbeats. It has to be well below the
-	// workflow's heartbeat timeout.
-	heartbeatInterval = time.Second
 )
 
 // agentWorker is a worker process: one Temporal worker for the agents, and one
@@ -110,13 +107,11 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		return err
 	}
 	options := worker.Options{
-		WorkerStopTimeout:                o.Drain,
-		StickyScheduleToStartTimeout:     stickyTimeout,
-		MaxHeartbeatThrottleInterval:     heartbeatInterval,
-		DefaultHeartbeatThrottleInterval: heartbeatInterval,
-		OnFatalError:                     w.fail,
-		DeploymentOptions:                w.version.DeploymentOptions,
-		Interceptors:                     fault.Interceptors(),
+		WorkerStopTimeout:            o.Drain,
+		StickyScheduleToStartTimeout: stickyTimeout,
+		OnFatalError:                 w.fail,
+		DeploymentOptions:            w.version.DeploymentOptions,
+		Interceptors:                 fault.Interceptors(),
 	}
 	agents := worker.New(w.temporal, cfg.TaskQueue, options)
 	workflows.New(workflows.Options{}).Register(agents)
