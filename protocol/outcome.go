@@ -11,7 +11,7 @@ import (
 )
 
 // This file says what the end of an activity or of a sub-agent means to the agent. The
-// driver, which sees it happen, and the fold, which reads of it, both ask here.
+// driver applies what these functions return.
 
 // DefaultResultBytes is the size of a tool result where the agent sets none.
 const DefaultResultBytes = 64 << 10
