@@ -76,6 +76,8 @@ type Options struct {
 	Tools *tool.Registry
 	// ToolTimeout bounds one run of a tool. Defaults to 10 minutes.
 	ToolTimeout time.Duration
+	// RolloutTimeout is how long an agent that this worker does not serve waits for a worker that does. Defaults to 5 minutes.
+	RolloutTimeout time.Duration
 	// CacheBytes bounds the memory for transcripts, earlier runs and results. Defaults to 256 MiB.
 	CacheBytes int
 	// KeepDir is a folder in which results of models and tools are kept from the moment they arrive, for a worker that
@@ -105,9 +107,12 @@ type Activities struct {
 	kept        *kept
 	running     running
 	streamer    Streamer
-	paces       map[string]*rate.Limiter
-	converter   converter.DataConverter
-	log         *slog.Logger
+	// rolloutTimeout is Options.RolloutTimeout.
+	rolloutTimeout time.Duration
+
+	paces     map[string]*rate.Limiter
+	converter converter.DataConverter
+	log       *slog.Logger
 }
 
 // New checks the options against each other and returns the activities. The
@@ -119,6 +124,9 @@ func New(o Options) (*Activities, error) {
 	}
 	if o.ToolTimeout == 0 {
 		o.ToolTimeout = 10 * time.Minute
+	}
+	if o.RolloutTimeout == 0 {
+		o.RolloutTimeout = 5 * time.Minute
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 256 << 20
@@ -158,7 +166,7 @@ func New(o Options) (*Activities, error) {
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
 		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, lineages: lineages, states: states, kept: results,
-		streamer: o.Streamer, converter: o.Converter, log: o.Log,
+		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, converter: o.Converter, log: o.Log,
 	}
 	reader, err := a.resultReader()
 	if err != nil {

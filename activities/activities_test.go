@@ -551,9 +551,33 @@ func TestDefinitionIsSettledOnce(t *testing.T) {
 	require.Equal(t, "helps", y.Description)
 	require.Equal(t, "y", y.Agent)
 
-	_, err = s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "z"})
-	require.Equal(t, protocol.UnknownAgent, failure(t, err).Type())
-	require.Contains(t, failure(t, err).Message(), "x, y")
+}
+
+// An agent that one worker does not serve yet may be on another: it is asked for again, but not for ever.
+func TestUnknownAgentIsWaitedForDuringARollout(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		final   bool
+	}{
+		"the rollout may be going on": {0, false},
+		"nobody rolls out so long":    {1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, llmtest.Script())
+			a, err := activities.New(activities.Options{
+				Temporal: &workflow{}, Models: map[string]activities.Model{"main": {}}, RolloutTimeout: c.timeout,
+				Agents: []activities.Agent{{Name: "x", Model: "main"}, {Name: "y", Model: "main"}},
+			})
+			require.NoError(t, err)
+			a.Register(s)
+			_, err = s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "z"})
+			failed := failure(t, err)
+			require.Equal(t, protocol.UnknownAgent, failed.Type())
+			require.Contains(t, failed.Message(), `no agent "z" on this worker; it serves x, y`)
+			require.Equal(t, c.final, failed.NonRetryable())
+			require.Equal(t, time.Second, failed.NextRetryDelay())
+		})
+	}
 }
 
 func TestOptionsThatContradictEachOther(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -32,12 +34,30 @@ func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) 
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
 		return earlier, err
 	}
+	if _, served := a.agents[in.Agent]; !served {
+		return agent.Definition{}, a.unknownAgent(ctx, in.Agent)
+	}
 	d, err := a.define(ctx, in.Agent)
 	var fixed *temporal.ApplicationError
 	if err == nil || errors.As(err, &fixed) {
 		return d, err
 	}
 	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
+}
+
+// unknownDelay is how soon a definition is asked for again that a worker does not have.
+const unknownDelay = time.Second
+
+// unknownAgent returns the error for an agent that this worker does not serve. While a new configuration is rolled out
+// worker by worker another one may serve it, so the error is retried until [Options.RolloutTimeout] has passed since the
+// definition was first asked for.
+func (a *Activities) unknownAgent(ctx context.Context, name string) error {
+	return temporal.NewApplicationErrorWithOptions(
+		fmt.Sprintf("there is no agent %q on this worker; it serves %s", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
+		protocol.UnknownAgent, temporal.ApplicationErrorOptions{
+			NonRetryable:   time.Since(activity.GetInfo(ctx).ScheduledTime) >= a.rolloutTimeout,
+			NextRetryDelay: unknownDelay,
+		})
 }
 
 // Check reports what is wrong with the agents that this worker serves, by defining each.
@@ -52,12 +72,7 @@ func (a *Activities) Check(ctx context.Context) error {
 }
 
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
-	conf, ok := a.agents[name]
-	if !ok {
-		return agent.Definition{}, temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("there is no agent %q on this worker; it serves %s", name,
-				strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")), protocol.UnknownAgent, nil)
-	}
+	conf := a.agents[name]
 	d := agent.Definition{
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),

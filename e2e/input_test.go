@@ -13,6 +13,8 @@ import (
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+
+	reagent "github.com/reagent-dev/reagent/client"
 )
 
 // What people get wrong, and what they are told.
@@ -77,15 +79,53 @@ func TestStarterSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestUnknownAgentOnTheWorkerEndsItClearly(t *testing.T) {
+// A name that no worker knows is told at once, and what to do about it: most often it is mistyped.
+func TestUnknownAgentIsTold(t *testing.T) {
 	w := newWorld(t, script(llmtest.Say("hello")), nil, "")
 	w.worker()
 	other := &world{t: t}
 	other.write("task_queue: " + w.queue + "\nmodels:\n  main: {model: m, base_url: \"http://x/v1\"}\nagents:\n  y: {model: main}\n")
-	_, errs, code := other.starter("run", "--id", t.Name(), "hi")
-	require.Equal(t, 3, code, errs)
-	require.Contains(t, errs, `there is no agent "y" on this worker; it serves x`)
-	require.Equal(t, "failed", w.show(t.Name()).Status)
+	run := other.start("starter", "run", "--id", t.Name(), "hi")
+	w.eventually("the starter says so", func() bool {
+		return strings.Contains(run.output(), `there is no agent "y" on this worker; it serves x`)
+	})
+	require.Contains(t, run.output(), "starter cancel "+t.Name())
+	w.eventually("show says so", func() bool { return strings.Contains(w.must("show", t.Name()), `there is no agent "y"`) })
+	w.must("cancel", t.Name())
+	w.eventually("it ends", run.ended)
+	require.Equal(t, 1, strings.Count(run.output(), "there is no agent"), "once: "+run.output())
+	require.Equal(t, "cancelled", w.show(t.Name()).Status)
+}
+
+// A new agent is rolled out worker by worker: what a worker without it takes, the other one gets.
+func TestRolloutWorkerByWorker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, script(llmtest.Say("hello")), nil, "")
+	old := *w
+	old.write(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: m, base_url: %q}\nagents:\n  before: {model: main}\n", w.queue, w.model.URL))
+	old.worker()
+	ids := make([]string, 20)
+	start := func(i int) {
+		ids[i] = fmt.Sprint(t.Name(), i)
+		_, err := w.client.Start(t.Context(), reagent.StartOptions{ID: ids[i], Agent: "x", Message: "hi"})
+		require.NoError(t, err)
+	}
+	// The first ones find only the worker without the agent.
+	for i := range 5 {
+		start(i)
+	}
+	w.eventually("the definition is asked for in vain", func() bool {
+		s, err := w.client.Show(t.Context(), ids[4])
+		return err == nil && s.Retry != nil
+	})
+	w.worker()
+	for i := 5; i < len(ids); i++ {
+		start(i)
+	}
+	for _, id := range ids {
+		w.finished(id, "hello")
+	}
+	w.once()
 }
 
 func TestNobodyServesTheQueue(t *testing.T) {

@@ -15,7 +15,7 @@ const (
 // The failure types of activities, beside those of [llm.Class]. They stand in
 // histories, and the driver branches on them.
 const (
-	// UnknownAgent: this worker's configuration has no such agent.
+	// UnknownAgent: this worker's configuration has no such agent; for some minutes another worker may have it.
 	UnknownAgent = "UnknownAgent"
 	// BadAgent: the agent's configuration contradicts itself.
 	BadAgent = "BadAgent"

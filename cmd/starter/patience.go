@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // silence is how long something may go wrong before a person is told: most of it is
@@ -19,6 +20,8 @@ const silence = 2 * time.Second
 type patience struct {
 	out   io.Writer
 	queue string
+	// id is the agent's, where the command can say what to do about it.
+	id    string
 	first *time.Timer
 	// brief says that the command gives up where nobody answers.
 	brief bool
@@ -87,7 +90,8 @@ func (p *patience) see(progress client.Progress) {
 		p.turn(noTrouble)
 		return
 	}
-	if time.Since(p.since) >= silence {
+	// A name that no worker knows is most often a mistyped one, for which waiting is no cure.
+	if time.Since(p.since) >= silence || p.kind == retrying && p.tried.Class == protocol.UnknownAgent {
 		p.tell()
 	}
 }
@@ -123,14 +127,16 @@ func (p *patience) tell() {
 	case noServer:
 		text = "Temporal does not answer; trying again until it does."
 	case retrying:
-		text = retryText(*p.tried)
+		text = retryText(*p.tried, p.id)
 	default:
 		return
 	}
 	// The same text but for the time would be no news.
 	news := text
 	if p.kind == retrying {
-		news = fmt.Sprint(p.tried.Attempt, p.tried.Class)
+		if news = p.tried.Class; news != protocol.UnknownAgent {
+			news = fmt.Sprint(p.tried.Attempt, p.tried.Class)
+		}
 	}
 	if news != p.told {
 		fmt.Fprintln(p.out, text)
@@ -148,7 +154,12 @@ var classTexts = map[string]string{
 	"Timeout":     "the worker was lost",
 }
 
-func retryText(r client.Retry) string {
+// retryText describes a call that is tried again, and what can be done about it where that is more than waiting.
+func retryText(r client.Retry, id string) string {
+	if r.Class == protocol.UnknownAgent {
+		return fmt.Sprintf("%s. Some minutes long it waits for a worker that has it; if the name is wrong, end it with `starter cancel %s`.",
+			printable.Line(r.Message, 500), id)
+	}
 	text := r.What + ": "
 	if known, ok := classTexts[r.Class]; ok {
 		text += known

@@ -120,6 +120,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		show = newTranscriptPrinter(io.Discard)
 	}
 	wait := newPatience(words.beside(stderr), queue)
+	wait.id = started.ID
 	defer wait.stop()
 	status, err := follow(ctx, c, started.ID, func(p client.Progress) {
 		wait.see(p)

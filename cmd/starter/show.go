@@ -228,7 +228,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)
 	}
 	if s.Retry != nil {
-		fmt.Fprintln(w, retryText(*s.Retry))
+		fmt.Fprintln(w, retryText(*s.Retry, s.ID))
 	}
 	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
 		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
