@@ -138,13 +138,17 @@ func (s *State) repairLater(r Result, fits func(Call) bool) bool {
 		s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
 		s.Usage.Repaired++
 		s.Inbox = append(s.Inbox, Incoming{
-			ID: "late-" + string(c.Key), Text: textLate(c.Name, c.CallID, r.Content), Steer: true,
+			ID: lateID(c.Key), Text: textLate(c.Name, c.CallID, r.Content), Steer: true,
 			Late: &Late{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
 		})
 		return true
 	}
 	return false
 }
+
+// lateID returns the ID of the message with the late result of a call. No client's message has it: those have
+// no space in their IDs.
+func lateID(call Key) string { return "late " + string(call) }
 
 // interruptAll answers every open call: started ones with an unknown outcome,
 // since a tool may have done its work.

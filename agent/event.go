@@ -12,6 +12,9 @@ type (
 	DefinitionLoaded struct {
 		Key        Key
 		Definition Definition
+		// MayHaveRun says that an open call whose tool the definition lacks is answered as one whose outcome is unknown.
+		// It is false only in a replay of a history of an earlier version, which said that the call could not be run.
+		MayHaveRun bool
 	}
 
 	// DefinitionFailed ends the agent before it began.

@@ -82,7 +82,7 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.MessageReceived{Time: s.now, Message: agent.Incoming{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
 	case "take":
 		if call, late := strings.CutPrefix(arg, "late-"); late {
-			arg = "late-" + string(s.key(call))
+			arg = "late " + string(s.key(call))
 		}
 		e = agent.MessageTaken{ID: arg, Time: s.now}
 	case "say":
@@ -124,7 +124,7 @@ func (s *script) apply(t *testing.T, line string) {
 		load := s.state.Next().(agent.Load)
 		def := agent.Definition{Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
 		require.NoError(t, json.Unmarshal([]byte(rest), &def))
-		e = agent.DefinitionLoaded{Key: load.Key, Definition: def}
+		e = agent.DefinitionLoaded{Key: load.Key, Definition: def, MayHaveRun: true}
 	case "close":
 		e = agent.Closed{}
 	case "cancel":
@@ -203,7 +203,7 @@ func (s *script) next() string {
 		}
 		return fmt.Sprintf("compact before %d, %s with %d messages", step.From, s.name(step.Key), step.Count)
 	case agent.Take:
-		if call, late := strings.CutPrefix(step.ID, "late-"); late {
+		if call, late := strings.CutPrefix(step.ID, "late "); late {
 			return "take late-" + s.name(agent.Key(call))
 		}
 		return "take " + step.ID

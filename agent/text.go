@@ -130,6 +130,15 @@ func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }
 
+// toolRemoved is the result of an open call whose tool is no longer among the agent's. The call may have run, unless it
+// still waits for a person's approval.
+func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
+	if !mayHaveRun || c.Approval == Asked {
+		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)
+	}
+	return Result{Content: textStopped("the agent stopped before " + c.Name + " had a result, and " + c.Name + " is no longer among its tools"), IsError: true, Interrupted: true, Time: now}
+}
+
 // ChildOverdue is the event of a sub-agent that has not answered within its budget.
 func ChildOverdue(child Key, budgetMS, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}

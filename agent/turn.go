@@ -21,11 +21,10 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 		s.Definition.Params.OutputSchema = s.OutputSchema
 	}
 	s.Head = HeadHash(e.Definition.Head())
-	// A definition that was read anew may lack the tool of a call that is open.
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if _, known := s.Definition.Tool(c.Name); c.Result == nil && c.Child == "" && !known {
-			result := ToolFailed(c.Name, "it is no longer among the agent's tools", s.Messages[len(s.Messages)-1].Time)
+		if s.Definition.lacksToolOf(*c) {
+			result := toolRemoved(*c, e.MayHaveRun, s.Messages[len(s.Messages)-1].Time)
 			c.Result = &result
 		}
 		if c.Result == nil && c.Approval == Asked {
@@ -34,6 +33,16 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	}
 	s.flush()
 	return true
+}
+
+// LacksTools reports whether a definition that was read anew lacks the tool of a call that is open.
+func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
+
+// lacksToolOf reports whether the call is open and its tool is not among those of the definition. A call that
+// waits for a sub-agent needs none.
+func (d *Definition) lacksToolOf(c Call) bool {
+	_, known := d.Tool(c.Name)
+	return c.Result == nil && c.Child == "" && !known
 }
 
 func (s *State) definitionFailed(e DefinitionFailed) bool {
@@ -195,7 +204,7 @@ func (s *State) resumed(e Resumed) bool {
 }
 
 func (s *State) resumeLost(e ResumeLost) bool {
-	id := "resume " + e.ID // no message's: those have no space
+	id := "resume " + e.ID // no client's message has it: those have no space in their IDs
 	if slices.Contains(s.Seen, id) {
 		return false
 	}

@@ -72,7 +72,7 @@ func Loaded(key agent.Key, d agent.Definition, err error) agent.Event {
 		class, message := cause(err)
 		return agent.DefinitionFailed{Key: key, Class: class, Message: message}
 	}
-	return agent.DefinitionLoaded{Key: key, Definition: d}
+	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
 }
 
 // Replied is the event of a model call; nil when the call was given up.

@@ -50,10 +50,19 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	var def agent.Definition
 	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
 	err := workflow.ExecuteActivity(ctx, protocol.LoadAgent, in).Get(ctx, &def)
-	if !temporal.IsCanceledError(err) {
-		d.apply(protocol.Loaded(step.Key, def, err))
+	if temporal.IsCanceledError(err) {
+		return
 	}
+	event := protocol.Loaded(step.Key, def, err)
+	if loaded, ok := event.(agent.DefinitionLoaded); ok && d.state.LacksTools(def) {
+		loaded.MayHaveRun = workflow.GetVersion(ctx, removedTool, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+		event = loaded
+	}
+	d.apply(event)
 }
+
+// removedTool names the change of what a call is told whose tool a new definition lacks. It stands in histories.
+const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count)}
