@@ -1,17 +1,20 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/reagent-dev/reagent/llm"
 )
 
 // Incoming is a message that waits to be taken into the transcript.
 type Incoming struct {
-	// ID is the client's: a message of an ID that was seen before is dropped.
+	// ID is the client's: a message whose ID the agent has seen before is dropped. It has no white space and no
+	// control characters; the IDs that this package makes have a space, so that the two never meet.
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	// Images are shown to the model with the text: web addresses, or data: URLs of at most MaxImageBytes.
@@ -42,9 +45,14 @@ type Late struct {
 
 // Bounds on what an agent takes in.
 const (
-	// MaxMessageBytes is the size of one message. Temporal refuses a payload over
-	// 2 MB, and JSON makes text longer.
+	// MaxMessageBytes is the size of the text of one message.
 	MaxMessageBytes = 1 << 20
+	// MaxEncodedBytes is the size of one message, text and images together, as Temporal stores it: in JSON,
+	// where "<", ">" and "&" take six bytes each. Temporal ends a workflow that accepts an update of more
+	// than 2 MiB, and a codec may add a third to the size.
+	MaxEncodedBytes = 1_500_000
+	// MaxInboxBytes is the size of all messages that may wait, encoded.
+	MaxInboxBytes = 8_000_000
 	// MaxInbox is the number of messages that may wait, by which a driver refuses new ones. The
 	// core takes more: after a reset Temporal delivers all earlier messages at once,
 	// and none of them may be lost.
@@ -64,12 +72,39 @@ const (
 var (
 	ErrEnded     = errors.New("the agent has ended")
 	ErrClosing   = errors.New("the agent is closing and takes no more messages")
-	ErrInboxFull = fmt.Errorf("%d messages wait already; try again when the agent has answered some", MaxInbox)
-	ErrMessage   = errors.New("invalid message")
+	ErrInboxFull = fmt.Errorf("%d messages, or %d MB of messages, wait already; try again when the agent has answered some",
+		MaxInbox, MaxInboxBytes/1_000_000)
+	ErrMessage = errors.New("invalid message")
 )
 
-// CheckMessage reports what is wrong with a message in itself.
+// CheckMessage reports why an agent never takes the message, whatever its state: an error that wraps
+// [ErrMessage], or nil.
 func CheckMessage(m Incoming) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(m.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("%w: id %q has white space or control characters; use letters, digits and punctuation only", ErrMessage, m.ID)
+	}
+	if size := m.EncodedBytes(); size > MaxEncodedBytes {
+		return fmt.Errorf("%w: it has %d bytes when encoded as JSON, in which \"<\", \">\" and \"&\" take 6 bytes each; the limit is %d: "+
+			"put long material into a file that a tool can read", ErrMessage, size, MaxEncodedBytes)
+	}
+	return nil
+}
+
+// EncodedBytes returns the size of the message in a payload, in bytes, as the data converter of the SDK encodes it.
+func (m Incoming) EncodedBytes() int {
+	text, err := json.Marshal(m)
+	if err != nil { // no value of this type causes it
+		panic("agent: " + err.Error())
+	}
+	return len(text)
+}
+
+// check is the part of [CheckMessage] that also holds for messages of histories that earlier versions wrote. It
+// never becomes stricter: a message that was taken is taken again in a replay.
+func (m Incoming) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
 		return fmt.Errorf("%w: id has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
@@ -119,7 +154,7 @@ func (s *State) Accepts(m Incoming) error {
 	switch {
 	case s.Outcome != nil:
 		return ErrEnded
-	case slices.Contains(s.Seen, m.ID):
+	case s.Has(m.ID):
 		return nil
 	case s.Closing:
 		return ErrClosing
@@ -127,10 +162,22 @@ func (s *State) Accepts(m Incoming) error {
 	return nil
 }
 
+// Has reports whether the agent has received a message of that ID. It knows the newest 10,000 IDs.
+func (s *State) Has(messageID string) bool { return slices.Contains(s.Seen, messageID) }
+
+// InboxBytes returns the size of the messages that wait, encoded.
+func (s *State) InboxBytes() int {
+	size := 0
+	for _, m := range s.Inbox {
+		size += m.EncodedBytes()
+	}
+	return size
+}
+
 // messageReceived takes a message also when the agent is closing: a reset delivers messages and the close
 // behind them at once, and in an order of its own. What comes after a close is for the driver to refuse.
 func (s *State) messageReceived(e MessageReceived) bool {
-	if slices.Contains(s.Seen, e.Message.ID) || CheckMessage(e.Message) != nil {
+	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
 	}
 	s.see(e.Message.ID)

@@ -58,7 +58,8 @@ type From struct {
 // Continues reports whether the start is that of an agent that has a state already.
 func (in Start) Continues() bool { return in.State != nil || in.From != nil }
 
-// Check reports what is wrong with the start.
+// Check reports what is wrong with the start. It is part of a replay, so it takes every message that it once took;
+// who makes a new message calls [CheckMessage].
 func (in Start) Check() error {
 	switch {
 	case in.Agent == "":
@@ -69,7 +70,7 @@ func (in Start) Check() error {
 		return errors.New("start: an agent in task mode needs a message")
 	}
 	if in.Message != nil {
-		if err := CheckMessage(*in.Message); err != nil {
+		if err := in.Message.check(); err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
 	}

@@ -91,6 +91,9 @@ type StartOptions struct {
 // Started is what came of a start.
 type Started struct {
 	ID string
+	// MessageID is the ID of the message that the agent was started with; empty where there was none, or where the
+	// agent was found. [Client.Reply] waits for its answer.
+	MessageID string
 	// Found says that an agent of this ID existed, and that nothing was started.
 	Found bool
 	// Status is the found agent's.
@@ -111,12 +114,18 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	}
 	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, Life: uuid.NewString(), OutputSchema: o.OutputSchema}
 	if o.Message != "" || len(o.Images) > 0 || o.Mode != agent.Chat {
-		in.Message = &agent.Incoming{ID: "first", Text: o.Message, Images: o.Images}
-		if err := agent.CheckMessage(*in.Message); err != nil {
+		var err error
+		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Images: o.Images}); err != nil {
 			return Started{}, fmt.Errorf("start %s: %w", o.ID, err)
 		}
 	}
 	return c.start(ctx, o.ID, in, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+}
+
+// newMessage returns m with a new ID, or why no agent takes it.
+func newMessage(m agent.Incoming) (*agent.Incoming, error) {
+	m.ID = uuid.NewString()
+	return &m, agent.CheckMessage(m)
 }
 
 // CheckID reports what is wrong with an agent ID that a person chose.
@@ -134,7 +143,8 @@ func CheckID(id string) error {
 
 // Message is one message to an agent.
 type Message struct {
-	// ID makes sending safe to repeat: an agent takes each ID once. Empty means a new one.
+	// ID makes sending safe to repeat: an agent takes each ID once. It has 1 to 200 bytes and no white space or control
+	// characters. Empty means a new one.
 	ID   string
 	Text string
 	// Images go with it: web addresses or data: URLs; see [agent.Incoming].
@@ -143,53 +153,91 @@ type Message struct {
 	Steer bool
 }
 
-// Send puts a message into an agent's inbox and returns its ID. It returns once the
-// agent has it, which takes a running worker.
-func (c *Client) Send(ctx context.Context, id string, m Message) (string, error) {
-	if m.ID == "" {
+// Sent is what came of sending a message.
+type Sent struct {
+	// MessageID is the message's ID.
+	MessageID string
+	// Duplicate says that the agent had a message of this ID already, and dropped this one.
+	Duplicate bool
+}
+
+// Send puts a message into an agent's inbox. It returns once the agent has it, which takes a running worker.
+// What may have failed for a moment is tried again with the same message ID, so that the agent takes the message once. An
+// error may leave open whether the agent has the message: send it again with the ID in Sent.
+func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
+	own := m.ID == ""
+	if own {
 		m.ID = uuid.NewString()
 	}
+	sent := Sent{MessageID: m.ID}
 	in := agent.Incoming{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer}
 	if err := agent.CheckMessage(in); err != nil {
-		return m.ID, fmt.Errorf("send to %s: %w", id, err)
+		return sent, fmt.Errorf("send to %s: %w", id, err)
 	}
-	return m.ID, c.deliver(ctx, id, in)
+	var accepted workflows.Accepted
+	err := c.deliver(ctx, id, &accepted, in)
+	// An ID that was made here is a duplicate of an earlier try's only.
+	sent.Duplicate = accepted.Duplicate && !own
+	return sent, err
 }
 
 // Close lets an agent finish when it has answered what it was sent.
 func (c *Client) Close(ctx context.Context, id string) error {
-	return c.update(ctx, id, workflows.CloseUpdate)
+	return c.update(ctx, id, nil, workflows.CloseUpdate)
 }
 
-// update sends an update to the agent's newest run, and once more where the run ended
-// meanwhile and the agent goes on in another: the agent knows what it has taken already.
-// Each attempt has an update ID of its own, because Temporal answers one that was refused with
+// update sends an update to the agent's newest run and decodes its result into out, which may be nil. It tries again
+// where the run ended meanwhile and the agent goes on in another, and a few times where Temporal or the worker failed for a
+// moment: the agent knows what it has taken already.
+// Each try has an update ID of its own, because Temporal answers one that was refused with
 // the same refusal again for as long as the workflow is idle.
-func (c *Client) update(ctx context.Context, id, name string, args ...any) error {
-	for {
+func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
+	failures := 0
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 			WorkflowID: id, UpdateID: uuid.NewString(), UpdateName: name, Args: args,
 			WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		if err == nil {
-			err = handle.Get(ctx, nil)
+			err = handle.Get(ctx, out)
 		}
-		var notFound *serviceerror.NotFound
-		var cut *temporal.ApplicationError
-		if !errors.As(err, &notFound) && (!errors.As(err, &cut) || cut.Type() != runEnded) {
+		switch {
+		case err == nil:
+			return nil
+		case ended(err):
+			found, gone := c.describe(ctx, id)
+			switch {
+			case gone != nil:
+				return gone
+			case found.status.Ended():
+				return fmt.Errorf("%s %s: %w: %s", name, id, ErrClosed, found.status)
+			}
+		case momentary(err) && failures < maxFailures:
+			failures++
+		default:
 			return wrap(name, id, err)
 		}
-		found, gone := c.describe(ctx, id)
-		switch {
-		case gone != nil:
-			return gone
-		case found.status.Ended():
-			return fmt.Errorf("%s %s: %w: %s", name, id, ErrClosed, found.status)
-		}
-		if !sleep(ctx, minPause) {
+		if !sleep(ctx, pause) {
 			return wrap(name, id, context.Cause(ctx))
 		}
 	}
+}
+
+// maxFailures is how often an update is tried again after a failure that may pass.
+const maxFailures = 10
+
+// ended reports whether err says that the run to which an update was sent has ended.
+func ended(err error) bool {
+	if cut, ok := errors.AsType[*temporal.ApplicationError](err); ok && cut.Type() == runEnded {
+		return true
+	}
+	return errors.As(err, new(*serviceerror.NotFound))
+}
+
+// momentary reports whether err may pass by itself within a second: Temporal has too much to do for the agent at once,
+// restarts, or the worker did not finish the workflow task with the update in it.
+func momentary(err error) bool {
+	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
 
 // runEnded is the type of Temporal's error for an update that a run took and did not finish.

@@ -33,7 +33,7 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 	if err != nil {
 		panic(err)
 	}
-	answer, status, err := agents.Reply(ctx, started.ID, "first", 0, nil)
+	answer, status, err := agents.Reply(ctx, started.ID, started.MessageID, 0, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/temporal"
 
@@ -85,14 +86,43 @@ func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
 	return view, c.query(ctx, id, &view, workflows.StateQuery)
 }
 
+const (
+	// busyTimeout is how long a question is asked again that could not be taken.
+	busyTimeout = 30 * time.Second
+	// maxQueryFailures is how often a question is asked at which the worker fails.
+	maxQueryFailures = 5
+)
+
+// query asks a worker. Where many ask one agent at once, Temporal refuses questions before a worker has seen them, and a
+// worker that reads the history for one may fail at it: those are asked again.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	value, err := c.temporal.QueryWorkflow(ctx, id, "", name, args...)
-	if err != nil {
-		return wrap("ask", id, err)
+	began, failures := time.Now(), 0
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		refused, err := c.ask(ctx, id, out, name, args...)
+		if errors.As(err, new(*serviceerror.QueryFailed)) {
+			failures++
+			refused = failures < maxQueryFailures
+		}
+		if err == nil || !refused || time.Since(began) > busyTimeout || !sleep(ctx, pause) {
+			return wrap("ask", id, err)
+		}
 	}
-	return wrap("ask", id, value.Get(out))
+}
+
+// ask puts one question. Refused says that the error came before the time for an answer was over: nobody
+// was too slow, but the question could not be taken.
+func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
+	asked, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	value, err := c.temporal.QueryWorkflow(asked, id, "", name, args...)
+	if err == nil {
+		return false, value.Get(out)
+	}
+	var (
+		full     *serviceerror.ResourceExhausted
+		deadline *serviceerror.DeadlineExceeded // of the SDK, which does not wait for a retry that would come too late
+	)
+	return asked.Err() == nil && (errors.As(err, &full) || errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded)), err
 }
 
 // Look is where an agent stands.

@@ -51,8 +51,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	in.Mode, in.Base = run.State.Mode, found.runID
 	in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
 	if o.Message != "" {
-		in.Message = &agent.Incoming{ID: uuid.NewString(), Text: o.Message, Steer: true}
-		if err := agent.CheckMessage(*in.Message); err != nil {
+		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("resume %s: %w", id, err)
 		}
 	}
@@ -69,7 +68,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 func (c *Client) lost(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	_ = c.update(ctx, id, workflows.ResumeLostUpdate, uuid.NewString())
+	_ = c.update(ctx, id, nil, workflows.ResumeLostUpdate, uuid.NewString())
 }
 
 // ForkOptions say how a fork differs.
@@ -131,8 +130,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	}
 	if o.Message != "" {
 		// A fork in the middle of a turn reads the message before it goes on.
-		in.Message = &agent.Incoming{ID: "first", Text: o.Message, Steer: true}
-		if err := agent.CheckMessage(*in.Message); err != nil {
+		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("fork %s: %w", id, err)
 		}
 	}
@@ -157,5 +155,9 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, reuse
 	if err != nil {
 		return Started{}, served("start", id, err)
 	}
-	return Started{ID: id, Status: Running}, nil
+	started := Started{ID: id, Status: Running}
+	if in.Message != nil {
+		started.MessageID = in.Message.ID
+	}
+	return started, nil
 }

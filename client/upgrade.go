@@ -14,7 +14,7 @@ import (
 // model or tool call runs. An agent of pinned workers stays on the version on which its run began until
 // then, and longer on servers that give a run's version to the next: see [Client.UpgradeAndWait].
 func (c *Client) Upgrade(ctx context.Context, id string) error {
-	return c.update(ctx, id, workflows.UpgradeUpdate)
+	return c.update(ctx, id, nil, workflows.UpgradeUpdate)
 }
 
 // UpgradeAndWait is [Client.Upgrade] that waits until the agent goes on, and returns the new run's ID. Taken,

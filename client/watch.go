@@ -38,6 +38,11 @@ type Progress struct {
 const (
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
+	// restFactor is how many times as long as an answer took the next question waits, maxRest the longest such wait.
+	// Where many watch one agent, questions would else take its worker away from it: Temporal then gives it to a worker
+	// without its state, which makes each answer slower still.
+	restFactor = 8
+	maxRest    = 2 * time.Second
 	// lookPause is how long what Temporal tells of a running agent is taken to hold.
 	lookPause = 500 * time.Millisecond
 )
@@ -56,7 +61,9 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 		var found description // of a running agent
 		var looked time.Time
 		for {
+			asked := time.Now()
 			page, err := c.Transcript(ctx, id, from)
+			rest := min(restFactor*time.Since(asked), maxRest)
 			switch {
 			case ctx.Err() != nil:
 				yield(Progress{}, context.Cause(ctx))
@@ -114,7 +121,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 					return
 				}
 			}
-			if !sleep(ctx, pause) {
+			if !sleep(ctx, max(pause, rest)) {
 				yield(Progress{}, context.Cause(ctx))
 				return
 			}

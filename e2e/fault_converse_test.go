@@ -26,7 +26,7 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario) err
 	})
 	for i, text := range s.messages[1:] {
 		err = errors.Join(err, answered(ctx, c, id, i+1))
-		message := reagent.Message{ID: fmt.Sprint("message ", i+1), Text: text}
+		message := reagent.Message{ID: fmt.Sprint("message-", i+1), Text: text}
 		// Twice, as by one who did not see that the first arrived.
 		for range 2 {
 			err = errors.Join(err, until(ctx, "it has "+message.ID, func(ctx context.Context) (bool, error) {

@@ -122,11 +122,13 @@ func (d *driver) looksBack() bool {
 	return workflow.GetVersion(d.root, fmt.Sprint("messages of other runs, at ", d.version), workflow.DefaultVersion, 1) >= 1
 }
 
-// apply tells the state what has happened.
-func (d *driver) apply(e agent.Event) {
-	if e != nil && d.state.Apply(e) {
+// apply tells the state what has happened, and reports whether that changed it.
+func (d *driver) apply(e agent.Event) (changed bool) {
+	changed = e != nil && d.state.Apply(e)
+	if changed {
 		d.version++
 	}
+	return changed
 }
 
 // now returns the workflow clock in Unix milliseconds.

@@ -15,6 +15,8 @@ import (
 // Accepted tells that a message is in the agent's inbox, or was there before.
 type Accepted struct {
 	ID string `json:"id"`
+	// Duplicate says that the agent had received a message of this ID before: this one was dropped, whatever it said.
+	Duplicate bool `json:"duplicate,omitempty"`
 }
 
 // TranscriptInput asks for a page of the transcript.
@@ -34,7 +36,8 @@ type Transcript struct {
 	First int `json:"first,omitempty"`
 	// Status is "running", "waiting", "held" or how the agent ended.
 	Status agent.Status `json:"status"`
-	// Inbox holds the messages that wait to be taken.
+	// Inbox holds the messages that wait to be taken, without their images and with the beginning of their texts:
+	// all of them together may be larger than Temporal lets an answer be.
 	Inbox []agent.Incoming `json:"inbox,omitempty"`
 }
 
@@ -61,7 +64,8 @@ type View struct {
 func (d *driver) listen(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
 		func(ctx workflow.Context, m agent.Incoming) (Accepted, error) {
-			return Accepted{ID: m.ID}, d.receive(ctx, agent.MessageReceived{Message: m, Time: d.now()})
+			changed, err := d.receive(ctx, agent.MessageReceived{Message: m, Time: d.now()})
+			return Accepted{ID: m.ID, Duplicate: !changed}, err
 		},
 		workflow.UpdateHandlerOptions{
 			Description: "a message for the agent",
@@ -71,13 +75,19 @@ func (d *driver) listen(ctx workflow.Context) error {
 		return err
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, CloseUpdate,
-		func(ctx workflow.Context) error { return d.receive(ctx, agent.Closed{}) },
+		func(ctx workflow.Context) error {
+			_, err := d.receive(ctx, agent.Closed{})
+			return err
+		},
 		workflow.UpdateHandlerOptions{Description: "lets the agent finish when it has answered"})
 	if err != nil {
 		return err
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, ResumeLostUpdate,
-		func(ctx workflow.Context, id string) error { return d.receive(ctx, agent.ResumeLost{ID: id}) },
+		func(ctx workflow.Context, id string) error {
+			_, err := d.receive(ctx, agent.ResumeLost{ID: id})
+			return err
+		},
 		workflow.UpdateHandlerOptions{Description: "tells of a resume that found the agent running again"})
 	if err != nil {
 		return err
@@ -108,21 +118,20 @@ func (d *driver) listen(ctx workflow.Context) error {
 	return nil
 }
 
-// receive applies what an update brings, when there is a state.
-func (d *driver) receive(ctx workflow.Context, e agent.Event) error {
+// receive applies what an update brings, when there is a state, and reports whether it changed the state.
+func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if m, ok := e.(agent.MessageReceived); ok {
 		if d.state.Outcome != nil { // the validator could not tell while there was no state
-			return refusal(agent.ErrEnded)
+			return false, refusal(agent.ErrEnded)
 		}
 		m.Message.Fresh = m.Message.Run == d.runSuffix
 		m.Time = d.now()
 		e = m
 	}
-	d.apply(e)
-	return nil
+	return d.apply(e), nil
 }
 
 // UpdateEvent returns the event that an update brings to the agent; nil where it brings none. Decode decodes the update's
@@ -156,11 +165,11 @@ func (d *driver) accepts(m agent.Incoming) error {
 	switch {
 	case again && (err == nil || errors.Is(err, agent.ErrClosing)):
 		return nil
-	case err != nil:
+	case err != nil, d.state.Has(m.ID):
 		return err
 	case m.Steer && here && m.After > 0 && m.After != d.state.Entry():
 		return errMoved
-	case len(d.state.Inbox) >= agent.MaxInbox:
+	case len(d.state.Inbox) >= agent.MaxInbox, d.state.InboxBytes()+m.EncodedBytes() > agent.MaxInboxBytes:
 		return agent.ErrInboxFull
 	}
 	return nil
@@ -197,7 +206,7 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 		return Transcript{Status: agent.Running}, nil
 	}
 	all := d.state.Messages
-	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: d.state.Inbox}
+	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: briefly(d.state.Inbox)}
 	for i, size := max(in.From-d.state.Dropped, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
 		if size += payload.Size(all[i]); size > protocol.MaxPageBytes && len(page.Messages) > 0 {
 			break
@@ -205,6 +214,19 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 		page.Messages = append(page.Messages, all[i])
 	}
 	return page, nil
+}
+
+// waitingBytes is how much of the text of each waiting message [briefly] returns.
+const waitingBytes = 1000
+
+// briefly returns the messages that wait as the transcript query shows them.
+func briefly(inbox []agent.Incoming) []agent.Incoming {
+	short := make([]agent.Incoming, 0, min(len(inbox), agent.MaxInbox))
+	for _, m := range inbox[:cap(short)] {
+		m.Text, m.Images, m.Late = cutText(m.Text, waitingBytes), nil, nil
+		short = append(short, m)
+	}
+	return short
 }
 
 func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error) {

@@ -12,15 +12,20 @@ import (
 func newSend(g *globals) *cobra.Command {
 	var detach, asJSON, next bool
 	var pictures []string
+	var messageID string
 	cmd := &cobra.Command{
 		Use:   "send [flags] ID [--] TEXT|-",
 		Short: "Send an agent the next message and print its reply",
 		Long: `send gives a message to an agent and prints the reply. To an agent that waits, the message
 is its next turn. An agent that works on something reads it before its next
-step; with --next it reads it when it has answered.`,
+step; with --next it reads it when it has answered.
+
+An agent takes each message ID once. A script that sends again what may have arrived gives
+--message-id: the agent drops what it has already, and send says so.`,
 		Example: `  starter send talk And in French?
   starter send --detach talk -- --verbose
-  starter send talk - < question.txt`,
+  starter send talk - < question.txt
+  starter send --detach --message-id mail-815 talk - < mail.txt`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,18 +53,22 @@ step; with --next it reads it when it has answered.`,
 				return coded(err, queue)
 			}
 			steer := !next && before.Status != client.Waiting
-			messageID, err := c.Send(ctx, id, client.Message{Text: message, Images: images, Steer: steer})
+			sent, err := c.Send(ctx, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer})
 			if err != nil {
 				return coded(err, queue)
 			}
 			wait.over()
-			if detach {
+			if sent.Duplicate && !asJSON {
+				fmt.Fprintf(words.beside(cmd.ErrOrStderr()), "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
+			}
+			// What the agent had already may be answered already: there is nothing to wait for.
+			if detach || sent.Duplicate {
 				if asJSON {
-					return printJSON(stdout, sentView{ID: id, MessageID: messageID})
+					return printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
 				}
 				return nil
 			}
-			reply, status, err := c.Reply(ctx, id, messageID, before.Count, func(p client.Progress) {
+			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, func(p client.Progress) {
 				wait.see(p)
 				words.see(p)
 			})
@@ -68,7 +77,7 @@ step; with --next it reads it when it has answered.`,
 				return coded(err, queue)
 			}
 			if asJSON {
-				if err := printJSON(stdout, sentView{ID: id, MessageID: messageID, Status: status, Reply: reply}); err != nil {
+				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, Reply: reply}); err != nil {
 					return err
 				}
 			} else if reply != "" {
@@ -80,6 +89,7 @@ step; with --next it reads it when it has answered.`,
 	f := cmd.Flags()
 	f.BoolVar(&detach, "detach", false, "return when the agent has the message")
 	f.StringArrayVar(&pictures, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
+	f.StringVar(&messageID, "message-id", "", "`ID` of the message: the agent takes each ID once (default: a new one)")
 	f.BoolVar(&next, "next", false, "let a busy agent read the message after its answer")
 	f.BoolVar(&asJSON, "json", false, "print the reply as JSON")
 	return cmd
@@ -89,6 +99,7 @@ step; with --next it reads it when it has answered.`,
 type sentView struct {
 	ID        string        `json:"id"`
 	MessageID string        `json:"message_id"`
+	Duplicate bool          `json:"duplicate,omitempty"`
 	Status    client.Status `json:"status,omitempty"`
 	Reply     string        `json:"reply,omitempty"`
 }

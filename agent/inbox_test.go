@@ -1,0 +1,64 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/payload"
+)
+
+// What counts is the size that Temporal stores, text and images together.
+func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
+	image := "data:image/png;base64," + strings.Repeat("A", 1<<20*4/3)
+	for name, c := range map[string]struct {
+		message agent.Incoming
+		problem string
+	}{
+		"plain text of 1 MiB":              {agent.Incoming{Text: strings.Repeat("a", 1<<20)}, ""},
+		"400 KB of angle brackets":         {agent.Incoming{Text: strings.Repeat("<", 400_000)}, "2400020 bytes when encoded as JSON"},
+		"XML that just fits":               {agent.Incoming{Text: strings.Repeat("<a>b</a>", 50_000)}, ""},
+		"XML that does not":                {agent.Incoming{Text: strings.Repeat("<a>b</a>", 54_000)}, "the limit is 1500000"},
+		"text that is no UTF-8":            {agent.Incoming{Text: strings.Repeat("\xff", 400_000)}, "the limit is 1500000"},
+		"an image of 1 MiB with a caption": {agent.Incoming{Text: strings.Repeat("a", 90_000), Images: []string{image}}, ""},
+		"an image of 1 MiB with HTML":      {agent.Incoming{Text: strings.Repeat("<", 90_000), Images: []string{image}}, "the limit is 1500000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.message.ID = "m"
+			require.Equal(t, payload.Size(c.message), c.message.EncodedBytes())
+			err := agent.CheckMessage(c.message)
+			if c.problem == "" {
+				require.NoError(t, err)
+				require.LessOrEqual(t, payload.Size(c.message)*4/3, 2<<20-50_000, "also behind a codec that adds a third")
+				return
+			}
+			require.ErrorIs(t, err, agent.ErrMessage)
+			require.ErrorContains(t, err, c.problem)
+		})
+	}
+}
+
+// A message that an earlier version took is taken again in a replay, whatever is refused today.
+func TestReplayTakesWhatWasTaken(t *testing.T) {
+	for _, m := range []agent.Incoming{
+		{ID: "m", Text: strings.Repeat("<", 300_000)}, {ID: "an ID with spaces", Text: "go"}, {ID: "late-tool-1", Text: "go"},
+	} {
+		require.NoError(t, agent.Start{Agent: "x", Message: &m}.Check())
+		s := agent.New("a", agent.Start{Agent: "x", Life: "l", Mode: agent.Chat}, 0)
+		require.True(t, s.Apply(agent.MessageReceived{Message: m}))
+		require.True(t, s.Has(m.ID))
+	}
+	require.Error(t, agent.CheckMessage(agent.Incoming{ID: "an ID with spaces", Text: "go"}))
+}
+
+// The IDs that the core makes are not for clients, and clients' IDs are their own.
+func TestIDsOfClientsAndOfTheCoreNeverMeet(t *testing.T) {
+	for _, id := range []string{"first", "late-tool-1", "mail/815", "é", strings.Repeat("a", agent.MaxIDBytes)} {
+		require.NoError(t, agent.CheckMessage(agent.Incoming{ID: id, Text: "go"}), id)
+	}
+	for _, id := range []string{"", "late tool-1", "resume 1", "a\nb", "a\x00b", "a\u00a0b", strings.Repeat("a", agent.MaxIDBytes+1)} {
+		require.ErrorIs(t, agent.CheckMessage(agent.Incoming{ID: id, Text: "go"}), agent.ErrMessage, id)
+	}
+}
