@@ -56,6 +56,12 @@ SOAK ?= 200
 soak: ## run SOAK (200) agents under random kills, restarts, resets and forks; REAGENT_SEED repeats one
 	REAGENT_SOAK=$(SOAK) $(GO) test ./e2e -run TestSoak -count=1 -timeout 30m -v
 
+CHAOS ?= 100
+
+.PHONY: chaos
+chaos: ## disturb everything at random, CHAOS (100) seeds in a row; REAGENT_SEED names the first, REAGENT_CHAOS_WITHOUT=a,b what to leave out
+	REAGENT_CHAOS=$(CHAOS) $(GO) test ./e2e -run 'TestChaos$$' -count=1 -timeout 600m -v
+
 .PHONY: properties
 properties: ## try 100,000 lives of an agent against the laws of agent/law_test.go
 	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -lives 100000

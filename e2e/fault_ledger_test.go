@@ -74,6 +74,7 @@ func (l *ledger) effected() map[string][]effect {
 
 // span is when Temporal first had an effect as asked for, and when its result; zero where it never had.
 type span struct {
+	agent               string // the ID of the agent
 	scheduled, reported time.Time
 	// lost is the kind of timeout for which Temporal took a worker for lost that had the effect. Without a
 	// kill that is a machine that is too busy for heartbeats.

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/workflowservice/v1"
+	historypb "go.temporal.io/api/history/v1"
 	sdk "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 
 	reagent "github.com/reagent-dev/reagent/client"
@@ -193,43 +194,47 @@ func (v *verdict) close(l *ledger, spans map[string]span) {
 func spansOf(ctx context.Context, c sdk.Client, ids []string) (map[string]span, error) {
 	spans := map[string]span{}
 	for _, id := range ids {
-		found, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", id)})
+		runs, err := history.Runs(ctx, c, id)
 		if err != nil {
 			return nil, err
 		}
-		for _, info := range found.GetExecutions() {
-			keys := map[int64]string{}
-			events := c.GetWorkflowHistory(ctx, id, info.GetExecution().GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-			for events.HasNext() {
-				event, err := events.Next()
-				if err != nil {
-					return nil, err
-				}
-				at := event.GetEventTime().AsTime()
-				switch event.GetEventType() {
-				case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
-					key := event.GetActivityTaskScheduledEventAttributes().GetActivityId()
-					keys[event.GetEventId()] = key
-					s := spans[key]
-					s.scheduled = earlier(s.scheduled, at)
-					spans[key] = s
-				case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
-					started := event.GetActivityTaskStartedEventAttributes()
-					key := keys[started.GetScheduledEventId()]
-					if s := spans[key]; started.GetLastFailure().GetTimeoutFailureInfo() != nil {
-						s.lost = started.GetLastFailure().GetTimeoutFailureInfo().GetTimeoutType().String()
-						spans[key] = s
-					}
-				case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
-					key := keys[event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()]
-					s := spans[key]
-					s.reported = earlier(s.reported, at)
-					spans[key] = s
-				}
+		for _, run := range runs {
+			h, err := historyOf(ctx, c, id, run)
+			if err != nil {
+				return nil, err
 			}
+			addSpans(spans, id, h)
 		}
 	}
 	return spans, nil
+}
+
+// addSpans adds the spans of the effects of one run of an agent.
+func addSpans(spans map[string]span, id string, h *historypb.History) {
+	keys := map[int64]string{}
+	for _, event := range h.GetEvents() {
+		at := event.GetEventTime().AsTime()
+		switch event.GetEventType() {
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+			key := event.GetActivityTaskScheduledEventAttributes().GetActivityId()
+			keys[event.GetEventId()] = key
+			s := spans[key]
+			s.agent, s.scheduled = id, earlier(s.scheduled, at)
+			spans[key] = s
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+			started := event.GetActivityTaskStartedEventAttributes()
+			key := keys[started.GetScheduledEventId()]
+			if s := spans[key]; started.GetLastFailure().GetTimeoutFailureInfo() != nil {
+				s.lost = started.GetLastFailure().GetTimeoutFailureInfo().GetTimeoutType().String()
+				spans[key] = s
+			}
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+			key := keys[event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()]
+			s := spans[key]
+			s.reported = earlier(s.reported, at)
+			spans[key] = s
+		}
+	}
 }
 
 // earlier returns the earlier of two times, of which the first may be zero.

@@ -15,15 +15,13 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/devserver"
 
 	reagent "github.com/reagent-dev/reagent/client"
 )
 
 const (
-	// restarts is how often a soak restarts its server, serverRestarted what the ledger calls that.
-	restarts        = 2
-	serverRestarted = "server restarted"
+	// restarts is how often a soak restarts its server.
+	restarts = 2
 	// maxTroubles bounds what happens to one agent, or the last that works would never end.
 	maxTroubles = 6
 )
@@ -44,7 +42,7 @@ func (s *soak) disturb(ctx context.Context) {
 	restarted := s.ledger.disturbances()[serverRestarted]
 	switch n := s.random.IntN(100); {
 	case restarted < restarts && int(s.finished.Load()) > (restarted+1)*soakSize/(restarts+1):
-		s.restartServer(ctx)
+		s.restartServer(ctx, false)
 	case n < 25:
 		s.crew.kill(s.random.IntN(len(s.crew.members)))
 	case n < 45:
@@ -158,14 +156,4 @@ func (s *soak) fork(ctx context.Context) func(string) error {
 		s.forks = append(s.forks, f)
 		return nil
 	}
-}
-
-// restartServer stops Temporal and starts it again on its data.
-func (s *soak) restartServer(ctx context.Context) {
-	began := time.Now()
-	s.own.Stop()
-	var err error
-	s.own, err = devserver.Start(ctx, s.options)
-	require.NoError(s.t, err)
-	s.ledger.disturbed("", serverRestarted, began)
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/reagent-dev/reagent/internal/devserver"
-	"github.com/reagent-dev/reagent/internal/fault"
 )
 
 // soakSize is the number of agents: make soak sets it. An ordinary run has no soak.
@@ -66,16 +62,9 @@ func TestSoak(t *testing.T) {
 
 // soak is the surroundings of all agents.
 type soak struct {
-	*world
-	seed   uint64
-	random *rand.Rand // of the disturbances alone
-	far    *far
-	ledger *ledger
-	crew   *crew
-	dir    string // of recorded states
-	// own is the server of this test, options how it was started.
-	own     *devserver.Server
-	options devserver.Options
+	*surroundings
+
+	far *far
 	// finished counts the agents that have completed once.
 	finished atomic.Int32
 
@@ -97,57 +86,14 @@ type fork struct {
 
 func newSoak(t *testing.T) *soak {
 	s := &soak{
-		seed: seed(t), ledger: newLedger(), dir: t.TempDir(),
-		undisturbed: map[string]told{}, troubled: map[string]int{}, agents: map[string]scenario{}, works: map[string]bool{},
+		surroundings: newSurroundings(t, seed(t)),
+		undisturbed:  map[string]told{}, troubled: map[string]int{}, agents: map[string]scenario{}, works: map[string]bool{},
 	}
-	s.random = rand.New(rand.NewPCG(s.seed, 1))
 	s.far = &far{ledger: s.ledger}
 	s.far.asked, s.far.called, s.far.paid = s.takeTime(), s.takeTime(), s.takeTime()
-	tools := newToolServer(t)
-	tools.add("read", readOnly, s.far.tool)
-	tools.add("pay", nil, s.far.tool)
-	s.world = newWorld(t, s.far.model, tools, team)
-	s.startServer(t)
-	program, err := faultyWorker()
-	require.NoError(t, err)
-	s.crew = newCrew(s.world, 3, s.ledger, nil, program, fault.Env+"="+s.dir)
+	s.begin(t, s.far.model, s.far.tool, team)
+	s.crew = s.workers(3)
 	return s
-}
-
-func seed(t *testing.T) uint64 {
-	if text := os.Getenv("REAGENT_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-		return n
-	}
-	return rand.Uint64N(1_000_000)
-}
-
-// takeTime makes the far side take some time, so that there is something in flight.
-func (s *soak) takeTime() func(context.Context, string) error {
-	var mu sync.Mutex
-	random := rand.New(rand.NewPCG(s.seed, 2))
-	return func(ctx context.Context, _ string) error {
-		mu.Lock()
-		d := time.Duration(20+random.IntN(300)) * time.Millisecond
-		mu.Unlock()
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// startServer starts a server for this test, with its data in a file.
-func (s *soak) startServer(t *testing.T) {
-	s.options = devserver.Options{DBFilename: filepath.Join(t.TempDir(), "soak.db"), Port: freePort(t)}
-	var err error
-	s.own, err = devserver.Start(t.Context(), s.options)
-	require.NoError(t, err)
-	t.Cleanup(func() { s.own.Stop() })
-	s.moveTo(s.own)
 }
 
 // undisturb has one agent of each scenario work in peace.
