@@ -66,11 +66,14 @@ func (c *crew) keep(place int) {
 			c.deaths++
 		}
 		c.mu.Unlock()
-		if code := p.cmd.ProcessState.ExitCode(); c.broken != nil && code >= 0 { // not by a signal
+		code := p.cmd.ProcessState.ExitCode()
+		if c.broken != nil && code >= 0 { // not by a signal
 			c.broken(fmt.Errorf("a worker ended by itself, with exit code %d", code))
 			return
 		}
-		if !ended {
+		if code >= 0 && !ended { // for want of a server
+			<-time.After(200 * time.Millisecond)
+		} else if !ended {
 			c.ledger.disturbed("", workerDied, time.Now())
 		}
 	}
