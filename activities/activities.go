@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -101,11 +103,14 @@ type Activities struct {
 	tools       *tool.Registry
 	toolTimeout time.Duration
 	cache       *cache
-	runs        *otter.Cache[string, records]
+	indexes     *otter.Cache[string, *index] // by run ID
+	results     *otter.Cache[location, *commonpb.Payloads]
+	lists       *otter.Cache[string, []string] // the other runs, by run ID
 	lineages    *otter.Cache[string, []string]
 	states      *otter.Cache[string, packedState]
 	kept        *kept
 	running     running
+	flights     singleflight.Group
 	streamer    Streamer
 	// rolloutTimeout is Options.RolloutTimeout.
 	rolloutTimeout time.Duration
@@ -144,7 +149,17 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
-	runs, err := newRuns(o.CacheBytes / 4)
+	indexes, err := newIndexes(o.CacheBytes / 16)
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	results, err := newResults(o.CacheBytes * 3 / 16)
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	lists, err := otter.New(&otter.Options[string, []string]{
+		MaximumWeight: maxListed, Weigher: func(_ string, runs []string) uint32 { return uint32(1 + len(runs)) },
+	})
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
@@ -159,13 +174,13 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
-	results, err := newKept(o.CacheBytes/8, o.KeepDir, o.Log)
+	reported, err := newKept(o.CacheBytes/8, o.KeepDir, o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
-		toolTimeout: o.ToolTimeout, cache: transcripts, runs: runs, lineages: lineages, states: states, kept: results,
+		toolTimeout: o.ToolTimeout, cache: transcripts, indexes: indexes, results: results, lists: lists, lineages: lineages, states: states, kept: reported,
 		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, converter: o.Converter, log: o.Log,
 	}
 	reader, err := a.resultReader()

@@ -48,42 +48,70 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult looks for a result in the histories of the agent, by the beginning of its call's key.
+// findResult looks for a result in the histories of the agent, by the beginning of its call's key. A result that was
+// recalled was stored as the transcript shows it; the whole of it is in the earlier run.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
 	}
 	here := activity.GetInfo(ctx).WorkflowExecution
-	if text, found, err := a.resultIn(ctx, here.ID, here.RunID, handle); found || err != nil {
-		return text, err
+	shown, err := a.resultIn(ctx, here.ID, here.RunID, handle)
+	if err != nil || shown != nil && !shown.Recalled {
+		return content(shown), err
 	}
 	earlier, err := a.earlier(ctx, here.ID, here.RunID)
 	if err != nil {
 		return "", fmt.Errorf("%w: look for earlier runs: %w", tool.ErrNotRun, err)
 	}
 	for _, run := range earlier {
-		if text, found, err := a.resultIn(ctx, here.ID, run, handle); found || err != nil {
-			return text, err
+		found, err := a.resultIn(ctx, here.ID, run, handle)
+		if err != nil || found != nil && !found.Recalled {
+			return content(found), err
+		}
+		if shown == nil {
+			shown = found
 		}
 	}
-	return "", errors.New("there is no such result in the history of this agent")
+	if shown == nil {
+		return "", errors.New("there is no such result in the history of this agent")
+	}
+	return shown.Content, nil // the history with the whole of it is gone
 }
 
-// resultIn looks for a result in the history of one run. A history that is gone holds none.
-func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (text string, found bool, err error) {
-	r, err := a.records(ctx, workflowID, runID)
-	if errors.As(err, new(*serviceerror.NotFound)) {
-		return "", false, nil
+func content(r *protocol.ToolResult) string {
+	if r == nil {
+		return ""
 	}
+	return r.Content
+}
+
+// resultIn looks for a result in the history of one run; nil where it has none, or is gone.
+func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (*protocol.ToolResult, error) {
+	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
-		return "", false, fmt.Errorf("%w: read the history: %w", tool.ErrNotRun, err)
+		return nil, readable(err)
 	}
-	for id, payloads := range r.results {
-		if strings.HasPrefix(id, agent.KindTool+"-"+handle) {
-			var result protocol.ToolResult
-			err := a.converter.FromPayloads(payloads, &result)
-			return result.Content, true, err
+	for id, at := range x.activities {
+		if at.event == 0 || !strings.HasPrefix(id, agent.KindTool+"-"+handle) {
+			continue
 		}
+		payloads, err := a.resultAt(ctx, workflowID, runID, x, at)
+		if err != nil {
+			return nil, readable(err)
+		}
+		var result protocol.ToolResult
+		if err := a.converter.FromPayloads(payloads, &result); err != nil {
+			return nil, err
+		}
+		return &result, nil
 	}
-	return "", false, nil
+	return nil, nil
+}
+
+// readable returns why a history could not be read; nil where it is gone.
+func readable(err error) error {
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return nil
+	}
+	return fmt.Errorf("%w: read the history: %w", tool.ErrNotRun, err)
 }

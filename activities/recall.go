@@ -7,16 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/flight"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -63,19 +62,17 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	}
 	m := memory{doubt: again, searched: true}
 	for _, run := range runs {
-		r, err := a.records(ctx, here.ID, run)
-		var gone *serviceerror.NotFound
+		result, asked, err := a.resultOf(ctx, here.ID, run, string(key))
 		switch {
-		case errors.As(err, &gone):
+		case errors.As(err, new(*serviceerror.NotFound)):
 			m.doubt, m.searched = true, false
 			continue
 		case err != nil:
 			return memory{}, fmt.Errorf("recall: run %s: %w", run, err)
-		}
-		if result := r.results[string(key)]; result != nil {
+		case result != nil:
 			return memory{result: result}, nil
 		}
-		m.doubt = m.doubt || r.asked[string(key)]
+		m.doubt = m.doubt || asked
 	}
 	return m, nil
 }
@@ -96,7 +93,21 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 //
 // Temporal's list lags behind, by seconds where a cluster is busy, and a run that is missing in it would be done over.
 // So it counts from when it shows this run itself, which began after the others.
+// Then it is kept: as long as a run lives no other one begins.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
+	if runs, ok := a.lists.GetIfPresent(runID); ok {
+		return runs, nil
+	}
+	return flight.Do(ctx, &a.flights, "list\n"+runID, func(ctx context.Context) ([]string, error) {
+		runs, err := a.list(ctx, workflowID, runID)
+		if err == nil {
+			a.lists.Set(runID, runs)
+		}
+		return runs, err
+	})
+}
+
+func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
 		return nil, err
@@ -105,7 +116,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	if self < 0 {
 		return nil, notListed(history.ErrNotListed)
 	}
-	return slices.Delete(runs, self, self+1), nil
+	return slices.Clip(slices.Delete(runs, self, self+1)), nil // it is shared, so nobody may append in place
 }
 
 // notListed is the failure of an activity that needs the list of runs before it is complete.
@@ -119,12 +130,25 @@ const listDelay = 200 * time.Millisecond
 // maxLineages bounds the runs of which a worker remembers from which they were reset.
 const maxLineages = 10_000
 
+// maxListed bounds the runs in the lists that a worker remembers, of all agents together.
+const maxListed = 200_000
+
 // bases returns the runs that a run was reset from, by its own history, which never lags behind. They are read once
 // for each worker: what comes after the reset changes them no more.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if bases, ok := a.lineages.GetIfPresent(runID); ok {
 		return bases, nil
 	}
+	return flight.Do(ctx, &a.flights, "bases\n"+runID, func(ctx context.Context) ([]string, error) {
+		bases, err := a.readBases(ctx, workflowID, runID)
+		if err == nil {
+			a.lineages.Set(runID, bases)
+		}
+		return bases, err
+	})
+}
+
+func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -136,59 +160,5 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 			bases = append(bases, base)
 		}
 	}
-	a.lineages.Set(runID, bases)
 	return bases, nil
-}
-
-// records is what one run did.
-type records struct {
-	results map[string]*commonpb.Payloads // by activity ID
-	asked   map[string]bool
-	size    int
-}
-
-// records reads a run's history, once for each worker: a run that has ended changes no more.
-func (a *Activities) records(ctx context.Context, workflowID, runID string) (records, error) {
-	if r, ok := a.runs.GetIfPresent(runID); ok {
-		return r, nil
-	}
-	r := records{results: map[string]*commonpb.Payloads{}, asked: map[string]bool{}}
-	names := map[int64]string{}
-	ended := false
-	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
-		if err != nil {
-			return records{}, err
-		}
-		r.add(event, names)
-		ended = history.Closes(event.GetEventType())
-	}
-	if ended {
-		a.runs.Set(runID, r)
-	}
-	return r, nil
-}
-
-func (r *records) add(event *historypb.HistoryEvent, names map[int64]string) {
-	switch event.GetEventType() {
-	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
-		id := event.GetActivityTaskScheduledEventAttributes().GetActivityId()
-		names[event.GetEventId()] = id
-		r.asked[id] = true
-	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
-		done := event.GetActivityTaskCompletedEventAttributes()
-		r.results[names[done.GetScheduledEventId()]] = done.GetResult()
-		for _, p := range done.GetResult().GetPayloads() {
-			r.size += 200 + len(p.GetData())
-		}
-	}
-}
-
-// newRuns makes the cache of what earlier runs did.
-func newRuns(bytes int) (*otter.Cache[string, records], error) {
-	return otter.New(&otter.Options[string, records]{
-		MaximumWeight: uint64(bytes),
-		Weigher:       func(_ string, r records) uint32 { return uint32(r.size + 100*len(r.asked)) },
-	})
 }

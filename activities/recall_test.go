@@ -2,19 +2,26 @@ package activities_test
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -24,9 +31,26 @@ type past struct {
 	*contact
 	listed []string
 	events map[string][]*historypb.HistoryEvent
+
+	mu    sync.Mutex
+	lists int
+	pages map[string]int // read, by run and token
+	// gate, where there is one, holds each read of a page until it is closed.
+	gate chan struct{}
 }
 
-func (p past) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+func (p *past) WorkflowService() workflowservice.WorkflowServiceClient { return pages{past: p} }
+
+// pages answers for the histories page by page.
+type pages struct {
+	workflowservice.WorkflowServiceClient
+	past *past
+}
+
+func (p *past) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	p.mu.Lock()
+	p.lists++
+	p.mu.Unlock()
 	var list workflowservice.ListWorkflowExecutionsResponse
 	for _, run := range p.listed {
 		list.Executions = append(list.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{RunId: run}})
@@ -34,8 +58,34 @@ func (p past) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecuti
 	return &list, nil
 }
 
-func (p past) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ enumspb.HistoryEventFilterType) client.HistoryEventIterator {
+func (p *past) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ enumspb.HistoryEventFilterType) client.HistoryEventIterator {
 	return &events{p.events[runID]}
+}
+
+// GetWorkflowExecutionHistory answers with pages of two events.
+func (s pages) GetWorkflowExecutionHistory(
+	_ context.Context, in *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption,
+) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	p := s.past
+	if p.gate != nil {
+		<-p.gate
+	}
+	run, from := in.GetExecution().GetRunId(), 0
+	if token := in.GetNextPageToken(); len(token) > 0 {
+		from, _ = strconv.Atoi(string(token))
+	}
+	p.mu.Lock()
+	p.pages[fmt.Sprint(run, " ", from)]++
+	p.mu.Unlock()
+	all, known := p.events[run]
+	if !known {
+		return nil, serviceerror.NewNotFound("no such run")
+	}
+	out := &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: all[from:min(from+2, len(all))]}}
+	if from+2 < len(all) {
+		out.NextPageToken = []byte(strconv.Itoa(from + 2))
+	}
+	return out, nil
 }
 
 type events struct{ left []*historypb.HistoryEvent }
@@ -62,6 +112,16 @@ func called(t *testing.T, id string, result protocol.ToolResult) []*historypb.Hi
 	}
 }
 
+// thisRun is the ID of the run in which Temporal's test environment executes activities.
+func thisRun(t *testing.T) string {
+	s := newStage(t, llmtest.Script())
+	var here activity.Info
+	s.RegisterActivityWithOptions(func(ctx context.Context) error { here = activity.GetInfo(ctx); return nil }, activity.RegisterOptions{Name: "look"})
+	_, err := s.ExecuteActivity("look")
+	require.NoError(t, err)
+	return here.WorkflowExecution.RunID
+}
+
 // What a run does depends on which earlier runs it finds: those of its own history at once, and the others when
 // Temporal lists the run itself.
 func TestEarlierRunsAreFound(t *testing.T) {
@@ -69,12 +129,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 		key  = "tool-1"
 		base = "00000000-0000-0000-0000-00000000000a"
 	)
-	s := newStage(t, llmtest.Script())
-	var here activity.Info
-	s.RegisterActivityWithOptions(func(ctx context.Context) error { here = activity.GetInfo(ctx); return nil }, activity.RegisterOptions{Name: "look"})
-	_, err := s.ExecuteActivity("look")
-	require.NoError(t, err)
-	this := here.WorkflowExecution.RunID
+	this := thisRun(t)
 	wasReset := []*historypb.HistoryEvent{{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
 		WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: base},
 	}}}
@@ -111,7 +166,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script())
-			a, err := activities.New(activities.Options{Temporal: past{contact: new(contact), listed: c.listed, events: c.events}})
+			a, err := activities.New(activities.Options{Temporal: &past{contact: new(contact), listed: c.listed, events: c.events, pages: map[string]int{}}})
 			require.NoError(t, err)
 			a.Register(s)
 			s.named.key = key
@@ -126,4 +181,51 @@ func TestEarlierRunsAreFound(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
+}
+
+// A worker reads each earlier run once for its index, however many effects ask for it at the same time, and a
+// result with the one page that holds it. It lists the runs once.
+func TestEarlierRunsAreReadOnce(t *testing.T) {
+	const calls, run = 12, "the first"
+	this := thisRun(t)
+	p := &past{contact: new(contact), listed: []string{this, run}, events: map[string][]*historypb.HistoryEvent{}, pages: map[string]int{}}
+	for i := range calls {
+		for _, event := range called(t, fmt.Sprint("tool-", i), protocol.ToolResult{Content: fmt.Sprint("result ", i)}) {
+			event.EventId += int64(2 * i)
+			if done := event.GetActivityTaskCompletedEventAttributes(); done != nil {
+				done.ScheduledEventId += int64(2 * i)
+			}
+			p.events[run] = append(p.events[run], event)
+		}
+	}
+	p.events[run] = append(p.events[run], &historypb.HistoryEvent{EventId: 2*calls + 1, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED})
+	synctest.Test(t, func(t *testing.T) {
+		p.gate = make(chan struct{})
+		// With room for the index, and for no result.
+		a, err := activities.New(activities.Options{Temporal: p, CacheBytes: 1 << 16})
+		require.NoError(t, err)
+		results := make([]string, calls)
+		var all sync.WaitGroup
+		for i := range calls {
+			s := newStage(t, llmtest.Script())
+			a.Register(s)
+			s.named.key = agent.Key(fmt.Sprint("tool-", i))
+			all.Go(func() {
+				got, _ := s.call(protocol.CallToolInput{Effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: run}, Ref: "elsewhere", Arguments: `{}`})
+				results[i] = got.Content
+			})
+		}
+		synctest.Wait() // all of them wait for the history
+		close(p.gate)
+		all.Wait()
+		for i, got := range results {
+			require.Equal(t, fmt.Sprint("result ", i), got)
+		}
+	})
+	require.Equal(t, 1, p.lists)
+	read := 0
+	for _, n := range p.pages {
+		read += n
+	}
+	require.LessOrEqual(t, read, len(p.events[run])/2+1+calls, "each page once for the index, and once for its result")
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/reagent-dev/reagent/internal/flight"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -78,7 +79,7 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	if !listed.IsZero() && time.Since(listed) < listFor {
 		return slices.Clone(tools), nil
 	}
-	fresh, err := share(ctx, &s.flight, "list", s.list)
+	fresh, err := flight.Do(ctx, &s.flight, "list", func(context.Context) ([]tool.Tool, error) { return s.list() })
 	switch {
 	case err == nil:
 		return slices.Clone(fresh), nil
@@ -169,7 +170,7 @@ func (s *Source) connected(ctx context.Context) (*session, error) {
 	if sess != nil && sess.alive() {
 		return sess, nil
 	}
-	return share(ctx, &s.flight, "connect", s.connect)
+	return flight.Do(ctx, &s.flight, "connect", func(context.Context) (*session, error) { return s.connect() })
 }
 
 // connect opens a session. Only one runs at a time.
@@ -233,19 +234,6 @@ func (s *Source) logLine(line string) {
 // errorf makes an error that names the server.
 func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
-}
-
-// share runs f once for all who ask for it at the same time. Each waits as long
-// as its own context lasts.
-func share[T any](ctx context.Context, flight *singleflight.Group, name string, f func() (T, error)) (T, error) {
-	select {
-	case r := <-flight.DoChan(name, func() (any, error) { return f() }):
-		v, _ := r.Val.(T)
-		return v, r.Err
-	case <-ctx.Done():
-		var zero T
-		return zero, ctx.Err()
-	}
 }
 
 // spec is the tool's description for an agent.
