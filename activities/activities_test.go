@@ -477,7 +477,7 @@ func (f far) Spec() tool.Spec {
 
 func (f far) Call(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
 	here := activity.GetInfo(ctx)
-	if tool.InfoFrom(ctx) != (tool.Info{Key: here.ActivityID, CallID: "c1", AgentID: here.WorkflowExecution.ID}) {
+	if tool.InfoFrom(ctx) != (tool.Info{Key: here.ActivityID, CallID: "c1", AgentID: here.WorkflowExecution.ID, ResultBytes: protocol.DefaultResultBytes}) {
 		return tool.Result{}, fmt.Errorf("info: %+v", tool.InfoFrom(ctx))
 	}
 	return f.do()

@@ -18,6 +18,9 @@ import (
 // readBytes is how much of a result read_result shows at once, where the model does not say.
 const readBytes = 16 << 10
 
+// headBytes is the room for the line that says what is read.
+const headBytes = 100
+
 type readArguments struct {
 	Handle string `json:"handle" jsonschema:"the handle in the note of what was left out"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the byte from which on to read; 0 is the first"`
@@ -35,6 +38,10 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 			}
 			if in.Length <= 0 {
 				in.Length = readBytes
+			}
+			// More than the transcript shows would be cut in turn.
+			if limit := tool.InfoFrom(ctx).ResultBytes; limit > 0 {
+				in.Length = min(in.Length, max(limit-headBytes, 1))
 			}
 			from := min(max(in.Offset, 0), len(whole))
 			for from > 0 && from < len(whole) && !utf8.RuneStart(whole[from]) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -228,4 +229,43 @@ func TestEarlierRunsAreReadOnce(t *testing.T) {
 		read += n
 	}
 	require.LessOrEqual(t, read, len(p.events[run])/2+1+calls, "each page once for the index, and once for its result")
+}
+
+// A result that is recalled comes back as the transcript shows it. The model reads the rest from the run that has it.
+func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
+	const key = "tool-0123456789abcdef0123456789abcdef"
+	this := thisRun(t)
+	whole := protocol.ToolResult{Content: strings.Repeat("0123456789", 100_000)}
+	// The run between recalled it, too.
+	between := whole.Shown(key, 0)
+	between.Recalled = true
+	p := &past{listed: []string{this, "second", "first"}, pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{
+		"first": called(t, key, whole), "second": called(t, key, between), this: called(t, key, between),
+	}}
+	a, err := activities.New(activities.Options{Temporal: p})
+	require.NoError(t, err)
+	s := newStage(t, llmtest.Script())
+	a.Register(s)
+	effect := protocol.Effect{Run: protocol.RunSuffix(this), Base: "first"}
+	for _, runs := range [][]string{{this, "second", "first"}, {this, "first"}} {
+		p.listed = runs
+		s.named.key = key
+		got, err := s.call(protocol.CallToolInput{
+			Effect: effect, Ref: "elsewhere", Arguments: `{}`, ResultBytes: 1_000_000, ShownBytes: protocol.DefaultResultBytes,
+		})
+		require.NoError(t, err)
+		require.Equal(t, between, got)
+		require.LessOrEqual(t, len(got.Content), protocol.DefaultResultBytes)
+	}
+	// However much the model asks for, it is shown what the transcript has room for.
+	s.named.key = "tool-another"
+	p.listed = []string{this, "second", "first"}
+	got, err := s.call(protocol.CallToolInput{
+		Ref: agent.ReadResult, Arguments: `{"handle":"01234567","offset":500000,"length":1000000}`, ResultBytes: 20_000, ShownBytes: 20_000,
+	})
+	require.NoError(t, err)
+	require.False(t, got.IsError, got.Content)
+	require.True(t, strings.HasPrefix(got.Content, "bytes 500000 to 519900 of 1000000:\n0123"), got.Content[:min(60, len(got.Content))])
+	require.LessOrEqual(t, len(got.Content), 20_000)
+	require.NotContains(t, got.Content, "left out")
 }

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -32,7 +33,7 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 		return result, err
 	}
 	id, key := names(ctx)
-	if e, ok := protocol.Finished(key, in.Ref, result, nil, in.ResultBytes, 0).(agent.ToolFinished); ok {
+	if e, ok := protocol.Finished(key, in.Ref, result, nil, cmp.Or(in.ShownBytes, in.ResultBytes), 0).(agent.ToolFinished); ok {
 		a.cache.putResult(id, agent.SentResult(in.CallID, e.Result.Content))
 	}
 	return result, nil
@@ -45,7 +46,11 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	}
 	var earlier protocol.ToolResult
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
-		earlier.Recalled = true
+		// The whole of it stays where it is: the run that made it is full already, and this one is not to be.
+		if earlier.Recalled = true; in.ShownBytes > 0 {
+			_, key := names(ctx)
+			earlier = earlier.Shown(key, in.ShownBytes)
+		}
 		return earlier, err
 	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost }
@@ -81,13 +86,10 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id})
+	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id, ResultBytes: protocol.ShownBytes(in.ResultBytes)})
 	result, err := tool.Run(runCtx, t, in.Arguments)
 	if err == nil {
-		if in.ResultBytes <= 0 {
-			in.ResultBytes = protocol.DefaultResultBytes
-		}
-		return protocol.ToolResult{Content: tool.Clip(result.Content, in.ResultBytes), IsError: result.IsError}, nil
+		return protocol.ToolResult{Content: protocol.Stored(result.Content, in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), IsError: result.IsError}, nil
 	}
 	ended := runCtx.Err() != nil
 	switch {

@@ -27,6 +27,11 @@ type Start struct {
 	// Grant is what a sub-agent may spend.
 	Grant Grant `json:"grant,omitzero"`
 
+	// AnswerBytes is the size to which a sub-agent cuts its answer, as its parent does; 0 means that it is not cut. Batch is
+	// the number of calls whose results share the history of the parent's run with the answer; 0 means 1.
+	AnswerBytes int `json:"answer_bytes,omitempty"`
+	Batch       int `json:"batch,omitempty"`
+
 	// OutputSchema is a JSON schema that the answers have to fit; empty means the definition's.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 

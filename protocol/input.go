@@ -32,11 +32,16 @@ type CallModelInput struct {
 // CallToolInput is one call of a tool.
 type CallToolInput struct {
 	Effect
-	CallID      string      `json:"call_id"`
-	Ref         string      `json:"ref"`
-	ToolEffect  tool.Effect `json:"effect,omitempty"`
-	Arguments   string      `json:"arguments"`
-	ResultBytes int         `json:"result_bytes,omitempty"`
+	CallID     string      `json:"call_id"`
+	Ref        string      `json:"ref"`
+	ToolEffect tool.Effect `json:"effect,omitempty"`
+	Arguments  string      `json:"arguments"`
+	// ResultBytes is the size to which the result is cut; 0 means [DefaultResultBytes].
+	ResultBytes int `json:"result_bytes,omitempty"`
+	// Batch is the number of calls that the reply of the model asked for: their results share one run's history. 0 means 1.
+	Batch int `json:"batch,omitempty"`
+	// ShownBytes is the size to which the transcript cuts the result; 0 means ResultBytes.
+	ShownBytes int `json:"shown_bytes,omitempty"`
 }
 
 // AwaitAgentInput names a sub-agent that was found rather than started.

@@ -103,10 +103,7 @@ func Finished(key agent.Key, name string, r ToolResult, err error, limit int, no
 		_, message := cause(err)
 		return agent.ToolFinished{Key: key, Result: agent.ToolFailed(name, message, now)}
 	}
-	content := tool.ClipNoting(r.Content, resultLimit(limit), func(from, bytes int) string {
-		return agent.TextLeftOut(key, from, bytes)
-	})
-	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: content, IsError: r.IsError, Time: now}}
+	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
 // ChildEnded is the event of a sub-agent that was waited for. Limit is the size
@@ -120,7 +117,7 @@ func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	case end.Failure != "":
 		result = agent.ChildFailed(child.Agent, end.Failure, now)
 	default:
-		result = agent.ChildAnswered(tool.Clip(end.Answer, resultLimit(limit)), now)
+		result = agent.ChildAnswered(tool.Clip(end.Answer, ShownBytes(limit)), now)
 	}
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
@@ -143,11 +140,9 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-func resultLimit(limit int) int {
-	if limit <= 0 {
-		return DefaultResultBytes
-	}
-	return limit
+// shown returns what the transcript shows of the result of a call.
+func shown(key agent.Key, content string, limit int) string {
+	return tool.ClipNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
 // EndText says in a few words how an agent ended that gave no answer. The

@@ -20,17 +20,34 @@ const minEncoded = 3 << 19 // 1.5 MiB
 // limit or 1.5 MiB, whichever is larger. A limit below 100 leaves no room for a
 // note: the text is cut. A limit of 0 or less leaves nothing.
 func Clip(text string, limit int) string {
-	return ClipNoting(text, limit, func(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) })
+	return ClipNoting(text, limit, leftOut)
 }
+
+// ClipEncoded is [Clip] with an encoded limit of the caller's: its JSON form, the quotes included, takes that many bytes at most.
+func ClipEncoded(text string, limit, encodedLimit int) string {
+	return clip(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
+}
+
+func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
+
+// defaultEncoded is the encoded size to which [Clip] holds a text, the quotes included.
+func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 
 // maxNote bounds the note of [ClipNoting], encoded.
 const maxNote = 128
 
 // ClipNoting is [Clip] with a note of the caller's, of at most 120 bytes: it is told from which byte
 // on how many are left out.
+//
+// A text that was clipped is returned as it is when it is clipped again with the same limit.
 func ClipNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
-	encodedLimit := max(limit+limit/2, minEncoded) - 2 // the quotes
+	return clip(text, limit, defaultEncoded(limit)-2, note)
+}
+
+// clip is [ClipNoting] with both limits, the encoded one without the quotes.
+func clip(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
+	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= limit && encodedLen(text) <= encodedLimit {
 		return text

@@ -73,6 +73,8 @@ type Info struct {
 	CallID string
 	// AgentID is the agent that called.
 	AgentID string
+	// ResultBytes is the size to which the result is cut; 0 where nobody says.
+	ResultBytes int
 }
 
 // ErrOutcomeUnknown is wrapped by an error of [Tool.Call] when the call was sent

@@ -241,6 +241,9 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 	d.tell()
 	switch o.Status {
 	case agent.Completed:
+		if d.start.AnswerBytes > 0 {
+			o.Answer = protocol.Stored(o.Answer, d.start.AnswerBytes, d.start.AnswerBytes, d.start.Batch)
+		}
 		return Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
 	case agent.Cancelled:
 		return Result{}, temporal.NewCanceledError(d.state.Spent())

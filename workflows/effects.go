@@ -147,10 +147,12 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
 		Effect: d.effect(call.Key), CallID: call.CallID,
-		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments, ResultBytes: limit,
+		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments,
+		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: len(d.state.Calls),
 	}
-	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads {
-		in.ResultBytes = max(limit, storedBytes) // what the transcript leaves out is read from here
+	// What the transcript leaves out of a result is read from history, but for what was read from there.
+	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads && t.Ref != agent.ReadResult {
+		in.ResultBytes = max(limit, storedBytes)
 	}
 	var out protocol.ToolResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
@@ -225,10 +227,12 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	if d.state.MaxDepth != nil {
 		depth = *d.state.MaxDepth
 	}
+	limit := d.state.Definition.Limits.ToolResultBytes
 	start := Start{
 		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
 		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task},
 		Depth:   d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
+		AnswerBytes: protocol.ShownBytes(limit), Batch: len(d.state.Calls),
 	}
 	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            child.ID,

@@ -91,7 +91,7 @@ func (d *driver) roll(ctx workflow.Context) error {
 	next := Start{
 		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key,
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
-		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema,
+		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
 	}
 	state := *d.state // a replay of this run tells all of it
 	state.Drop()

@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// The results of one batch of calls have to fit into one run of the agent, whatever the tools answer, and also into the
+// run that goes on after a termination or a reset: Temporal ends a workflow at 50 MB.
+func TestBatchOfLargeResultsFitsIntoARun(t *testing.T) {
+	t.Parallel()
+	const calls = 60
+	tools := newToolServer(t)
+	var held atomic.Pointer[gate]
+	tools.add("read", readOnly, func(ctx context.Context, e effect) (string, error) {
+		var n int
+		_, _ = fmt.Sscanf(e.Arguments, `{"n":%d}`, &n)
+		if g := held.Load(); g != nil && n >= calls/2 {
+			if err := g.pass(ctx); err != nil {
+				return "", err
+			}
+		}
+		return strings.Repeat(fmt.Sprintf("result %03d;", n), 1_000_000/11), nil
+	})
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case asked(req) == 0:
+			var batch []llm.ToolCall
+			for n := range calls {
+				batch = append(batch, llmtest.ToolCall(fmt.Sprint(n), "read", fmt.Sprintf(`{"n":%d}`, n)))
+			}
+			return llmtest.Call(batch...), nil
+		case asked(req) == 1: // reads on where the last result was cut
+			handle := last.Content[strings.Index(last.Content, `"handle": "`)+len(`"handle": "`):]
+			return llmtest.Call(llmtest.ToolCall("r", "read_result", fmt.Sprintf(`{"handle":%q,"offset":70000,"length":1000000}`, handle[:8]))), nil
+		}
+		return llmtest.Say(last.Content[:17]), nil
+	}, tools, "    tools: [far.*, read_result]\n")
+	w.worker()
+	const answer = "bytes 70000 to 13"
+
+	whole := t.Name() + "-whole"
+	w.must("run", "--detach", "--id", whole, "read")
+	w.finished(whole, answer)
+	require.Len(t, tools.effects(), calls)
+
+	first := t.Name() + "-resumed"
+	g := newGate()
+	held.Store(g)
+	w.must("run", "--detach", "--id", first, "read", "again")
+	w.eventually("all results but one are there", func() bool {
+		s, err := w.client.Show(t.Context(), first)
+		return err == nil && len(s.Pending) == 1
+	})
+	require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), first, "", "test"))
+	close(g.open)
+	w.must("resume", "--detach", first)
+	w.finished(first, answer)
+
+	want := w.show(whole).lines()
+	run := w.runID(whole)
+	w.reset(whole, w.firstRun(whole), 1)
+	w.eventually("it is where it was", func() bool {
+		look, err := w.client.Look(t.Context(), whole)
+		return err == nil && look.Status.Ended() && w.runID(whole) != run
+	})
+	require.Equal(t, want, w.show(whole).lines())
+	for key, n := range w.requests() {
+		require.Equal(t, 1, n, "request %s", key)
+	}
+	for _, id := range []string{whole, first} {
+		for run, size := range w.historySizes(id) {
+			t.Logf("%s, run %s: %.1f MB", id, run, float64(size)/1e6)
+			require.Less(t, size, int64(10_000_000))
+		}
+	}
+}
+
+// historySizes returns the sizes of the histories of all runs of an agent, in bytes.
+func (w *world) historySizes(id string) map[string]int64 {
+	sizes := map[string]int64{}
+	listed, err := w.temporal.ListWorkflow(w.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", id)})
+	require.NoError(w.t, err)
+	for _, info := range listed.GetExecutions() {
+		found, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), id, info.GetExecution().GetRunId())
+		require.NoError(w.t, err)
+		sizes[info.GetExecution().GetRunId()] = found.GetWorkflowExecutionInfo().GetHistorySizeBytes()
+	}
+	return sizes
+}
+
+// firstRun returns the ID of the run with which an agent began.
+func (w *world) firstRun(id string) string {
+	events := w.temporal.GetWorkflowHistory(w.t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	require.True(w.t, events.HasNext())
+	event, err := events.Next()
+	require.NoError(w.t, err)
+	return event.GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId()
+}

@@ -1,0 +1,57 @@
+package protocol_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// Whatever the results of a batch are, they stay far below the 50 MB at which Temporal ends a workflow, and each of
+// them fits into a payload also behind a codec that adds a third. What the transcript shows of plain text is stored.
+func TestBatchOfResultsIsBounded(t *testing.T) {
+	texts := map[string]string{
+		"plain": strings.Repeat("0123456789 abcde\n", 1<<16), "markup": strings.Repeat("<a>", 1<<18), "no text": strings.Repeat("\x00", 1<<20),
+	}
+	for _, limit := range []int{0, 1000, 64 << 10, 1 << 20} {
+		for _, calls := range []int{1, 2, 10, 60, 250, 2000} {
+			for name, text := range texts {
+				whole := max(limit, 1_000_000) // of an agent with read_result
+				stored := protocol.Stored(text, whole, limit, calls)
+				size := payload.Size(protocol.ToolResult{Content: stored})
+				what := fmt.Sprint(calls, " results of ", name, " cut to ", limit)
+				require.LessOrEqual(t, size*4/3, 2<<20-50_000, what)
+				require.LessOrEqual(t, calls*(size-50), 24_000_000, what)
+				if limit <= 64<<10 && calls <= 60 && name == "plain" {
+					require.LessOrEqual(t, calls*(size-50), 8_000_000, what)
+				}
+				if limit <= 64<<10 && calls <= 250 && name == "plain" {
+					require.GreaterOrEqual(t, len(stored), protocol.ShownBytes(limit)-300, what)
+				}
+			}
+		}
+	}
+}
+
+// A result that is recalled comes back as the transcript shows it, so that the next request is the same one.
+func TestRecalledResultIsShownAsTheWholeIs(t *testing.T) {
+	const key = agent.Key("tool-0123456789abcdef0123456789abcdef")
+	for _, limit := range []int{0, 50, 100, 150, 300, 1000, 64 << 10, 1 << 20} {
+		for _, unit := range []string{"0123456789 abcde\n", "<a>", "\x00", "é", "\xff", "\"", "世"} {
+			for _, n := range []int{0, 10, 99, 1000, 300_000} {
+				whole := protocol.ToolResult{Content: strings.Repeat(unit, n)}
+				want := protocol.Finished(key, "read", whole, nil, limit, 0)
+				shown := whole.Shown(key, limit)
+				require.Equal(t, want, protocol.Finished(key, "read", shown, nil, limit, 0), "%d × %q cut to %d", n, unit, limit)
+				require.LessOrEqual(t, len(shown.Content), max(protocol.ShownBytes(limit), 100))
+			}
+		}
+	}
+	lost := protocol.ToolResult{Lost: true}
+	require.Equal(t, lost, lost.Shown(key, 100))
+}
