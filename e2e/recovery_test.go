@@ -288,6 +288,25 @@ func TestResumeReloadsTheDefinition(t *testing.T) {
 	require.Contains(t, w.must("resume", "--reload", t.Name()), "new")
 }
 
+// A tool that ran when its agent was ended, and that the new definition lacks, may have done its work: the model reads that.
+func TestRemovedToolMayHaveRun(t *testing.T) {
+	g := newGate()
+	tools := newToolServer(t)
+	tools.add("pay", nil, func(ctx context.Context, e effect) (string, error) { return "paid", g.pass(ctx) })
+	w := newWorld(t, script(llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), llmtest.Say("done")), tools, "")
+	first := w.worker()
+	w.must("run", "--detach", "--id", t.Name(), "pay")
+	g.wait(t)
+	require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), t.Name(), "", "test"))
+	first.kill()
+	w.write(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: m, base_url: %q}\nagents:\n  x: {model: main}\n", w.queue, w.model.URL))
+	w.worker()
+	require.Contains(t, w.must("resume", "--reload", t.Name()), "done")
+	require.Equal(t, "tool: interrupted: the agent stopped before pay had a result, and pay is no longer among its tools; "+
+		"outcome unknown — check before you retry", w.show(t.Name()).lines()[2])
+	require.Equal(t, []int{1}, values(tools.effects()))
+}
+
 // A sub-agent is found again, running or finished, whatever happens to its parent.
 func TestSubAgentIsFoundAgain(t *testing.T) {
 	for name, c := range map[string]struct {
