@@ -46,7 +46,7 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	}
 	var earlier protocol.ModelResult
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
-		earlier.Recalled = true
+		earlier.Recalled, earlier.New = true, false
 		return earlier, err
 	}
 	keep := func(protocol.ModelResult) bool { return true }

@@ -100,7 +100,7 @@ func (e *events) Next() (*historypb.HistoryEvent, error) {
 }
 
 // called is the history of a run in which the activity of that ID had the result.
-func called(t *testing.T, id string, result protocol.ToolResult) []*historypb.HistoryEvent {
+func called(t *testing.T, id string, result any) []*historypb.HistoryEvent {
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(result)
 	require.NoError(t, err)
 	return []*historypb.HistoryEvent{
@@ -268,4 +268,24 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 	require.True(t, strings.HasPrefix(got.Content, "bytes 500000 to 519900 of 1000000:\n0123"), got.Content[:min(60, len(got.Content))])
 	require.LessOrEqual(t, len(got.Content), 20_000)
 	require.NotContains(t, got.Content, "left out")
+}
+
+// A reply that was new to the run that asked for it is not new to the one that recalls it: what follows may be found there, too.
+func TestRecalledReplyIsNotNew(t *testing.T) {
+	const base = "00000000-0000-0000-0000-00000000000a"
+	s := newStage(t, llmtest.Script())
+	made := protocol.ModelResult{Reply: llmtest.Say("hello"), New: true}
+	s.named.key = "model-1"
+	a, err := activities.New(activities.Options{Temporal: &past{
+		contact: new(contact), listed: []string{thisRun(t)}, pages: map[string]int{},
+		events: map[string][]*historypb.HistoryEvent{base: called(t, "model-1", made)},
+	}})
+	require.NoError(t, err)
+	s.doing = a
+	s.open()
+	got, err := run[protocol.ModelResult](s, protocol.CallModel, protocol.CallModelInput{Effect: protocol.Effect{Base: base}})
+	require.NoError(t, err)
+	require.Equal(t, "hello", got.Message.Content)
+	require.True(t, got.Recalled)
+	require.False(t, got.New)
 }
