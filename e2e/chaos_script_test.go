@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 
@@ -184,8 +185,10 @@ func (c *chaos) deliver(ctx context.Context, id string, m reagent.Message) error
 // end sees an agent to its end: it is resumed when it was ended by something else, and closed when it waits.
 func (c *chaos) end(ctx context.Context, id string) error {
 	var failed error
+	var last reagent.Snapshot
 	err := until(ctx, id+" completes", func(ctx context.Context) (bool, error) {
 		look, err := c.client.Read(ctx, id)
+		last = look
 		switch {
 		case err != nil:
 			return false, err
@@ -203,8 +206,26 @@ func (c *chaos) end(ctx context.Context, id string) error {
 	})
 	if err == nil {
 		err = failed
+	} else if ctx.Err() != nil {
+		err = fmt.Errorf("%w: it is %s, with pending calls %+v and messages %v", err, last.Status, last.Pending, last.Messages)
+	}
+	if err != nil {
+		c.tell(id)
 	}
 	return err
+}
+
+// tell logs what Temporal knows of an agent.
+func (c *chaos) tell(id string) {
+	ctx := context.Background()
+	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
+	c.t.Logf("%s: %v %v\nactivities %v\nchildren %v\ntask %v", id, err, found.GetWorkflowExecutionInfo().GetStatus(),
+		found.GetPendingActivities(), found.GetPendingChildren(), found.GetPendingWorkflowTask())
+	runs, err := history.Runs(ctx, c.temporal, id)
+	c.t.Logf("%s: runs %v %v", id, runs, err)
+	for _, run := range slices.Backward(runs) {
+		logHistory(c.t, c.temporal, id, run)
+	}
 }
 
 // begun notes that an agent was started.

@@ -249,5 +249,22 @@ func historyOf(ctx context.Context, c sdk.Client, id, run string) (*historypb.Hi
 	return h, nil
 }
 
+// logHistory logs the events of one run, each on a line.
+func logHistory(t testing.TB, c sdk.Client, id, run string) {
+	h, err := historyOf(context.Background(), c, id, run)
+	var b strings.Builder
+	for _, e := range h.GetEvents() {
+		fmt.Fprintf(&b, "%4d %s %s %s%s%s", e.GetEventId(), e.GetEventTime().AsTime().Format("05.000"), e.GetEventType(),
+			e.GetActivityTaskScheduledEventAttributes().GetActivityId(),
+			e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId(),
+			e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName())
+		if failed := e.GetWorkflowTaskFailedEventAttributes(); failed != nil {
+			fmt.Fprint(&b, failed.GetCause(), " ", failed.GetFailure().GetMessage())
+		}
+		b.WriteByte('\n')
+	}
+	t.Logf("run %s of %s: %v\n%s", run, id, err, &b)
+}
+
 // isGone reports whether an error says that a history is no more.
 func isGone(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }

@@ -458,15 +458,7 @@ func (s *stage) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.live {
-		h, err := historyOf(context.Background(), s.temporal, key.workflow, key.run)
-		s.t.Logf("run %s of %s: %v", key.run, key.workflow, err)
-		for _, e := range h.GetEvents() {
-			s.t.Logf("%4d %s %s%s%s%s", e.GetEventId(), e.GetEventType(),
-				e.GetActivityTaskScheduledEventAttributes().GetActivityId(),
-				e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId(),
-				e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName(),
-				e.GetWorkflowTaskFailedEventAttributes())
-		}
+		logHistory(s.t, s.temporal, key.workflow, key.run)
 	}
 }
 
