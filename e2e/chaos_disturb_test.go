@@ -211,7 +211,7 @@ func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 		return errors.Join(err, errNothing)
 	}
 	c.extra++
-	m := reagent.Message{ID: fmt.Sprint("extra ", c.extra), Text: fmt.Sprint("say ", 9000+c.extra)}
+	m := reagent.Message{ID: fmt.Sprint("extra-", c.extra), Text: fmt.Sprint("say ", 9000+c.extra)}
 	sent := make(chan error, 1)
 	go func() {
 		_, err := c.client.Send(ctx, id, m)

@@ -124,7 +124,7 @@ func (c *chaos) castAll() []cast {
 		}
 		for s := range a.senders {
 			for m := range a.senders[s] {
-				a.senders[s][m].ID = fmt.Sprint("message ", s, ".", m)
+				a.senders[s][m].ID = fmt.Sprint("message-", s, ".", m)
 			}
 		}
 		all = append(all, a)
