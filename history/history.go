@@ -58,6 +58,9 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 // Read reads a run of an agent, or the first events of it. The converter is the Temporal client's, with its codecs; nil
 // means the SDK's. The error is an [*UnreadableError], or one of Temporal: serviceerror.NotFound where the history is gone.
 func Read(ctx context.Context, c client.Client, from agent.From, dc converter.DataConverter) (*Run, error) {
+	if dc == nil {
+		dc = converter.GetDefaultDataConverter()
+	}
 	var events []*historypb.HistoryEvent
 	for event, err := range Events(ctx, c, from) {
 		if err != nil {

@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +17,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
+	updatepb "go.temporal.io/api/update/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
 
@@ -206,4 +209,61 @@ func (f *failing) Decode(p []*commonpb.Payload) ([]*commonpb.Payload, error) {
 		return nil, f.err
 	}
 	return p, nil
+}
+
+// A run that was terminated before it had read its state has that of the run before it, and the messages that were
+// delivered to it.
+func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
+	before := recorded(t)["v0.1/rolled~1"].GetEvents()
+	payload := func(value any) *commonpb.Payloads {
+		p, err := converter.GetDefaultDataConverter().ToPayloads(value)
+		require.NoError(t, err)
+		return p
+	}
+	var start agent.Start
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(before[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &start))
+	start.Message, start.From = nil, &agent.From{ID: "rolled", RunID: "first"}
+	begun := proto.Clone(before[0]).(*historypb.HistoryEvent)
+	begun.GetWorkflowExecutionStartedEventAttributes().Input = payload(start)
+	delivered := &historypb.HistoryEvent{
+		EventId: 2, EventTime: before[0].GetEventTime(), EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ADMITTED,
+		Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateAdmittedEventAttributes{
+			WorkflowExecutionUpdateAdmittedEventAttributes: &historypb.WorkflowExecutionUpdateAdmittedEventAttributes{
+				Request: &updatepb.Request{
+					Meta:  &updatepb.Meta{UpdateId: "u"},
+					Input: &updatepb.Input{Name: protocol.MessageUpdate, Args: payload(agent.Incoming{ID: "late", Text: "and now?"})},
+				},
+			},
+		},
+	}
+	c := stored{runs: map[string][]*historypb.HistoryEvent{
+		"first": before, "second": terminated([]*historypb.HistoryEvent{begun, delivered}),
+	}}
+	run, err := history.Read(t.Context(), c, agent.From{ID: "rolled", RunID: "second"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, read(t, "rolled", before).State.Messages, run.State.Messages)
+	require.Len(t, run.State.Inbox, 1)
+	require.Equal(t, "and now?", run.State.Inbox[0].Text)
+}
+
+// stored is a Temporal that holds histories, by run ID.
+type stored struct {
+	client.Client
+
+	runs map[string][]*historypb.HistoryEvent
+}
+
+func (s stored) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ enumspb.HistoryEventFilterType) client.HistoryEventIterator {
+	return &iterator{s.runs[runID]}
+}
+
+// iterator is one of events.
+type iterator struct{ events []*historypb.HistoryEvent }
+
+func (i *iterator) HasNext() bool { return len(i.events) > 0 }
+
+func (i *iterator) Next() (*historypb.HistoryEvent, error) {
+	e := i.events[0]
+	i.events = i.events[1:]
+	return e, nil
 }
