@@ -242,13 +242,14 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 	p := &past{listed: []string{this, "second", "first"}, pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{
 		"first": called(t, key, whole), "second": called(t, key, between), this: called(t, key, between),
 	}}
-	a, err := activities.New(activities.Options{Temporal: p})
-	require.NoError(t, err)
-	s := newStage(t, llmtest.Script())
-	a.Register(s)
+	var s *stage
 	effect := protocol.Effect{Run: protocol.RunSuffix(this), Base: "first"}
-	for _, runs := range [][]string{{this, "second", "first"}, {this, "first"}} {
+	for _, runs := range [][]string{{this, "first"}, {this, "second", "first"}} {
 		p.listed = runs
+		a, err := activities.New(activities.Options{Temporal: p}) // it remembers the list
+		require.NoError(t, err)
+		s = newStage(t, llmtest.Script())
+		a.Register(s)
 		s.named.key = key
 		got, err := s.call(protocol.CallToolInput{
 			Effect: effect, Ref: "elsewhere", Arguments: `{}`, ResultBytes: 1_000_000, ShownBytes: protocol.DefaultResultBytes,
@@ -259,7 +260,6 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 	}
 	// However much the model asks for, it is shown what the transcript has room for.
 	s.named.key = "tool-another"
-	p.listed = []string{this, "second", "first"}
 	got, err := s.call(protocol.CallToolInput{
 		Ref: agent.ReadResult, Arguments: `{"handle":"01234567","offset":500000,"length":1000000}`, ResultBytes: 20_000, ShownBytes: 20_000,
 	})
