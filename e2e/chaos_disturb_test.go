@@ -47,6 +47,9 @@ var blows = []blow{
 	{name: "reset", weight: 15, do: (*chaos).resetNewest},
 	{name: "reset-older", weight: 8, do: (*chaos).resetOlder},
 	{name: "delete", weight: 6, do: (*chaos).deleteEarlier},
+	{name: "delete-child", weight: 5, do: (*chaos).deleteChild},
+	{name: "terminate-child", weight: 8, do: (*chaos).terminateChild},
+	{name: "reset-child", weight: 6, do: (*chaos).resetChild},
 	{name: "upgrade", weight: 12, do: func(c *chaos, ctx context.Context, id string) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -314,31 +317,91 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	if err != nil || stateRead(h) > int64(len(h.GetEvents())) {
 		return errors.Join(err, errNothing)
 	}
-	c.mu.Lock()
-	c.forgotten[id] = true
-	c.mu.Unlock()
 	for _, run := range runs {
 		if run == now {
 			continue
 		}
-		h, err := historyOf(ctx, c.temporal, id, run)
-		if isGone(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		c.mu.Lock()
-		c.kept[run] = deleted{id, h}
-		c.mu.Unlock()
-		_, err = c.temporal.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-			Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
-		})
-		if err != nil && !isGone(err) {
+		if err := c.deleteRun(ctx, id, id, run); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// deleteRun deletes a run of an agent, or of a sub-agent below the agent root, and keeps its history.
+func (c *chaos) deleteRun(ctx context.Context, root, id, run string) error {
+	h, err := historyOf(ctx, c.temporal, id, run)
+	if isGone(err) {
+		return nil
+	}
+	if err == nil && !history.Closes(h.GetEvents()[len(h.GetEvents())-1].GetEventType()) {
+		err = errNothing // it would be terminated
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.forgotten[root], c.forgotten[id] = true, true
+	c.kept[run] = deleted{id, h}
+	c.mu.Unlock()
+	_, err = c.temporal.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
+	})
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// childOf returns the ID of a sub-agent of an agent, at any depth.
+func (c *chaos) childOf(ctx context.Context, id string) (string, error) {
+	snap, err := c.client.Read(ctx, id)
+	if err != nil || len(snap.Children) == 0 {
+		return "", errors.Join(err, errNothing)
+	}
+	child := snap.Children[c.random.IntN(len(snap.Children))].ID
+	if below, err := c.childOf(ctx, child); err == nil && c.random.IntN(2) == 0 {
+		return below, nil
+	}
+	return child, nil
+}
+
+// terminateChild terminates a sub-agent and resumes it.
+func (c *chaos) terminateChild(ctx context.Context, id string) error {
+	child, err := c.childOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.terminate(ctx, child)
+}
+
+// resetChild resets a sub-agent's newest run.
+func (c *chaos) resetChild(ctx context.Context, id string) error {
+	child, err := c.childOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.resetNewest(ctx, child)
+}
+
+// deleteChild deletes the history of a sub-agent that has ended: what its parent knows of it stays.
+func (c *chaos) deleteChild(ctx context.Context, id string) error {
+	child, err := c.childOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	look, err := c.client.Read(ctx, child)
+	if err != nil || !look.Status.Ended() {
+		return errors.Join(err, errNothing)
+	}
+	runs, err := history.Runs(ctx, c.temporal, child)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		err = errors.Join(err, c.deleteRun(ctx, id, child, run))
+	}
+	return err
 }
 
 func (c *chaos) isForgotten(id string) bool {
