@@ -45,6 +45,16 @@ func (s Spending) Add(t Spending) Spending {
 	return Spending{s.Usage.Add(t.Usage), s.Cost + t.Cost}
 }
 
+// Sub returns s without t.
+func (s Spending) Sub(t Spending) Spending {
+	s.InputTokens -= t.InputTokens
+	s.OutputTokens -= t.OutputTokens
+	s.CachedTokens -= t.CachedTokens
+	s.ReasoningTokens -= t.ReasoningTokens
+	s.Cost -= t.Cost
+	return s
+}
+
 // Tokens counts input and output.
 func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
@@ -100,12 +110,16 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild takes back what a sub-agent was granted and did not use.
+// settleChild takes back what a sub-agent was granted and did not use. One that was resumed after it had ended tells
+// all that it has spent since its beginning.
 func (s *State) settleChild(c *Child, spent *Spending) {
-	if c.Done || spent == nil {
+	if spent == nil {
 		return // one that did not tell may have used all of it
 	}
-	c.Grant = Grant{}
+	if c.Spent != nil {
+		s.Usage.Below = s.Usage.Below.Sub(*c.Spent)
+	}
+	c.Grant, c.Spent = Grant{}, spent
 	s.Usage.Below = s.Usage.Below.Add(*spent)
 }
 

@@ -16,7 +16,11 @@ type Call struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 	// Child is the key of the sub-agent that the call waits for; empty for a tool.
-	Child    Key      `json:"child,omitempty"`
+	Child Key `json:"child,omitempty"`
+	// Began is when the call began to wait for its sub-agent, in Unix milliseconds.
+	Began int64 `json:"began,omitempty"`
+	// Failed says that the call was told that its sub-agent ended without an answer.
+	Failed   bool     `json:"failed,omitempty"`
 	Approval Approval `json:"approval,omitempty"`
 	Result   *Result  `json:"result,omitempty"`
 }
@@ -100,7 +104,7 @@ func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 func (s *State) toolFinished(e ToolFinished) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
 	if i < 0 {
-		return s.repairLater(e.Result, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
+		return s.repairLater(nil, e.Result, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
 	}
 	if !s.answer(&s.Calls[i], e.Result) {
 		return false
@@ -112,9 +116,15 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	return true
 }
 
-// answer gives c its result. An interrupted one gives way to the real one.
+// unanswered reports whether the result r of c is not that of its tool or sub-agent, which may still come: r tells of an
+// interruption, or of a sub-agent that ended without an answer and may be resumed.
+func (c *Call) unanswered(r *Result) bool {
+	return r.Interrupted || c.Child != "" && r.IsError
+}
+
+// answer gives c its result. One that tells of an interruption or a failure gives way to the real one.
 func (s *State) answer(c *Call, r Result) bool {
-	if c.Result != nil && (!c.Result.Interrupted || r.Interrupted) {
+	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
 	}
 	if c.Result != nil {
@@ -126,29 +136,53 @@ func (s *State) answer(c *Call, r Result) bool {
 
 // repairLater takes the real result of an interrupted call that is in the
 // transcript already. The newest call that fits gets it: as a message, since the
-// transcript is never edited.
-func (s *State) repairLater(r Result, fits func(Call) bool) bool {
+// transcript is never edited. Child is the sub-agent whose result it is; nil for a tool's. After the failure of a
+// sub-agent its answer may still come.
+func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
 	}
 	for i, c := range slices.Backward(s.Interrupted) {
-		if !fits(c) {
+		if !fits(c) || c.Failed && c.unanswered(&r) {
 			continue
 		}
-		s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
+		after := 0
+		if child != nil {
+			child.Answered, after = c.Key, child.After
+		}
 		s.Usage.Repaired++
-		s.Inbox = append(s.Inbox, Incoming{
-			ID: lateID(c.Key), Text: textLate(c.Name, c.CallID, r.Content), Steer: true,
-			Late: &Late{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
-		})
+		s.Inbox = append(s.Inbox, late(c, r, after))
+		if s.Interrupted[i].Failed = c.unanswered(&r); !s.Interrupted[i].Failed {
+			s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
+		}
 		return true
 	}
 	return false
 }
 
-// lateID returns the ID of the message with the late result of a call. No client's message has it: those have
-// no space in their IDs.
-func lateID(call Key) string { return "late " + string(call) }
+// lateID returns the ID of the message with the late result of a call, or, with again, of the message with the answer of a
+// sub-agent whose failure the call was told. No client's message has it: those have no space in their IDs.
+func lateID(call Key, again bool) string {
+	if again {
+		return "late " + string(call) + " resumed"
+	}
+	return "late " + string(call)
+}
+
+// late returns the message that brings the late result of a call.
+func late(c Call, r Result, after int) Incoming {
+	return Incoming{
+		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
+		Late: &Late{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
+	}
+}
+
+// repaired reports whether the late answer to a call is in the inbox.
+func (s *State) repaired(call Key) bool {
+	return slices.ContainsFunc(s.Inbox, func(m Incoming) bool {
+		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
+	})
+}
 
 // interruptAll answers every open call: started ones with an unknown outcome,
 // since a tool may have done its work.
@@ -180,6 +214,9 @@ func (s *State) flush() {
 		s.Usage.ToolCalls++
 		if c.Result.Interrupted {
 			s.Usage.Interrupted++
+		}
+		if c.unanswered(c.Result) && !s.repaired(c.Key) {
+			c.Failed = c.Failed || !c.Result.Interrupted
 			c.Result = nil
 			s.Interrupted = append(s.Interrupted, c)
 		}

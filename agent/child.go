@@ -2,7 +2,9 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -18,8 +20,20 @@ type Child struct {
 	// Interrupted says that the model was told that this child goes on, and may
 	// ask for it again.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Started says that its workflow has been started, in this run of its parent or in an earlier one. From
+	// then on it is only waited for: what does not exist any more must not be done again.
+	Started bool `json:"started,omitempty"`
 	// Done says that its result has come.
 	Done bool `json:"done,omitempty"`
+	// Failed says that it ended without an answer. If it is resumed, its answer may still come.
+	Failed bool `json:"failed,omitempty"`
+	// Answered is the key of the call that got its answer.
+	Answered Key `json:"answered,omitempty"`
+	// Spent is what it had spent when it ended; nil where it could not tell.
+	Spent *Spending `json:"spent,omitempty"`
+	// After is the number of messages that an earlier run of its parent had when a late answer had still
+	// not come. In this run, the answer enters the running turn no earlier than that.
+	After int `json:"after,omitempty"`
 	// Grant is what it may spend, until it has told what it did.
 	Grant Grant `json:"grant,omitzero"`
 }
@@ -62,6 +76,17 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
+// Waiting returns the calls that the result of a sub-agent may still answer or repair.
+func (s *State) Waiting(child Key) []Call {
+	var waiting []Call
+	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
+		if c.Child == child {
+			waiting = append(waiting, c)
+		}
+	}
+	return waiting
+}
+
 // openChild decides which sub-agent a call waits for: one that the model was
 // told is interrupted, or a new one.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
@@ -92,14 +117,16 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 		known = s.interruptedChild(input)
 	}
 	if known == nil {
-		c.Child = s.mint(input, grant)
+		c.Child, c.Began = s.mint(input, grant), now
 		return
 	}
-	c.Child = known.Key
+	c.Child, c.Began = known.Key, now
 	known.Interrupted = false
+	s.Inbox = slices.DeleteFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.For == c.Key })
 	if late := s.takeLate(known.Key); late != nil {
 		late.Time = now
 		c.Result = late
+		known.Answered = c.Key
 	}
 }
 
@@ -110,6 +137,9 @@ func (s *State) depthLimit() int {
 	return s.Definition.Limits.Depth
 }
 
+// maxMinted bounds the inputs whose sub-agents are counted one by one.
+const maxMinted = 2000
+
 // mint makes a new sub-agent. Asking for the same again makes another one, told
 // apart by how many there are: a tally in the state, which compaction does not touch.
 func (s *State) mint(input childInput, grant Grant) Key {
@@ -117,14 +147,68 @@ func (s *State) mint(input childInput, grant Grant) Key {
 	if s.Minted == nil {
 		s.Minted = map[string]int{}
 	}
-	key := s.childKey(input, s.Minted[id])
-	s.Minted[id]++
+	ordinal, counted := s.Minted[id]
+	if !counted {
+		ordinal = s.MintedFloor
+	}
+	key := s.childKey(input, ordinal)
+	s.Minted[id] = ordinal + 1
+	if len(s.Minted) > maxMinted {
+		s.dropMinted()
+	}
 	s.Children = append(s.Children, Child{
 		Key: key, ID: ChildID(s.AgentID, input.Agent, key),
 		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Grant: grant,
 	})
 	return key
 }
+
+// dropMinted removes half of the tally, the smallest counts first. An input that is not in the tally goes on from
+// the greatest count that was removed, so that no ordinal is used twice for one input.
+func (s *State) dropMinted() {
+	ids := slices.SortedFunc(maps.Keys(s.Minted), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Minted[a], s.Minted[b]), strings.Compare(a, b))
+	})
+	for _, id := range ids[:len(ids)/2] {
+		s.MintedFloor = max(s.MintedFloor, s.Minted[id])
+		delete(s.Minted, id)
+	}
+}
+
+// maxDoneChildren is the number of sub-agents that have ended and stay in the state for people to see.
+const maxDoneChildren = 20
+
+// dropChildren removes the oldest sub-agents that have ended and that no call or message refers to. What one of them
+// was granted and never accounted for counts as spent.
+func (s *State) dropChildren() {
+	kept := map[Key]bool{}
+	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
+		kept[c.Child] = true
+	}
+	for _, m := range s.Inbox {
+		if m.Late != nil {
+			kept[m.Late.Child] = true
+		}
+	}
+	done := 0
+	var children []Child // a slice of its own: the old one may be shared
+	for _, c := range slices.Backward(s.Children) {
+		if c.Done && !c.Interrupted && !kept[c.Key] {
+			if done++; done > maxDoneChildren {
+				s.Usage.Below.InputTokens += c.Grant.Tokens
+				s.Usage.Below.Cost += c.Grant.Cost
+				s.ChildrenDropped++
+				continue
+			}
+		}
+		children = append(children, c)
+	}
+	slices.Reverse(children)
+	s.Children = children
+}
+
+// ChildCount returns the number of sub-agents that this agent has asked for, with those that left the state.
+func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
 // interruptedChild returns the oldest sub-agent with that input that the model
 // knows as interrupted.
@@ -150,9 +234,9 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// takeLate removes a late result of the child from the inbox and returns it.
+// takeLate removes a late result of the child from the inbox and returns it, for a call that asks for the child again.
 func (s *State) takeLate(child Key) *Result {
-	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.Child == child })
+	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
 		return nil
 	}
@@ -161,30 +245,48 @@ func (s *State) takeLate(child Key) *Result {
 	return &result
 }
 
+func (s *State) childStarted(e ChildStarted) bool {
+	child := s.child(e.Key)
+	if child == nil || child.Started {
+		return false
+	}
+	child.Started = true
+	return true
+}
+
+// childFinished gives the end of a sub-agent to the calls that wait for it. One that ended without an answer may be
+// resumed: its answer then repairs the calls that were told of the failure.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {
 		return false
 	}
+	failed := e.Result.IsError
+	known := child.Done && (failed || !child.Failed) // that it ended so
 	changed := false
 	for i := range s.Calls {
 		if c := &s.Calls[i]; c.Child == e.Key && s.answer(c, e.Result) {
 			changed = true
+			child.Answered = c.Key
 		}
 	}
-	if e.Reattached && (changed || !child.Done) {
+	if e.Reattached && (changed || !known) {
 		s.Usage.Reattached++
 	}
 	if changed {
 		child.Interrupted = false
-	} else if !child.Done || child.Interrupted {
-		changed = s.repairLater(e.Result, func(c Call) bool { return c.Child == e.Key })
+	} else if !known || child.Interrupted {
+		changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key })
 	}
-	// Of several calls that were interrupted, one gets the late result; the others are done with.
-	s.Interrupted = slices.DeleteFunc(s.Interrupted, func(c Call) bool { return c.Child == e.Key })
-	changed = changed || !child.Done
-	s.settleChild(child, e.Spent)
-	child.Done = true
+	if !failed {
+		// Of several calls that were interrupted, one gets the late result; the others are done with.
+		s.Interrupted = slices.DeleteFunc(s.Interrupted, func(c Call) bool { return c.Child == e.Key })
+	}
+	changed = changed || !known
+	if !known {
+		s.settleChild(child, e.Spent)
+		child.Started, child.Done, child.Failed = true, true, failed
+	}
 	s.settle(e.Result.Time)
 	return changed
 }

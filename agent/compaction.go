@@ -167,9 +167,11 @@ func (s *State) overflowed(step Compact) {
 	s.Compacted++
 }
 
-// Drop removes the messages that are not sent any more from the state, for the next run of the agent: the
-// histories of earlier runs have them. A copy of the state that shares its messages keeps them.
+// Drop removes from the state, for the next run of the agent, the messages that are not sent any more and the
+// sub-agents that ended long ago: the histories of earlier runs have them. A copy of the state that shares its
+// messages and sub-agents keeps them.
 func (s *State) Drop() {
+	s.dropChildren()
 	c := s.compaction()
 	if c == nil {
 		return

@@ -70,6 +70,16 @@ type (
 		Recalled bool
 	}
 
+	// ChildStarted says that a sub-agent's workflow exists.
+	ChildStarted struct{ Key Key }
+
+	// CallRecalled tells what an earlier run of the agent knew of a call for a sub-agent.
+	CallRecalled struct {
+		Key      Key // of the call
+		Recalled Recalled
+		Time     int64
+	}
+
 	// ChildFinished gives a sub-agent's result to the calls that wait for it.
 	ChildFinished struct {
 		Key    Key
@@ -148,6 +158,8 @@ func (ModelAsked) event()       {}
 func (ModelReplied) event()     {}
 func (ModelFailed) event()      {}
 func (ToolFinished) event()     {}
+func (ChildStarted) event()     {}
+func (CallRecalled) event()     {}
 func (ChildFinished) event()    {}
 func (ChildInterrupted) event() {}
 func (Decided) event()          {}
@@ -198,6 +210,10 @@ func (s *State) apply(e Event) bool {
 		return s.modelFailed(e)
 	case ToolFinished:
 		return s.toolFinished(e)
+	case ChildStarted:
+		return s.childStarted(e)
+	case CallRecalled:
+		return s.callRecalled(e)
 	case ChildFinished:
 		return s.childFinished(e)
 	case ChildInterrupted:

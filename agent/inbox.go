@@ -41,6 +41,9 @@ type Late struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
+	// For is the call that got the result in an earlier run, because it asked for the sub-agent again. The message
+	// enters where that call does not come. Empty means that the next call that asks again gets the result.
+	For Key `json:"for,omitempty"`
 }
 
 // Bounds on what an agent takes in.
@@ -225,6 +228,13 @@ func (s *State) Entry() int {
 // enters before the first message.
 func (s *State) steers() int {
 	return slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer && s.Count() >= max(m.After, 1) })
+}
+
+// nextTurn returns the message that begins the next turn: the first one, but a late result whose place in the transcript is
+// known from an earlier run lets those pass that came before it there.
+func (s *State) nextTurn() Incoming {
+	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Late == nil || s.Count() >= m.After })
+	return s.Inbox[max(i, 0)]
 }
 
 func (s *State) messageTaken(e MessageTaken) bool {

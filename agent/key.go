@@ -33,13 +33,14 @@ const (
 	KindState      = "state"
 	KindLook       = "look"
 	KindMessages   = "messages"
+	KindRecall     = "recall"
 )
 
 // Kind returns what the key names: one of the Kind constants, or "" for another text.
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages, KindRecall:
 		return kind
 	}
 	return ""
@@ -109,6 +110,9 @@ func (in Start) StateKey(id Identity, page int) Key {
 
 // LookKey names the look at the sub-agent that a call waits for. It is no effect, so it may come again.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
+
+// RecallKey names the look into earlier runs for the result of a call for a sub-agent. It is no effect, so it may come again.
+func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
 // childInput is what makes two requests for a sub-agent the same request.
 type childInput struct {

@@ -21,12 +21,12 @@ type law struct {
 	sent     int             // messages under chain
 
 	summaries int
-	paid      agent.Key              // a request that is under way
-	accepted  []agent.Incoming       // from people, in order
-	asked     map[agent.Key]bool     // calls that have been asked for, and whether they still are
-	answered  map[agent.Key]bool     // requests that have a reply
-	heard     map[agent.Key]struct{} // sub-agents whose end was taken
-	places    map[agent.Key]place    // of the calls on which somebody had a word
+	paid      agent.Key            // a request that is under way
+	accepted  []agent.Incoming     // from people, in order
+	asked     map[agent.Key]bool   // calls that have been asked for, and whether they still are
+	answered  map[agent.Key]bool   // requests that have a reply
+	heard     map[agent.Key]string // what has to be told of sub-agents whose end was taken
+	places    map[agent.Key]place  // of the calls on which somebody had a word
 	words     map[place]agent.Decision
 	end       *agent.Outcome
 }
@@ -44,7 +44,7 @@ func (*law) brokenf(format string, args ...any) { panic(broken(fmt.Sprintf(forma
 
 func newLaw(s *agent.State) *law {
 	return &law{
-		accepted: slices.Clone(s.Inbox), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]struct{}{},
+		accepted: slices.Clone(s.Inbox), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
 		places: map[agent.Key]place{}, words: map[place]agent.Decision{},
 	}
 }
@@ -70,7 +70,10 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 		}
 	case agent.ChildFinished:
 		if changed {
-			w.heard[e.Key] = struct{}{}
+			w.heard[e.Key] = e.Result.Content
+			if e.Result.IsError { // the answer of one that is resumed may take its place
+				w.heard[e.Key] = string(e.Key)
+			}
 		}
 	case agent.Decided:
 		if at, known := w.places[e.Decision.Key]; changed && known {
@@ -215,9 +218,9 @@ func (w *law) losesNothing(s *agent.State) {
 			w.brokenf("message %s is lost", m.ID)
 		}
 	}
-	for key := range w.heard {
-		if !tells(s, string(key)) {
-			w.brokenf("the result of %s is lost", key)
+	for _, text := range w.heard {
+		if !tells(s, text) {
+			w.brokenf("the result %q is lost", text)
 		}
 	}
 }

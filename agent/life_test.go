@@ -115,8 +115,10 @@ func (l *life) happen() {
 		l.decide()
 	case n < 80:
 		l.again()
-	case n < 84:
+	case n < 83:
 		l.overdue()
+	case n < 84:
+		l.resumeChild()
 	case n < 88:
 		l.restart()
 	case n < 90:
@@ -292,6 +294,16 @@ func (l *life) overdue() {
 	for _, c := range l.s.Pending() {
 		if c.Child != "" && l.flights[c.Child] != nil {
 			l.apply(agent.ChildOverdue(c.Child, 1000, l.now))
+			return
+		}
+	}
+}
+
+// resumeChild lets a sub-agent that ended without an answer answer after all.
+func (l *life) resumeChild() {
+	for _, c := range l.s.Children {
+		if c.Failed {
+			l.apply(agent.ChildFinished{Key: c.Key, Result: agent.ChildAnswered("late answer of "+string(c.Key), l.now)})
 			return
 		}
 	}

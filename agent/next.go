@@ -155,7 +155,7 @@ func (s *State) Next() Step {
 		return call
 	}
 	if len(s.Inbox) > 0 {
-		return Take{ID: s.Inbox[0].ID}
+		return Take{ID: s.nextTurn().ID}
 	}
 	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {

@@ -48,6 +48,7 @@ type walk struct {
 	state *agent.State
 	done  map[agent.Key]agent.Event // what each effect came to
 	known bool                      // every effect has to be on record
+	roomy bool                      // no conversation is too long
 }
 
 // wander lets the agent go on while messages arrive at any time, and returns those.
@@ -119,7 +120,7 @@ func (w *walk) finish(key agent.Key, effect func() agent.Event) {
 
 // answer is what the model says, which now and then is that the conversation is too long.
 func (w *walk) answer(key agent.Key) agent.Event {
-	if w.state.SentCount() > 8 && key[len(key)-1] < '4' {
+	if !w.roomy && w.state.SentCount() > 8 && key[len(key)-1] < '4' {
 		return agent.ModelFailed{Key: key, Class: string(llm.ContextTooLong), Message: "too long"}
 	}
 	return agent.ModelReplied{Key: key, Reply: reply(w.state)}

@@ -20,10 +20,11 @@ type Start struct {
 	Message *Incoming `json:"message,omitempty"`
 
 	// Key, Depth and MaxDepth are set in a sub-agent: its key, how many levels it is below the
-	// root agent, and the root agent's limit.
-	Key      Key  `json:"key,omitempty"`
-	Depth    int  `json:"depth,omitempty"`
-	MaxDepth *int `json:"max_depth,omitempty"`
+	// root agent, and the root agent's limit. Parent is the ID of the agent that asked for it.
+	Key      Key    `json:"key,omitempty"`
+	Parent   string `json:"parent,omitempty"`
+	Depth    int    `json:"depth,omitempty"`
+	MaxDepth *int   `json:"max_depth,omitempty"`
 	// Grant is what a sub-agent may spend.
 	Grant Grant `json:"grant,omitzero"`
 

@@ -57,14 +57,20 @@ type State struct {
 
 	// Calls are those of the last assistant message while one of them lacks a result.
 	Calls []Call `json:"calls,omitempty"`
-	// Interrupted are calls in the transcript whose real result may still come.
+	// Interrupted are calls in the transcript whose real result may still come: those that were answered as
+	// interrupted, and those whose sub-agent ended without an answer.
 	Interrupted []Call `json:"interrupted,omitempty"`
 	// Decisions of people on calls, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	Children []Child `json:"children,omitempty"`
-	// Minted counts, by the hash of its input, how many children a request has made.
-	Minted map[string]int `json:"minted,omitempty"`
+	// Children are the sub-agents, oldest first: all that have not ended, and of the others those that a call
+	// refers to and the newest. ChildrenDropped counts those that are not here any more.
+	Children        []Child `json:"children,omitempty"`
+	ChildrenDropped int     `json:"children_dropped,omitempty"`
+	// Minted counts, by the hash of its input, how many children a request has made. MintedFloor is the count of an
+	// input that is not in Minted.
+	Minted      map[string]int `json:"minted,omitempty"`
+	MintedFloor int            `json:"minted_floor,omitempty"`
 
 	Inbox []Incoming `json:"inbox,omitempty"`
 	// Seen holds the IDs of the newest messages received, oldest first.

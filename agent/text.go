@@ -40,6 +40,18 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
+// interruptedText reports whether a result is one of textChildInterrupted for the sub-agent with that handle.
+func interruptedText(content, handle string) bool {
+	return strings.HasPrefix(content, "interrupted: ") &&
+		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
+}
+
+// stoppedText reports whether a result is one of textStopped.
+func stoppedText(content string) bool {
+	return strings.HasPrefix(content, "interrupted: ") &&
+		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))
+}
+
 func textDenied(reason string) string {
 	if reason == "" {
 		return "denied: a person refused this call"
@@ -156,5 +168,9 @@ func ChildAnswered(answer string, now int64) Result {
 
 // ChildFailed is the result of a call whose sub-agent has ended without an answer.
 func ChildFailed(name, why string, now int64) Result {
-	return Result{Content: fmt.Sprintf("error: the agent %s ended without an answer: %s", name, why), IsError: true, Time: now}
+	return Result{Content: textChildFailed(name) + why, IsError: true, Time: now}
+}
+
+func textChildFailed(name string) string {
+	return fmt.Sprintf("error: the agent %s ended without an answer: ", name)
 }

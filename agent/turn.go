@@ -195,6 +195,11 @@ func (s *State) resumed(e Resumed) bool {
 	s.ResumedFrom = e.RunID
 	s.Outcome, s.Held, s.Closing, s.Asked = nil, nil, false, ""
 	s.Turn.Began = e.Time
+	for i := range s.Calls {
+		if s.Calls[i].Child != "" {
+			s.Calls[i].Began = e.Time // the time in which the agent did not run does not count
+		}
+	}
 	if e.Reload {
 		s.Definition = nil
 		s.Reloads++

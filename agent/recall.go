@@ -1,0 +1,196 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Recalled is what the state at the end of an earlier run tells of a call for a sub-agent. A run that was reset to
+// before the call gets it, so that it takes the same path, also when the sub-agent's own history exists no more.
+type Recalled struct {
+	// Result answered the call; nil where the earlier run had no answer.
+	Result *Result `json:"result,omitempty"`
+	// Late are the results that came later, as messages, oldest first.
+	Late []LateResult `json:"late,omitempty"`
+	// Started, Done, Failed, Spent and After are those of the [Child].
+	Started bool      `json:"started,omitempty"`
+	Done    bool      `json:"done,omitempty"`
+	Failed  bool      `json:"failed,omitempty"`
+	Spent   *Spending `json:"spent,omitempty"`
+	After   int       `json:"after,omitempty"`
+}
+
+// LateResult is a result that came after its call had been answered.
+type LateResult struct {
+	Result Result `json:"result"`
+	// After is the number of messages that the transcript had before it.
+	After int `json:"after"`
+	// For is the call that got it as its own result, because it asked for the sub-agent again; empty where it came as
+	// a message.
+	For Key `json:"for,omitempty"`
+}
+
+// RecallCall returns what the state tells of a call for a sub-agent. Of the call it needs the key, the name, the model's ID
+// and the sub-agent's key.
+//
+// A turn that was stopped, by its time limit or a person, answers its calls as interrupted. That is no answer
+// to repeat: the stop itself is not repeated either.
+func (s *State) RecallCall(call Call) Recalled {
+	var r Recalled
+	child := s.child(call.Child)
+	if child != nil {
+		r.Started, r.Done, r.Failed, r.Spent = child.Started || child.Done, child.Done, child.Failed, child.Spent
+	}
+	content, found := s.resultOf(call.Key)
+	if !found {
+		return r
+	}
+	r.Started = true
+	if child == nil {
+		r.Done = true // only those that have ended leave the state
+	}
+	if r.Late = s.lateResults(call); !r.Done || r.Failed {
+		r.After = s.Count()
+	}
+	result := Result{
+		Content: content, IsError: strings.HasPrefix(content, textChildFailed(call.Name)),
+		Interrupted: interruptedText(content, call.Child.Handle()),
+	}
+	switch {
+	case result.Interrupted:
+		result.IsError = true
+		r.Result = &result
+		if child != nil && child.Done && len(r.Late) == 0 && child.Answered != call.Key {
+			r.Late = s.answerElsewhere(child)
+		}
+	case !stoppedText(content):
+		r.Result = &result
+	case len(r.Late) > 0:
+		r.Result, r.Late = &r.Late[0].Result, r.Late[1:]
+	}
+	return r
+}
+
+// resultOf returns the text with which a call was answered.
+func (s *State) resultOf(call Key) (content string, found bool) {
+	for _, c := range s.Calls {
+		if c.Key == call && c.Result != nil {
+			return c.Result.Content, true
+		}
+	}
+	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
+	if i < 0 {
+		return "", false
+	}
+	return s.Messages[i].Content, true
+}
+
+// lateResults returns the late results of a call, and where they entered the transcript. One that still waits
+// enters no earlier than behind the messages that are there.
+func (s *State) lateResults(call Call) []LateResult {
+	var late []LateResult
+	// The first is that of agents that began before clients' messages could have it.
+	for _, id := range []string{"late-" + string(call.Key), lateID(call.Key, false), lateID(call.Key, true)} {
+		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.User && m.Key == Key(id) }); i >= 0 {
+			content := strings.TrimPrefix(s.Messages[i].Content, textLate(call.Name, call.CallID, ""))
+			late = append(late, LateResult{
+				Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(call.Name))},
+				After:  s.Dropped + i,
+			})
+		}
+		if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.ID == id }); i >= 0 {
+			late = append(late, LateResult{Result: s.Inbox[i].Late.Result, After: max(s.Inbox[i].After, s.Count())})
+		}
+	}
+	return late
+}
+
+// answerElsewhere returns the answer of a sub-agent that another call got, which asked for it again. In a run where
+// that call does not come, the answer enters behind the place where it stood.
+func (s *State) answerElsewhere(child *Child) []LateResult {
+	content, found := s.resultOf(child.Answered)
+	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
+		return nil // it got the answer late, which is for that call to recall
+	}
+	after := s.Count() + 1
+	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
+		after = s.Dropped + i + 1
+	}
+	return []LateResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
+}
+
+// waitsFor reports whether the inbox has a late result that is for a call to get.
+func (s *State) waitsFor(call Key) bool {
+	return slices.ContainsFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.For == call })
+}
+
+// putLate puts a late result into the inbox whose place in the transcript is known. It goes before the messages that may
+// enter there as well as later.
+func (s *State) putLate(m Incoming) {
+	s.Usage.Repaired++
+	i := slices.IndexFunc(s.Inbox, func(o Incoming) bool { return o.Late == nil || o.After > m.After })
+	if i < 0 {
+		i = len(s.Inbox)
+	}
+	s.Inbox = slices.Insert(s.Inbox, i, m)
+}
+
+func (s *State) callRecalled(e CallRecalled) bool {
+	r := e.Recalled
+	open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil })
+	told := slices.IndexFunc(s.Interrupted, func(c Call) bool { return c.Key == e.Key && c.Child != "" })
+	var call *Call
+	switch {
+	case open >= 0:
+		call = &s.Calls[open]
+	case told >= 0:
+		call = &s.Interrupted[told]
+	default:
+		return false
+	}
+	child := s.child(call.Child)
+	if child == nil {
+		return false
+	}
+	changed := r.Started && !child.Started
+	child.Started = child.Started || r.Started
+	if r.Result == nil {
+		return changed
+	}
+	if open >= 0 {
+		result := *r.Result
+		result.Time = e.Time
+		call.Result = &result
+		call.Failed = call.unanswered(&result) && !result.Interrupted
+		s.Usage.Recalled++
+		child.Interrupted = child.Interrupted || result.Interrupted
+		child.After = max(child.After, r.After)
+		changed = true
+	} else if len(r.Late) == 0 && !call.unanswered(r.Result) {
+		r.Late = []LateResult{{Result: *r.Result}}
+	}
+	answered := false
+	for _, l := range r.Late {
+		if answered || call.Failed && l.Result.IsError || l.For != "" && s.waitsFor(l.For) {
+			continue
+		}
+		l.Result.Time = e.Time
+		m := late(*call, l.Result, l.After)
+		m.Late.For = l.For
+		s.putLate(m)
+		child.Answered, changed = call.Key, true
+		call.Failed = call.unanswered(&l.Result)
+		answered = !call.Failed
+	}
+	if told >= 0 && answered {
+		s.Interrupted = slices.Delete(s.Interrupted, told, told+1)
+	}
+	if r.Done && (!child.Done || child.Failed && !r.Failed) {
+		s.settleChild(child, r.Spent)
+		child.Done, child.Failed, changed = true, r.Failed, true
+	}
+	s.settle(e.Time)
+	return changed
+}
