@@ -71,6 +71,15 @@ func (a *Activities) Check(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
+// childBudgetMS returns how long a call waits for a sub-agent whose turns may take wallMS, in milliseconds: a tenth
+// longer, and 30 seconds at least, so that a sub-agent that stops at its own limit can say so. Zero means no budget.
+func childBudgetMS(wallMS int64) int64 {
+	if wallMS == 0 {
+		return 0
+	}
+	return wallMS + max(wallMS/10, 30_000)
+}
+
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{
@@ -110,7 +119,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		}
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
-			BudgetMS: a.agents[sub].Limits.WallMS,
+			BudgetMS: childBudgetMS(a.agents[sub].Limits.WallMS),
 		})
 	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })

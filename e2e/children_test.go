@@ -210,13 +210,20 @@ func TestFailureOfASubAgentIsItsResult(t *testing.T) {
 
 // Somebody else's workflow may have the ID of a sub-agent. What it says is not an answer.
 func TestForeignWorkflowIsNoSubAgent(t *testing.T) {
+	for _, broken := range []string{"", "scribe"} {
+		t.Run("broken "+broken, func(t *testing.T) { foreignIsNoSubAgent(t, broken) })
+	}
+}
+
+func foreignIsNoSubAgent(t *testing.T, broken string) {
 	g := newGate()
-	w := newWorld(t, treeModel(g, ""), nil, treeAgents)
+	w := newWorld(t, treeModel(g, broken), nil, treeAgents)
 	close(g.open)
 	w.worker()
 	in := workflows.Start{Agent: "x", Life: uuid.NewString(), Message: &agent.Incoming{ID: "first", Text: "ask the clerk"}}
 	foreign := childOf(t, "x-"+in.Life, in, "clerk", `{"task":"count"}`)
-	w.must("run", "-a", "scribe", "--id", foreign, "count something else")
+	_, _, code := w.starter("run", "-a", "scribe", "--id", foreign, "count something else")
+	require.Equal(t, broken == "", code == 0)
 
 	_, err := w.temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{ID: "x-" + in.Life, TaskQueue: w.queue, Memo: workflows.Memo(in)}, workflows.Agent, in)
 	require.NoError(t, err)
@@ -244,7 +251,7 @@ func (w *world) workerHere(o worker.Options, change func(*agent.Definition), age
 	options, err := config.ClientOptions("", "")
 	require.NoError(w.t, err)
 	doing, err := activities.New(activities.Options{
-		Temporal: w.temporal, Agents: agents, Converter: options.DataConverter,
+		Temporal: w.temporal, Agents: agents, Converter: options.DataConverter, Tools: w.registry,
 		Models: map[string]activities.Model{"main": {Client: main, Model: "scripted"}},
 	})
 	require.NoError(w.t, err)
@@ -341,11 +348,9 @@ func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
 				}
 				return llmtest.Say("I see."), nil
 			}, nil, "")
-			// The sub-agent's own limit is its parent's patience; here it must not end it.
-			unlimited := func(d *agent.Definition) { d.Limits.WallMS = 0 }
-			w.workerHere(worker.Options{StickyScheduleToStartTimeout: time.Second}, unlimited,
+			w.workerHere(worker.Options{StickyScheduleToStartTimeout: time.Second}, patient(2000),
 				activities.Agent{Name: "x", Model: "main", Instructions: "x", Agents: []string{"clerk"}, Limits: agent.Limits{Depth: 1}},
-				activities.Agent{Name: "clerk", Model: "main", Instructions: "clerk", Limits: agent.Limits{WallMS: 2000}},
+				activities.Agent{Name: "clerk", Model: "main", Instructions: "clerk"},
 			)
 			id := "x-" + uuid.NewString()[:8]
 			w.must("run", "--detach", "--chat", "-a", "x", "--id", id, "ask the clerk")
@@ -371,6 +376,17 @@ func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
 			require.Equal(t, 1, s.Usage["repaired"])
 			w.once()
 		})
+	}
+}
+
+// patient returns a change of definitions by which calls wait so long for a sub-agent, in milliseconds.
+func patient(budgetMS int64) func(*agent.Definition) {
+	return func(d *agent.Definition) {
+		for i := range d.Tools {
+			if d.Tools[i].Agent != "" {
+				d.Tools[i].BudgetMS = budgetMS
+			}
+		}
 	}
 }
 

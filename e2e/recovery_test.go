@@ -15,7 +15,9 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
 
+	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
@@ -374,9 +376,11 @@ func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
 		}
 		return llmtest.Say("the clerk says: " + last.Content), nil
-	}, nil, "    agents: [clerk]\n  clerk:\n    model: main\n    instructions: You count.\n    limits: {wall: 1s}\n")
-	// The sub-agent's own limit is its parent's patience; here it must not end it.
-	w.worker()
+	}, nil, "")
+	w.workerHere(worker.Options{}, patient(1000),
+		activities.Agent{Name: "x", Model: "main", Agents: []string{"clerk"}, Limits: agent.Limits{Depth: 1}},
+		activities.Agent{Name: "clerk", Model: "main", Instructions: "You count."},
+	)
 	w.must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
 	w.eventually("it ends", func() bool { return w.show(t.Name()).Status == "completed" })
 	s := w.show(t.Name())

@@ -23,6 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 // patience is how long a test waits for a condition that has to come true.
@@ -35,7 +36,9 @@ type world struct {
 	config string
 	model  *llmtest.Server
 	tools  *toolServer
-	client *reagent.Client
+	// registry holds the tools of a worker in the test's own process; nil means none.
+	registry *tool.Registry
+	client   *reagent.Client
 	// openGate lets pass what a test holds, where more than one place may say so.
 	openGate func()
 	// address and temporal are those of the shared server, but for tests with one of their own.
