@@ -18,6 +18,16 @@ import (
 // maxAwaitPause bounds the time between two looks at an agent that still runs.
 const maxAwaitPause = 30 * time.Second
 
+// resumeGrace is how long after its end an agent that was terminated or cancelled, or ran out of time, may be resumed and
+// count as one that never ended.
+const resumeGrace = 2 * time.Second
+
+// seen reports whether an earlier attempt of the activity saw that run ended.
+func seen(ctx context.Context, run string) bool {
+	var before string
+	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
+}
+
 // AwaitAgent looks whether an agent has ended. It holds no slot while the agent
 // runs: it fails with [protocol.StillRunning] and a time to be tried again, because waits
 // that hold slots lock each other out once a tree is deeper than there are slots.
@@ -52,6 +62,11 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		return end, err
 	default:
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, nil)
+		if run := info.GetExecution().GetRunId(); protocol.Outside(err) && time.Since(info.GetCloseTime().AsTime()) < maxAwaitPause && !seen(ctx, run) {
+			activity.RecordHeartbeat(ctx, run)
+			return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" has just been ended; it may be resumed", protocol.StillRunning,
+				temporal.ApplicationErrorOptions{NextRetryDelay: resumeGrace, Category: temporal.ApplicationErrorCategoryBenign})
+		}
 		return protocol.AgentEnd{Failure: protocol.EndText(err), Spent: protocol.Spent(err)}, nil
 	}
 }

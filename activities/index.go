@@ -20,7 +20,9 @@ import (
 // can keep it for every earlier run of its agents; the results themselves are read when they are needed. It must
 // not be modified after it was made.
 type index struct {
-	activities map[string]place // by activity ID
+	// activities are the activities by their IDs, and the sub-agents that the run started by their workflow IDs. Those
+	// have no result here.
+	activities map[string]place
 	// pages are Temporal's tokens for the pages of the history. That of the first page is empty.
 	pages [][]byte
 	size  int // of all of this in memory, roughly, in bytes
@@ -97,6 +99,10 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 			x.activities[id] = place{}
 			x.size += 100 + len(id)
 		}
+	case enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+		id := event.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId()
+		x.activities[id] = place{}
+		x.size += 100 + len(id)
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		begun := event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()
 		x.activities[names[begun]] = place{event.GetEventId(), page}

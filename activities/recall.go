@@ -44,21 +44,9 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	if e.Base == "" && !again {
 		return memory{}, nil
 	}
-	runs, err := a.earlier(ctx, here.ID, here.RunID)
+	runs, err := a.earlierRuns(ctx, e)
 	if err != nil {
 		return memory{}, err
-	}
-	bases, err := a.bases(ctx, here.ID, here.RunID)
-	if err != nil {
-		return memory{}, fmt.Errorf("recall: %w", err)
-	}
-	if e.Base != "" {
-		bases = append(slices.Clip(bases), e.Base)
-	}
-	for _, base := range bases {
-		if base != here.RunID && !slices.Contains(runs, base) {
-			runs = append(runs, base)
-		}
 	}
 	m := memory{doubt: again, searched: true}
 	for _, run := range runs {
@@ -75,6 +63,28 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 		m.doubt = m.doubt || asked
 	}
 	return m, nil
+}
+
+// earlierRuns returns the IDs of the runs whose results count in the run of the activity, newest first.
+func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
+	here := activity.GetInfo(ctx).WorkflowExecution
+	runs, err := a.earlier(ctx, here.ID, here.RunID)
+	if err != nil {
+		return nil, err
+	}
+	bases, err := a.bases(ctx, here.ID, here.RunID)
+	if err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	if e.Base != "" {
+		bases = append(slices.Clip(bases), e.Base)
+	}
+	for _, base := range bases {
+		if base != here.RunID && !slices.Contains(runs, base) {
+			runs = append(runs, base)
+		}
+	}
+	return runs, nil
 }
 
 // recalled decodes a result that was recalled, if there is one.

@@ -49,10 +49,12 @@ type Snapshot struct {
 	Retry   *Retry
 	Pending []agent.Call
 	// Inbox are the messages that the agent has and has not read yet. While its turn is held they wait with it.
-	Inbox    []agent.Incoming
-	Children []Child
-	Usage    agent.Usage
-	Held     *agent.Held
+	Inbox []agent.Incoming
+	// Children are those that run and the newest of those that have ended; ChildCount counts all.
+	Children   []Child
+	ChildCount int
+	Usage      agent.Usage
+	Held       *agent.Held
 	// Answer is the last thing the agent said; Stopped names the limit that ended its
 	// last turn; Failure tells why there is no answer.
 	Answer  string
@@ -180,6 +182,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	if snap.Held != nil {
 		snap.Failure, snap.Class = snap.Held.Message, snap.Held.Class
 	}
+	snap.ChildCount = view.ChildCount
 	snap.Children, err = c.children(ctx, view.Children)
 	return snap, err
 }
@@ -213,6 +216,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 			snap.Class = failed.Type()
 		}
 	}
+	snap.ChildCount = s.ChildCount()
 	snap.Children, err = c.children(ctx, s.Children)
 	return snap, err
 }

@@ -10,6 +10,7 @@ const (
 	LookAgent  = "LookAgent"
 	// FindMessages looks for messages in other runs of the agent.
 	FindMessages = "FindMessages"
+	RecallCall   = "RecallCall"
 )
 
 // The failure types of activities, beside those of [llm.Class]. They stand in

@@ -55,6 +55,13 @@ type LookAgentInput struct {
 	ID string `json:"id"`
 }
 
+// RecallCallInput names a call for a sub-agent whose result is looked for in the earlier runs.
+type RecallCallInput struct {
+	Effect
+	// Call has no arguments: they may be long.
+	Call agent.Call `json:"call"`
+}
+
 // ReadAgentInput asks for a page of the state of an agent.
 type ReadAgentInput struct {
 	From agent.From `json:"from"`

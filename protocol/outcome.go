@@ -61,6 +61,20 @@ type AgentEnd struct {
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
+// ChildEnd is the end of a sub-agent, told by itself.
+type ChildEnd struct {
+	Key agent.Key `json:"key"`
+	AgentEnd
+}
+
+// RecalledCall is what the earlier runs tell of a call for a sub-agent.
+type RecalledCall struct {
+	agent.Recalled
+	// Run is the end of the ID of the run that asked them: see [RunSuffix]. A run that was reset later has more
+	// earlier runs.
+	Run string `json:"run"`
+}
+
 // AgentProgress tells when something happened last in a sub-agent or below it.
 type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
@@ -120,6 +134,14 @@ func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, lim
 		result = agent.ChildAnswered(tool.Clip(end.Answer, ShownBytes(limit)), now)
 	}
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
+}
+
+// Outside reports whether the error with which a sub-agent ended is the work of somebody or something outside of
+// it, after which it may be resumed at once: it was terminated or cancelled, or its run timed out.
+func Outside(err error) bool {
+	var timeout *temporal.TimeoutError
+	var terminated *temporal.TerminatedError
+	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
 }
 
 // Spent returns what an agent had spent that ended in an error; nil where the error does not tell.

@@ -41,8 +41,8 @@ func Pack(s *agent.State) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpack is the inverse of [Pack].
-func unpack(data []byte) (*agent.State, error) {
+// Unpack is the inverse of [Pack].
+func Unpack(data []byte) (*agent.State, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("unpack state: %w", err)
@@ -56,7 +56,7 @@ func unpack(data []byte) (*agent.State, error) {
 
 // Open returns the state with which a run goes on that got the packed one of an earlier run.
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
-	s, err := unpack(packed)
+	s, err := Unpack(packed)
 	if err != nil {
 		return nil, err
 	}

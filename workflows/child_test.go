@@ -2,10 +2,13 @@ package workflows_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
@@ -52,4 +55,35 @@ func TestSubAgentWithoutABudgetIsInterruptedWhenNothingHappensInIt(t *testing.T)
 	require.Contains(t, b.transcript(t)[2], "tool: interrupted: no progress for 15 minutes; the agent works on.")
 	require.Equal(t, "assistant: without the clerk", b.transcript(t)[3])
 	require.Equal(t, []time.Duration{15 * time.Minute, 30 * time.Minute, 40 * time.Minute}, looks)
+}
+
+// The details show the sub-agents that run and the newest of the others, however many there were.
+func TestDetailsShowAFewSubAgents(t *testing.T) {
+	b := newBench(t)
+	const clerks = 60
+	calls := 0
+	b.model = func(count int) (llm.Reply, error) {
+		switch calls++; {
+		case calls == 1:
+			var all []llm.ToolCall
+			for i := range clerks {
+				all = append(all, llmtest.ToolCall(fmt.Sprint(i), "clerk", fmt.Sprintf(`{"task":"task %d"}`, i)))
+			}
+			return llmtest.Call(all...), nil
+		case count > clerks:
+			return llmtest.Say("all done"), nil
+		}
+		return llmtest.Say("counted"), nil
+	}
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	value, err := b.QueryWorkflow("__temporal_workflow_metadata")
+	require.NoError(t, err)
+	var about sdkpb.WorkflowMetadata
+	require.NoError(t, value.Get(&about))
+	details := about.GetCurrentDetails()
+	require.Equal(t, 20, strings.Count(details, ": done ("))
+	require.Contains(t, details, "(`task 59`)")
+	require.NotContains(t, details, "(`task 39`)")
+	require.Contains(t, details, "- and 40 more\n")
 }

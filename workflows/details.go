@@ -83,16 +83,7 @@ func (d *driver) story() string {
 			fmt.Fprintf(&b, "- %s %s\n", code(c.Name, 64), code(c.Arguments, 200))
 		}
 	}
-	if len(s.Children) > 0 {
-		b.WriteString("\n**Sub-agents**\n\n")
-		for _, c := range s.Children {
-			state := "running"
-			if c.Done {
-				state = "done"
-			}
-			fmt.Fprintf(&b, "- %s: %s (%s)\n", code(c.ID, 300), state, code(c.Task, 100))
-		}
-	}
+	b.WriteString(childLines(s))
 	b.WriteString("\n**Last messages**\n")
 	for _, text := range d.shown.last(s) {
 		b.WriteString(text)
@@ -106,6 +97,42 @@ func waiting(held bool, n int) string {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
 	}
 	return plural(n, "message") + " that the agent reads next"
+}
+
+// detailsChildren is how many sub-agents the details show, those that run first.
+const detailsChildren = 20
+
+// childLines lists the sub-agents that run, and of the others the newest.
+func childLines(s *agent.State) string {
+	if s.ChildCount() == 0 {
+		return ""
+	}
+	chosen := map[int]string{}
+	for _, done := range []bool{false, true} {
+		for i, c := range slices.Backward(s.Children) {
+			if c.Done != done || len(chosen) == detailsChildren {
+				continue
+			}
+			chosen[i] = "running"
+			switch {
+			case c.Failed:
+				chosen[i] = "failed"
+			case c.Done:
+				chosen[i] = "done"
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("\n**Sub-agents**\n\n")
+	for i, c := range s.Children {
+		if state := chosen[i]; state != "" {
+			fmt.Fprintf(&b, "- %s: %s (%s)\n", code(c.ID, 300), state, code(c.Task, 100))
+		}
+	}
+	if others := s.ChildCount() - len(chosen); others > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", others)
+	}
+	return b.String()
 }
 
 // shown holds the last messages as the details show them, so that each is written once.

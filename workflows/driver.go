@@ -39,6 +39,10 @@ type driver struct {
 	early int
 	// upgrade says that somebody asked for a new run.
 	upgrade bool
+	// ends brings the ends of sub-agents that were resumed.
+	ends workflow.ReceiveChannel
+	// recalledBy holds, by the key of a call for a sub-agent, the run that asked the earlier runs for it.
+	recalledBy map[agent.Key]string
 }
 
 // flight is an effect that was started in this run and has not ended. An effect
@@ -47,6 +51,7 @@ type flight struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil for a sub-agent, which is never given up silently
 	timer  bool                // waits for time to pass and for nothing else
+	keeps  bool                // holds what stands nowhere else, so that the run must not end before
 }
 
 func newDriver(ctx workflow.Context, in Start, o Options) *driver {
@@ -59,7 +64,10 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 		in.Base = info.OriginalRunID
 	}
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	d := &driver{start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset}
+	d := &driver{
+		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
+		recalledBy: map[agent.Key]string{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
+	}
 	if !in.Continues() {
 		d.begin(agent.New(info.WorkflowExecution.ID, in, d.now()))
 	}
@@ -78,6 +86,7 @@ func (d *driver) begin(s *agent.State) {
 // until something has happened. Nothing here knows where the agent stands.
 func (d *driver) run(ctx workflow.Context) (Result, error) {
 	for {
+		d.hear()
 		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		}
@@ -100,7 +109,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		d.carryOut(step)
 		d.abandon(step)
 		d.tell()
-		err := workflow.Await(ctx, func() bool { return d.version != seen })
+		err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
 		if temporal.IsCanceledError(err) {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		} else if err != nil {
@@ -137,7 +146,7 @@ func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 // carryOut starts what the step asks for and is not in flight.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
-		if child.Interrupted && !child.Done && d.state.Definition != nil {
+		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.flies(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
 			d.attend(child.Key) // its answer may still come, also in a later run than the one that asked
 		}
 	}
@@ -156,8 +165,10 @@ func (d *driver) carryOut(step agent.Step) {
 			switch {
 			case call.Approval == agent.Asked:
 			case call.Child != "":
-				d.attend(call.Child)
-				d.limitWait(call)
+				if d.recalled(call) {
+					d.attend(call.Child)
+					d.limitWait(call)
+				}
 			default:
 				d.fly(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })
 			}
@@ -239,6 +250,7 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 		d.cancelChildren()
 	}
 	d.tell()
+	d.tellParent(o)
 	switch o.Status {
 	case agent.Completed:
 		if d.start.AnswerBytes > 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -157,118 +156,6 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	var out protocol.ToolResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
 	d.apply(protocol.Finished(call.Key, call.Name, out, err, limit, d.now()))
-}
-
-// attend waits for a sub-agent, once for all calls that share it.
-func (d *driver) attend(key agent.Key) {
-	if d.flies(key) {
-		return
-	}
-	f := &flight{key: key}
-	d.flights = append(d.flights, f)
-	workflow.Go(d.root, func(ctx workflow.Context) {
-		child, _ := d.state.Child(key)
-		end, reattached, err := d.runChild(ctx, child)
-		limit := d.state.Definition.Limits.ToolResultBytes
-		d.apply(protocol.ChildEnded(child, end, err, reattached, limit, d.now()))
-		d.land(f)
-	})
-}
-
-// limitWait answers a call as interrupted when its sub-agent's budget is over or, where it has none,
-// when nothing has happened in it for long. The sub-agent goes on, and its answer is still waited for.
-func (d *driver) limitWait(call agent.Call) {
-	t, _ := d.state.Definition.Tool(call.Name)
-	if d.flies(call.Key) {
-		return
-	}
-	d.fly(call.Key, func(ctx workflow.Context) {
-		if t.BudgetMS == 0 {
-			d.watchProgress(ctx, call)
-		} else if d.pause(ctx, t.BudgetMS, "budget of "+call.Name) {
-			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
-		}
-	})
-	d.flights[len(d.flights)-1].timer = true
-}
-
-// watchProgress looks at a sub-agent from time to time until nothing happens in it any more.
-func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
-	child, _ := d.state.Child(call.Child)
-	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(agent.LookKey(call.Key)), Summary: clip("progress of " + child.ID),
-		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
-	})
-	var seen protocol.AgentProgress
-	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
-		seen = protocol.AgentProgress{}
-		err := workflow.ExecuteActivity(lookCtx, protocol.LookAgent, protocol.LookAgentInput{ID: child.ID}).Get(ctx, &seen)
-		if temporal.IsCanceledError(err) {
-			return
-		}
-		if idle := protocol.Looked(call.Child, seen, err, d.now()); idle != nil {
-			d.apply(idle)
-			return
-		}
-	}
-}
-
-// pause waits for so many milliseconds and reports whether they have passed.
-func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
-	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: clip(what)})
-	return timer.Get(ctx, nil) == nil
-}
-
-// runChild starts a sub-agent, or finds the one that was started before under the same key.
-// It outlives this workflow, whatever happens to it: after a reset or a
-// restart it is found again.
-func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
-	depth := d.state.Definition.Limits.Depth
-	if d.state.MaxDepth != nil {
-		depth = *d.state.MaxDepth
-	}
-	limit := d.state.Definition.Limits.ToolResultBytes
-	start := Start{
-		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
-		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task},
-		Depth:   d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
-		AnswerBytes: protocol.ShownBytes(limit), Batch: len(d.state.Calls),
-	}
-	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            child.ID,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		Memo:                  Memo(start),
-		StaticSummary:         clip(child.Agent + " · " + child.Task),
-		StaticDetails:         StaticDetails(start),
-	})
-	err = workflow.ExecuteChildWorkflow(childCtx, Agent, start).Get(ctx, &end)
-	if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return end, false, err
-	}
-	awaitCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
-		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
-	})
-	in := protocol.AwaitAgentInput{ID: child.ID, Key: child.Key}
-	err = workflow.ExecuteActivity(awaitCtx, protocol.AwaitAgent, in).Get(ctx, &end)
-	return end, true, err
-}
-
-// cancelChildren asks every sub-agent that has not ended to end. Those have children of their
-// own, to which they do the same.
-func (d *driver) cancelChildren() {
-	var asked []workflow.Future
-	for _, child := range d.state.Children {
-		if !child.Done {
-			asked = append(asked, workflow.RequestCancelExternalWorkflow(d.root, child.ID, ""))
-		}
-	}
-	for _, f := range asked {
-		if err := f.Get(d.root, nil); err != nil {
-			workflow.GetLogger(d.root).Debug("a sub-agent could not be cancelled", "error", err)
-		}
-	}
 }
 
 // recalls begins the summary of an effect whose result is looked for in earlier runs

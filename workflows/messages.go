@@ -51,13 +51,15 @@ type View struct {
 	Inbox    int          `json:"inbox"`
 	// Run is the end of the run's ID, and Entry the place at which a message enters the running turn that is sent
 	// now: what [agent.Incoming] calls Run and After.
-	Run      string         `json:"run,omitempty"`
-	Entry    int            `json:"entry,omitempty"`
-	Usage    agent.Usage    `json:"usage"`
-	Held     *agent.Held    `json:"held,omitempty"`
-	Outcome  *agent.Outcome `json:"outcome,omitempty"`
-	Children []agent.Child  `json:"children,omitempty"`
-	Answer   string         `json:"answer,omitempty"`
+	Run     string         `json:"run,omitempty"`
+	Entry   int            `json:"entry,omitempty"`
+	Usage   agent.Usage    `json:"usage"`
+	Held    *agent.Held    `json:"held,omitempty"`
+	Outcome *agent.Outcome `json:"outcome,omitempty"`
+	// Children are those that run and the newest of those that have ended; ChildCount counts all.
+	Children   []agent.Child `json:"children,omitempty"`
+	ChildCount int           `json:"child_count,omitempty"`
+	Answer     string        `json:"answer,omitempty"`
 }
 
 // listen makes the agent reachable.
@@ -269,7 +271,7 @@ func (d *driver) view() (View, error) {
 	return View{
 		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
-		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, Answer: cutText(s.Answer(), 100_000),
+		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: cutText(s.Answer(), 100_000),
 	}, nil
 }
 

@@ -69,7 +69,7 @@ func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
 		return false
 	}
 	for _, f := range d.flights {
-		if f.cancel != nil && !f.timer {
+		if f.cancel != nil && !f.timer || f.keeps {
 			return false
 		}
 	}
@@ -89,7 +89,7 @@ func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
 func (d *driver) roll(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := Start{
-		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key,
+		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key, Parent: d.start.Parent,
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
 	}

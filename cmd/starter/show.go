@@ -71,8 +71,10 @@ type agentView struct {
 	// Inbox are messages that the agent has not read yet.
 	Inbox    []inboxView `json:"inbox,omitempty"`
 	Children []childView `json:"children"`
-	Usage    usageView   `json:"usage"`
-	Result   string      `json:"result,omitempty"`
+	// EarlierChildren is the number of sub-agents that ended before those.
+	EarlierChildren int       `json:"earlier_children,omitempty"`
+	Usage           usageView `json:"usage"`
+	Result          string    `json:"result,omitempty"`
 	// Stopped names the limit that ended the last turn.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -189,6 +191,7 @@ func view(s client.Snapshot) agentView {
 	for _, m := range s.Inbox {
 		v.Inbox = append(v.Inbox, inboxView{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
 	}
+	v.EarlierChildren = s.ChildCount - len(s.Children)
 	for _, c := range s.Children {
 		v.Children = append(v.Children, childView(c))
 	}
@@ -223,6 +226,9 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	}
 	for _, m := range s.Inbox {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
+	}
+	if earlier := s.ChildCount - len(s.Children); earlier > 0 {
+		fmt.Fprintf(w, "… %d sub-agents ended before these\n", earlier)
 	}
 	for _, c := range s.Children {
 		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)

@@ -1,0 +1,109 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/flight"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// RecallCall returns what the earlier runs of an agent tell of a call for a sub-agent: of the newest run that answered
+// it, or that the sub-agent was started. It reads the states of those runs only whose history has the call. A run whose
+// history does not exist any more, or cannot be read, tells nothing.
+func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
+	beat := a.startHeartbeat(ctx)
+	defer beat.stop()
+	here := activity.GetInfo(ctx).WorkflowExecution
+	out := protocol.RecalledCall{Run: protocol.RunSuffix(here.RunID)}
+	runs, err := a.earlierRuns(ctx, in.Effect)
+	if err != nil {
+		return out, err
+	}
+	for _, run := range runs {
+		s, err := a.stateWith(ctx, agent.From{ID: here.ID, RunID: run}, in.Call)
+		if err != nil {
+			return out, fmt.Errorf("recall: run %s: %w", run, err)
+		}
+		if s == nil {
+			continue
+		}
+		r := s.RecallCall(in.Call)
+		r.Started = r.Started || out.Started
+		if out.Recalled.Started = r.Started; r.Result != nil {
+			out.Recalled = r
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// recallAttempts is the attempt from which on a run that cannot be read is passed over. Before it the reason may be
+// one that does not last, such as a codec server that does not answer.
+const recallAttempts = 10
+
+// stateWith returns the state at the end of a run; nil where the run tells nothing of the call.
+func (a *Activities) stateWith(ctx context.Context, from agent.From, call agent.Call) (*agent.State, error) {
+	x, err := a.index(ctx, from.ID, from.RunID)
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	mentioned := false
+	for _, id := range []string{
+		string(call.Model), string(call.Child), string(agent.RecallKey(call.Key)), agent.ChildID(from.ID, call.Name, call.Child),
+	} {
+		_, has := x.activities[id]
+		mentioned = mentioned || has
+	}
+	if !mentioned {
+		return nil, nil
+	}
+	return a.lastState(ctx, from)
+}
+
+// lastState returns the state at the end of a run; nil where there is none. It is read once for each worker.
+func (a *Activities) lastState(ctx context.Context, from agent.From) (*agent.State, error) {
+	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
+	packed, known := a.states.GetIfPresent(name)
+	if !known {
+		var err error
+		packed, err = flight.Do(ctx, &a.flights, name, func(ctx context.Context) (packedState, error) {
+			packed, err := a.packLast(ctx, from)
+			if err == nil && packed.data != nil {
+				a.states.Set(name, packed)
+			}
+			return packed, err
+		})
+		if err != nil || packed.data == nil {
+			return nil, err
+		}
+	}
+	return protocol.Unpack(packed.data)
+}
+
+// packLast reads the state at the end of a run. There is no data where the run has no state, or its history is gone or
+// cannot be read.
+func (a *Activities) packLast(ctx context.Context, from agent.From) (packedState, error) {
+	run, err := history.Read(ctx, a.temporal, from, a.converter)
+	var unreadable *history.UnreadableError
+	switch {
+	case errors.As(err, new(*serviceerror.NotFound)):
+		return packedState{}, nil
+	case errors.As(err, &unreadable) && activity.GetInfo(ctx).Attempt >= recallAttempts:
+		a.log.WarnContext(ctx, "an earlier run cannot be read", "agent", from.ID, "run", from.RunID, "error", err)
+		return packedState{}, nil
+	case err != nil || run.State == nil:
+		return packedState{}, err
+	}
+	data, err := protocol.Pack(run.State)
+	return packedState{data: data, events: run.Events}, err
+}

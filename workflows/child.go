@@ -1,0 +1,266 @@
+package workflows
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// attend waits for a sub-agent, once for all calls that share it.
+func (d *driver) attend(key agent.Key) {
+	if d.flies(key) {
+		return
+	}
+	f := &flight{key: key}
+	d.flights = append(d.flights, f)
+	workflow.Go(d.root, func(ctx workflow.Context) {
+		child, _ := d.state.Child(key)
+		end, reattached, err := d.runChild(ctx, child)
+		d.childEnded(ctx, child, end, err, reattached)
+		d.land(f)
+	})
+}
+
+// limitWait answers a call as interrupted when its sub-agent's budget is over or, where it has none,
+// when nothing has happened in it for long. The sub-agent goes on, and its answer is still waited for.
+func (d *driver) limitWait(call agent.Call) {
+	t, _ := d.state.Definition.Tool(call.Name)
+	if d.flies(call.Key) {
+		return
+	}
+	d.fly(call.Key, func(ctx workflow.Context) {
+		if t.BudgetMS == 0 {
+			d.watchProgress(ctx, call)
+		} else if d.pause(ctx, d.budgetLeft(call, t.BudgetMS), "budget of "+call.Name) {
+			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
+		}
+	})
+	d.flights[len(d.flights)-1].timer = true
+}
+
+// budgetLeft returns how much of its budget a call still has, in milliseconds. The budget counts from when the call began
+// to wait, in this run or in an earlier one.
+func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
+	if call.Began == 0 { // it began before this was written down
+		return budgetMS
+	}
+	return min(max(call.Began+budgetMS-d.now(), 1), budgetMS)
+}
+
+// watchProgress looks at a sub-agent from time to time until nothing happens in it any more.
+func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
+	child, _ := d.state.Child(call.Child)
+	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(agent.LookKey(call.Key)), Summary: clip("progress of " + child.ID),
+		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
+	})
+	var seen protocol.AgentProgress
+	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
+		seen = protocol.AgentProgress{}
+		err := workflow.ExecuteActivity(lookCtx, protocol.LookAgent, protocol.LookAgentInput{ID: child.ID}).Get(ctx, &seen)
+		if temporal.IsCanceledError(err) {
+			return
+		}
+		if idle := protocol.Looked(call.Child, seen, err, d.now()); idle != nil {
+			d.apply(idle)
+			return
+		}
+	}
+}
+
+// pause waits for so many milliseconds and reports whether they have passed.
+func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
+	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: clip(what)})
+	return timer.Get(ctx, nil) == nil
+}
+
+// runChild starts a sub-agent, or finds the one that was started before under the same key.
+// It outlives this workflow, whatever happens to it: after a reset or a
+// restart it is found again.
+func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
+	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
+		end, err = d.awaitChild(ctx, child)
+		return end, true, err
+	}
+	depth := d.state.Definition.Limits.Depth
+	if d.state.MaxDepth != nil {
+		depth = *d.state.MaxDepth
+	}
+	start := Start{
+		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
+		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
+		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
+		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: len(d.state.Calls),
+	}
+	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            child.ID,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		Memo:                  Memo(start),
+		StaticSummary:         clip(child.Agent + " · " + child.Task),
+		StaticDetails:         StaticDetails(start),
+	})
+	running := workflow.ExecuteChildWorkflow(childCtx, Agent, start)
+	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
+		d.state.Apply(agent.ChildStarted{Key: child.Key}) // nothing for the loop to act on
+	}
+	err = running.Get(ctx, &end)
+	switch {
+	case temporal.IsWorkflowExecutionAlreadyStartedError(err):
+		d.state.Apply(agent.ChildStarted{Key: child.Key})
+		end, err = d.awaitChild(ctx, child)
+		return end, true, err
+	case protocol.Outside(err) && d.state.Outcome == nil && workflow.GetVersion(ctx, "await-resumed", workflow.DefaultVersion, 1) >= 1:
+		native := err
+		if end, err = d.awaitChild(ctx, child); err == nil && end.Failure != "" {
+			return end, false, native // it stays ended, and its error tells what it spent
+		}
+		return end, true, err
+	}
+	return end, false, err
+}
+
+// awaitChild waits for a sub-agent that was started before, whatever run of it answers.
+func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
+		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
+	})
+	in := protocol.AwaitAgentInput{ID: child.ID, Key: child.Key}
+	err = workflow.ExecuteActivity(ctx, protocol.AwaitAgent, in).Get(ctx, &end)
+	return end, err
+}
+
+// cancelChildren asks every sub-agent that has not ended to end. Those have children of their
+// own, to which they do the same.
+func (d *driver) cancelChildren() {
+	var asked []workflow.Future
+	for _, child := range d.state.Children {
+		if !child.Done {
+			asked = append(asked, workflow.RequestCancelExternalWorkflow(d.root, child.ID, ""))
+		}
+	}
+	for _, f := range asked {
+		if err := f.Get(d.root, nil); err != nil {
+			workflow.GetLogger(d.root).Debug("a sub-agent could not be cancelled", "error", err)
+		}
+	}
+}
+
+// recalled reports whether the earlier runs were asked what became of the calls for a sub-agent, or need not be. Where
+// they have to be, it asks them, once for each call; the loop goes on when they have answered.
+func (d *driver) recalled(calls ...agent.Call) bool {
+	all := true
+	for _, call := range calls {
+		if d.recalledBy[call.Key] != "" || !d.asksEarlier("recall", call.Key) {
+			continue
+		}
+		all = false
+		if !d.flies(agent.RecallKey(call.Key)) {
+			workflow.Go(d.root, func(ctx workflow.Context) {
+				d.recall(ctx, call)
+				d.version++
+			})
+		}
+	}
+	return all
+}
+
+// asksEarlier reports whether the earlier runs of the agent are asked at this point. Only a run that was reset or
+// resumed has any. A run that was reset begins with the history of another, which had none to ask: replay passes over
+// that part as it was, call by call.
+func (d *driver) asksEarlier(point string, call agent.Key) bool {
+	if d.start.Base == "" || !d.state.MayRecall(call) {
+		return false
+	}
+	version := func(id string) bool { return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1 }
+	return version(point) || version(point+"-"+call.Handle())
+}
+
+// recall asks the earlier runs what became of a call for a sub-agent. Where they are being asked already, it waits for
+// their answer.
+func (d *driver) recall(ctx workflow.Context, call agent.Call) {
+	key := agent.RecallKey(call.Key)
+	if d.flies(key) {
+		_ = workflow.Await(ctx, func() bool { return !d.flies(key) }) // d.root is never cancelled
+		return
+	}
+	f := &flight{key: key}
+	d.flights = append(d.flights, f)
+	defer d.land(f)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(key), Summary: clip("recall · " + call.Name),
+		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+	})
+	in := protocol.RecallCallInput{Effect: d.effect(call.Key), Call: call}
+	in.Call.Arguments, in.Call.Result = "", nil
+	var r protocol.RecalledCall
+	if err := workflow.ExecuteActivity(ctx, protocol.RecallCall, in).Get(ctx, &r); err != nil {
+		workflow.GetLogger(ctx).Warn("the earlier runs could not be asked for a call", "call", call.Key, "error", err)
+	}
+	d.recalledBy[call.Key] = cmp.Or(r.Run, "unknown")
+	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
+}
+
+// childEnded tells the state how a sub-agent ended. In a run that was reset meanwhile the calls that wait for it may
+// have been answered otherwise in the run before, which comes first.
+func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
+	for _, call := range d.unasked(child.Key) {
+		d.recall(ctx, call)
+	}
+	limit := d.state.Definition.Limits.ToolResultBytes
+	d.apply(protocol.ChildEnded(child, end, err, reattached, limit, d.now()))
+}
+
+// unasked returns the calls that wait for a sub-agent that has ended, and of which the earlier runs were not asked by
+// this run but, at most, by one that it was reset from.
+func (d *driver) unasked(child agent.Key) []agent.Call {
+	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
+		return d.recalledBy[call.Key] == d.runSuffix || !d.asksEarlier("recall-end", call.Key)
+	})
+}
+
+// hear takes the ends of sub-agents that were resumed, which they tell themselves.
+func (d *driver) hear() {
+	for {
+		var end protocol.ChildEnd
+		if !d.ends.ReceiveAsync(&end) {
+			return
+		}
+		child, known := d.state.Child(end.Key)
+		if !known || d.state.Definition == nil || child.Done && !child.Failed {
+			continue
+		}
+		if len(d.unasked(child.Key)) == 0 {
+			d.childEnded(d.root, child, end.AgentEnd, nil, false)
+			continue
+		}
+		f := &flight{key: "end of " + end.Key, keeps: true}
+		d.flights = append(d.flights, f)
+		workflow.Go(d.root, func(ctx workflow.Context) {
+			d.childEnded(ctx, child, end.AgentEnd, nil, false)
+			d.land(f)
+			d.version++ // the loop may have to end the run
+		})
+	}
+}
+
+// tellParent tells the agent that asked for this sub-agent its answer, where Temporal does not: the run was started by a
+// resume and not by that agent. An agent that has ended hears nothing.
+func (d *driver) tellParent(o agent.Outcome) {
+	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
+		return
+	}
+	spent := d.state.Spent()
+	end := protocol.ChildEnd{Key: d.start.Key, AgentEnd: protocol.AgentEnd{Answer: o.Answer, Spent: &spent}}
+	if err := workflow.SignalExternalWorkflow(d.root, d.start.Parent, "", protocol.ChildEndSignal, end).Get(d.root, nil); err != nil {
+		workflow.GetLogger(d.root).Debug("the parent could not be told", "error", err)
+	}
+}
