@@ -230,12 +230,7 @@ func TestRemoveDeletesTheTreeAndRefusesWhatRuns(t *testing.T) {
 		task := req.Messages[0].Content
 		return script(llmtest.Call(llmtest.ToolCall("1", "sub", `{"task":"`+task+`"}`)), llmtest.Say("all done"))(ctx, req)
 	}, nil, "    agents: [sub]\n  sub:\n    model: main\n")
-	// Temporal deletes when it has noted down that the close was handled, usually after 30 seconds.
-	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
-		"history.visibilityProcessorUpdateAckInterval": `"100ms"`, "history.transferProcessorUpdateAckInterval": `"100ms"`,
-	}})
-	require.NoError(t, err)
-	defer own.Stop()
+	own := quickDeletes(t)
 	at := []string{"--address", own.Address()}
 	starter := func(stdin string, args ...string) (string, string, int) {
 		return w.starterWith(stdin, append(at, args...)...)

@@ -86,10 +86,10 @@ func (d *driver) begin(s *agent.State) {
 // until something has happened. Nothing here knows where the agent stands.
 func (d *driver) run(ctx workflow.Context) (Result, error) {
 	for {
-		d.hear()
 		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		}
+		d.hear()
 		d.state.Advance(d.now())
 		step := d.state.Next()
 		if end, ok := step.(agent.Finish); ok {
