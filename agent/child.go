@@ -254,6 +254,16 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
+// ended reports whether it is known that the sub-agent ended with such a result: with an answer, or without one.
+func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
+
+// Knows reports whether e tells the state nothing: it knows the end of the sub-agent, and no open call waits for it.
+func (s *State) Knows(e ChildFinished) bool {
+	child := s.child(e.Key)
+	return child != nil && child.ended(e.Result) &&
+		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
+}
+
 // childFinished gives the end of a sub-agent to the calls that wait for it. One that ended without an answer may be
 // resumed: its answer then repairs the calls that were told of the failure.
 func (s *State) childFinished(e ChildFinished) bool {
@@ -261,8 +271,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 	if child == nil {
 		return false
 	}
-	failed := e.Result.IsError
-	known := child.Done && (failed || !child.Failed) // that it ended so
+	failed, known := e.Result.IsError, child.ended(e.Result)
 	changed := false
 	for i := range s.Calls {
 		if c := &s.Calls[i]; c.Child == e.Key && s.answer(c, e.Result) {

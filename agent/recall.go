@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -167,6 +168,9 @@ func (s *State) callRecalled(e CallRecalled) bool {
 		s.Usage.Recalled++
 		child.Interrupted = child.Interrupted || result.Interrupted
 		child.After = max(child.After, r.After)
+		if !result.Interrupted {
+			child.Answered = call.Key
+		}
 		changed = true
 	} else if len(r.Late) == 0 && !call.unanswered(r.Result) {
 		r.Late = []LateResult{{Result: *r.Result}}
@@ -180,7 +184,7 @@ func (s *State) callRecalled(e CallRecalled) bool {
 		m := late(*call, l.Result, l.After)
 		m.Late.For = l.For
 		s.putLate(m)
-		child.Answered, changed = call.Key, true
+		child.Answered, changed = cmp.Or(l.For, call.Key), true
 		call.Failed = call.unanswered(&l.Result)
 		answered = !call.Failed
 	}

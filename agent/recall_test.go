@@ -41,31 +41,35 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 			}
 		}
 
-		again := &walk{t: t, seed: seed, state: chat(), done: first.done, known: true, roomy: true}
-		again.state.Apply(agent.Rewound{Run: "second"})
-		for _, m := range accepted {
-			require.True(t, again.state.Apply(agent.MessageReceived{Message: m}))
-		}
-		for range 2000 {
-			step, runs := again.state.Next().(agent.RunTools)
-			if !runs {
-				if _, waits := again.state.Next().(agent.Wait); waits {
-					break
+		again := first
+		for range 2 { // a reset, and one of the run that it began
+			earlier := clone(again.state)
+			again = &walk{t: t, seed: seed, state: chat(), done: first.done, known: true, roomy: true}
+			again.state.Apply(agent.Rewound{Run: "second"})
+			for _, m := range accepted {
+				require.True(t, again.state.Apply(agent.MessageReceived{Message: m}))
+			}
+			for range 2000 {
+				step, runs := again.state.Next().(agent.RunTools)
+				if !runs {
+					if _, waits := again.state.Next().(agent.Wait); waits {
+						break
+					}
+					again.step(r.IntN)
+					continue
 				}
-				again.step(r.IntN)
-				continue
+				c := step.Calls[r.IntN(len(step.Calls))]
+				if c.Child == "" {
+					again.finish(c.Key, nil)
+					continue
+				}
+				e := agent.CallRecalled{Key: c.Key, Recalled: earlier.RecallCall(c)}
+				require.NotNil(t, e.Recalled.Result, "seed %d: %s", seed, c.Key)
+				require.True(t, again.state.Apply(e), "seed %d", seed)
+				require.False(t, again.state.Apply(e), "seed %d: a second time", seed)
 			}
-			c := step.Calls[r.IntN(len(step.Calls))]
-			if c.Child == "" {
-				again.finish(c.Key, nil)
-				continue
-			}
-			e := agent.CallRecalled{Key: c.Key, Recalled: base.RecallCall(c)}
-			require.NotNil(t, e.Recalled.Result, "seed %d: %s", seed, c.Key)
-			require.True(t, again.state.Apply(e), "seed %d", seed)
-			require.False(t, again.state.Apply(e), "seed %d: a second time", seed)
+			require.Equal(t, transcript(base), transcript(again.state), "seed %d", seed)
 		}
-		require.Equal(t, transcript(base), transcript(again.state), "seed %d", seed)
 		for _, c := range base.Children {
 			known, ok := again.state.Child(c.Key)
 			require.True(t, ok)

@@ -122,7 +122,7 @@ func Finished(key agent.Key, name string, r ToolResult, err error, limit int, no
 
 // ChildEnded is the event of a sub-agent that was waited for. Limit is the size
 // to which its answer is cut.
-func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.Event {
+func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
 	case err != nil:

@@ -212,11 +212,16 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 // childEnded tells the state how a sub-agent ended. In a run that was reset meanwhile the calls that wait for it may
 // have been answered otherwise in the run before, which comes first.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
-	for _, call := range d.unasked(child.Key) {
+	unasked := d.unasked(child.Key)
+	for _, call := range unasked {
 		d.recall(ctx, call)
 	}
 	limit := d.state.Definition.Limits.ToolResultBytes
-	d.apply(protocol.ChildEnded(child, end, err, reattached, limit, d.now()))
+	e := protocol.ChildEnded(child, end, err, reattached, limit, d.now())
+	if len(unasked) > 0 && d.state.Knows(e) {
+		return
+	}
+	d.apply(e)
 }
 
 // unasked returns the calls that wait for a sub-agent that has ended, and of which the earlier runs were not asked by
