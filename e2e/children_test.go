@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -243,9 +244,9 @@ func childOf(t *testing.T, id string, in workflows.Start, name, arguments string
 	return s.Children[0].ID
 }
 
-// workerHere serves agents from this process, where a test may set what a configuration cannot; change may
+// workerHere serves agents from this process until stop is called, where a test may set what a configuration cannot; change may
 // change a definition before it is pinned.
-func (w *world) workerHere(o worker.Options, change func(*agent.Definition), agents ...activities.Agent) {
+func (w *world) workerHere(o worker.Options, change func(*agent.Definition), agents ...activities.Agent) (stop func()) {
 	main, err := openai.New(openai.Options{Name: "main", BaseURL: w.model.URL, APIKey: "none"})
 	require.NoError(w.t, err)
 	options, err := config.ClientOptions("", "")
@@ -264,7 +265,9 @@ func (w *world) workerHere(o worker.Options, change func(*agent.Definition), age
 		return d, err
 	}, activity.RegisterOptions{Name: protocol.LoadAgent, DisableAlreadyRegisteredCheck: true})
 	require.NoError(w.t, here.Start())
-	w.t.Cleanup(here.Stop)
+	stop = sync.OnceFunc(here.Stop)
+	w.t.Cleanup(stop)
+	return stop
 }
 
 // A wait holds no slot: four levels of agents wait for one another on a worker that does one thing
