@@ -38,11 +38,11 @@ type Progress struct {
 const (
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
-	// restFactor is how many times as long as an answer took the next question waits, maxRest the longest such wait.
-	// Where many watch one agent, questions would else take its worker away from it: Temporal then gives it to a worker
-	// without its state, which makes each answer slower still.
-	restFactor = 8
-	maxRest    = 2 * time.Second
+	// slowAnswer is how long an answer takes at least where Temporal refused the question at first, because others ask
+	// the same agent. Who gets such an answer rests for crowdedPause: questions would else take the agent's worker away from
+	// it, and Temporal then gives it to a worker without its state, which makes each answer slower still.
+	slowAnswer   = 500 * time.Millisecond
+	crowdedPause = 2 * time.Second
 	// lookPause is how long what Temporal tells of a running agent is taken to hold.
 	lookPause = 500 * time.Millisecond
 )
@@ -63,7 +63,10 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 		for {
 			asked := time.Now()
 			page, err := c.Transcript(ctx, id, from)
-			rest := min(restFactor*time.Since(asked), maxRest)
+			rest := time.Duration(0)
+			if time.Since(asked) >= slowAnswer {
+				rest = crowdedPause
+			}
 			switch {
 			case ctx.Err() != nil:
 				yield(Progress{}, context.Cause(ctx))
