@@ -124,7 +124,14 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 		full     *serviceerror.ResourceExhausted
 		deadline *serviceerror.DeadlineExceeded // of the SDK, which does not wait for a retry that would come too late
 	)
-	return asked.Err() == nil && (errors.As(err, &full) || errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded)), err
+	early := errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case asked.Err() != nil:
+		return false, err
+	case early: // Temporal refused all the time, or does not answer at all
+		return !c.down(ctx), err
+	}
+	return errors.As(err, &full), err
 }
 
 // Look is where an agent stands.

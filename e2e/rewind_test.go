@@ -39,16 +39,20 @@ func (w *world) transcript(id string, count int) []string {
 	return lines
 }
 
-// deleteRun deletes a run that has ended, as Temporal does when the namespace's retention is over.
-func (w *world) deleteRun(id, run string) {
-	_, err := w.temporal.WorkflowService().DeleteWorkflowExecution(w.t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
-		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
-	})
-	require.NoError(w.t, err)
-	w.eventually("run "+run+" is gone", func() bool {
-		_, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), id, run)
-		return errors.As(err, new(*serviceerror.NotFound))
-	})
+// deleteRuns deletes runs that have ended, by their agents, as Temporal does when the namespace's retention is over.
+func (w *world) deleteRuns(runs map[string]string) {
+	for id, run := range runs {
+		_, err := w.temporal.WorkflowService().DeleteWorkflowExecution(w.t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
+			Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
+		})
+		require.NoError(w.t, err)
+	}
+	for id, run := range runs {
+		w.eventually("run "+run+" is gone", func() bool {
+			_, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), id, run)
+			return errors.As(err, new(*serviceerror.NotFound))
+		})
+	}
 }
 
 // A message that steered the agent enters at the same place when a reset delivers it again: behind the task and the
@@ -139,22 +143,24 @@ func TestDeletedRunLeavesLaterCallsAlone(t *testing.T) {
 		return llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), nil
 	}, tools, "")
 	w.worker()
-	id := t.Name()
-	w.must("run", "--chat", "--detach", "--id", id, "one")
+	resumed, reset := t.Name()+"-resumed", t.Name()+"-reset"
+	w.must("run", "--chat", "--detach", "--id", resumed, "one")
 	held.wait(t)
-	base := w.runID(id)
-	w.terminateAgent(id)
-	w.must("resume", "--detach", id)
+	bases := map[string]string{resumed: w.runID(resumed)}
+	w.terminateAgent(resumed)
+	w.must("resume", "--detach", resumed)
 	close(held.open)
-	w.transcript(id, 2)
-	w.deleteRun(id, base)
-	require.Equal(t, "said: did {}\n", w.must("send", id, "two"), "the tool runs")
+	w.transcript(resumed, 2)
 
-	base = w.runID(id)
-	w.reset(id, "", 1)
-	w.transcript(id, 6)
-	w.deleteRun(id, base)
-	require.Equal(t, "said: did {}\n", w.must("send", id, "three"), "the tool runs")
+	w.must("run", "--chat", "--id", reset, "one")
+	bases[reset] = w.runID(reset)
+	w.reset(reset, "", 1)
+	w.transcript(reset, 2)
+
+	w.deleteRuns(bases)
+	for id := range bases {
+		require.Equal(t, "said: did {}\n", w.must("send", id, "two"), "the tool runs")
+	}
 }
 
 // A message that is given to a resume is taken also where the agent never began, and where its state was not read.
