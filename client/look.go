@@ -48,7 +48,8 @@ type Snapshot struct {
 	// Retry is a call that failed and is tried again; nil where there is none.
 	Retry   *Retry
 	Pending []agent.Call
-	// Inbox are the messages that the agent has and has not read yet. While its turn is held they wait with it.
+	// Inbox are the messages that the agent has and has not read yet, as [workflows.Waiting] returns them. While its turn is
+	// held they wait with it.
 	Inbox []agent.Incoming
 	// Children are those that run and the newest of those that have ended; ChildCount counts all.
 	Children   []Child
@@ -210,7 +211,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 		return snap, nil
 	}
 	snap.Usage, snap.Held, snap.Answer, snap.Stopped = s.Usage, s.Held, s.Answer(), s.Turn.Stopped
-	snap.Messages, snap.First, snap.Pending, snap.Inbox = s.Messages, s.Dropped, s.Pending(), s.Inbox
+	snap.Messages, snap.First, snap.Pending, snap.Inbox = s.Messages, s.Dropped, s.Pending(), workflows.Waiting(s.Inbox)
 	if !found.status.Ended() {
 		snap.Status = Status(s.Status())
 	}

@@ -208,7 +208,7 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 		return Transcript{Status: agent.Running}, nil
 	}
 	all := d.state.Messages
-	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: briefly(d.state.Inbox)}
+	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: Waiting(d.state.Inbox)}
 	for i, size := max(in.From-d.state.Dropped, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
 		if size += payload.Size(all[i]); size > protocol.MaxPageBytes && len(page.Messages) > 0 {
 			break
@@ -218,13 +218,14 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	return page, nil
 }
 
-// waitingBytes is how much of the text of each waiting message [briefly] returns.
+// waitingBytes is how much of the text of each message [Waiting] returns.
 const waitingBytes = 1000
 
-// briefly returns the messages that wait as the transcript query shows them.
-func briefly(inbox []agent.Incoming) []agent.Incoming {
-	short := make([]agent.Incoming, 0, min(len(inbox), agent.MaxInbox))
-	for _, m := range inbox[:cap(short)] {
+// Waiting returns the messages of an inbox as people are shown them: at most [agent.MaxInbox], with the beginnings of their
+// texts and without images and late results. It returns nil for an empty inbox.
+func Waiting(inbox []agent.Incoming) []agent.Incoming {
+	var short []agent.Incoming
+	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {
 		m.Text, m.Images, m.Late = cutText(m.Text, waitingBytes), nil, nil
 		short = append(short, m)
 	}
