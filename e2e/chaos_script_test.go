@@ -226,6 +226,11 @@ func (c *chaos) tell(id string) {
 	for _, run := range slices.Backward(runs) {
 		logHistory(c.t, c.temporal, id, run)
 	}
+	for run, d := range c.kept {
+		if d.id == id {
+			c.t.Logf("run %s of %s was deleted:%s", run, id, eventLines(d.history))
+		}
+	}
 }
 
 // begun notes that an agent was started.

@@ -126,6 +126,11 @@ func chaosRun(t *testing.T, seed uint64) {
 	worked := time.Since(c.began)
 	v := c.judge(ctx)
 	t.Logf("seed %d, %v of work, %v of judging\n%v%v", seed, worked.Round(time.Second), (time.Since(c.began) - worked).Round(time.Second), c.counts(), v.tally)
+	for _, a := range c.all {
+		if slices.ContainsFunc(v.problems, func(text string) bool { return strings.HasPrefix(text, a.id+":") || strings.HasPrefix(text, a.id+"/") }) {
+			c.tell(a.id)
+		}
+	}
 	require.Empty(t, v.problems, strings.Join(v.problems, "\n"))
 }
 

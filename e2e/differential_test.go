@@ -252,18 +252,25 @@ func historyOf(ctx context.Context, c sdk.Client, id, run string) (*historypb.Hi
 // logHistory logs the events of one run, each on a line.
 func logHistory(t testing.TB, c sdk.Client, id, run string) {
 	h, err := historyOf(context.Background(), c, id, run)
+	t.Logf("run %s of %s: %v%s", run, id, err, eventLines(h))
+}
+
+// eventLines returns the events of a history, each on a line.
+func eventLines(h *historypb.History) string {
 	var b strings.Builder
 	for _, e := range h.GetEvents() {
-		fmt.Fprintf(&b, "%4d %s %s %s%s%s", e.GetEventId(), e.GetEventTime().AsTime().Format("05.000"), e.GetEventType(),
+		fmt.Fprintf(&b, "\n%4d %s %s %s%s%s", e.GetEventId(), e.GetEventTime().AsTime().Format("05.000"), e.GetEventType(),
 			e.GetActivityTaskScheduledEventAttributes().GetActivityId(),
 			e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId(),
 			e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName())
 		if failed := e.GetWorkflowTaskFailedEventAttributes(); failed != nil {
-			fmt.Fprint(&b, failed.GetCause(), " ", failed.GetFailure().GetMessage())
+			fmt.Fprint(&b, failed.GetCause(), " ", failed.GetFailure().GetMessage(), " base ", failed.GetBaseRunId())
 		}
-		b.WriteByte('\n')
+		if done := e.GetActivityTaskCompletedEventAttributes(); done != nil {
+			fmt.Fprint(&b, "of ", done.GetScheduledEventId(), " by ", done.GetIdentity())
+		}
 	}
-	t.Logf("run %s of %s: %v\n%s", run, id, err, &b)
+	return b.String()
 }
 
 // isGone reports whether an error says that a history is no more.
