@@ -78,6 +78,8 @@ func startDoing(t *testing.T) {
 	for _, name := range []string{protocol.LoadAgent, protocol.CallModel, protocol.CallTool} {
 		acts.RegisterActivityWithOptions(pending, activity.RegisterOptions{Name: name})
 	}
+	acts.RegisterActivityWithOptions(doing.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
+	acts.RegisterActivityWithOptions(doing.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
 	acts.RegisterActivityWithOptions(doing.ReadAgent, activity.RegisterOptions{Name: protocol.ReadAgent})
 	acts.RegisterActivityWithOptions(doing.AwaitAgent, activity.RegisterOptions{Name: protocol.AwaitAgent})
 	acts.RegisterActivityWithOptions(doing.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
