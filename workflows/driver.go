@@ -202,6 +202,9 @@ func (d *driver) land(f *flight) {
 // calls were answered otherwise, by a limit or a cancel.
 func (d *driver) abandon(step agent.Step) {
 	for _, f := range d.flights {
+		if f.key.Kind() == agent.KindMessages {
+			continue // it is soon over, and asked for again under the same activity ID
+		}
 		if f.cancel != nil && !agent.Wants(step, f.key) {
 			f.cancel()
 		}
