@@ -46,12 +46,15 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	}
 	var earlier protocol.ModelResult
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
-		earlier.Recalled, earlier.New = true, false
+		earlier.Recalled, earlier.NewIn = true, ""
 		return earlier, err
 	}
 	keep := func(protocol.ModelResult) bool { return true }
 	result, err := once(a, beat, keep, func(e *effect) (protocol.ModelResult, error) { return a.reply(e, in) })
-	result.New = m.searched // of this run, and not of the one for which the reply was kept
+	result.NewIn = "" // what was kept may be of another run
+	if m.searched {
+		result.NewIn = protocol.RunSuffix(beat.info.WorkflowExecution.RunID)
+	}
 	return result, err
 }
 

@@ -274,7 +274,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 func TestRecalledReplyIsNotNew(t *testing.T) {
 	const base = "00000000-0000-0000-0000-00000000000a"
 	s := newStage(t, llmtest.Script())
-	made := protocol.ModelResult{Reply: llmtest.Say("hello"), New: true}
+	made := protocol.ModelResult{Reply: llmtest.Say("hello"), NewIn: "another"}
 	s.named.key = "model-1"
 	a, err := activities.New(activities.Options{Temporal: &past{
 		contact: new(contact), listed: []string{thisRun(t)}, pages: map[string]int{},
@@ -287,5 +287,5 @@ func TestRecalledReplyIsNotNew(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hello", got.Message.Content)
 	require.True(t, got.Recalled)
-	require.False(t, got.New)
+	require.Empty(t, got.NewIn)
 }

@@ -23,9 +23,11 @@ type ModelResult struct {
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Invalid tells how an answer does not fit the schema that was asked for.
 	Invalid string `json:"invalid,omitempty"`
-	// Recalled says that the reply is that of an earlier run, New that all earlier runs were searched and none has it.
+	// Recalled says that the reply is that of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
-	New      bool `json:"new,omitempty"`
+	// NewIn is the end of the ID of the run for which all earlier runs were searched in vain: see [RunSuffix]. It is empty where
+	// they were not searched. A run that was reset from it has its history, and knows nothing of its own earlier runs by it.
+	NewIn string `json:"new_in,omitempty"`
 }
 
 // ToolResult is the result of the activity that runs a tool.
@@ -98,7 +100,7 @@ func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 		class, message := cause(err)
 		return agent.ModelFailed{Key: key, Class: class, Message: message, Empty: emptyReplies(err), Time: now}
 	}
-	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Invalid: r.Invalid, Recalled: r.Recalled, New: r.New, Time: now}
+	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
 // Finished is the event of a tool call; nil when the call was given up, since it was

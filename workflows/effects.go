@@ -89,7 +89,12 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 	})
 	var result protocol.ModelResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallModel, in).Get(ctx, &result)
-	d.apply(protocol.Replied(key, result, err, d.now()))
+	e := protocol.Replied(key, result, err, d.now())
+	if replied, ok := e.(agent.ModelReplied); ok {
+		replied.New = result.NewIn != "" && result.NewIn == d.runSuffix
+		e = replied
+	}
+	d.apply(e)
 }
 
 // findMessages takes the messages that other runs of the agent took.
