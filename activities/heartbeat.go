@@ -162,8 +162,8 @@ func (h *heartbeat) record(ctx context.Context) error {
 	return err
 }
 
-// whyGone returns how an attempt ended that Temporal does not know any more. A run that has completed or was cancelled
-// needs no effects; any other may ask for this one again.
+// whyGone returns why Temporal no longer knows the attempt. It returns attemptCancelled if the run has completed or was
+// cancelled, since such a run needs no effects, and attemptLost otherwise: the effect may be asked for again.
 func (h *heartbeat) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
 	defer cancel()

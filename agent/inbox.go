@@ -224,8 +224,8 @@ func (s *State) Entry() int {
 	return s.Count()
 }
 
-// steers returns the place in the inbox of the message that enters the running turn now; -1 where there is none. None
-// enters before the first message.
+// steers returns the index in the inbox of the message that enters the running turn now, or -1 if there is none. No
+// message enters before the first one.
 func (s *State) steers() int {
 	return slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer && s.Count() >= max(m.After, 1) })
 }

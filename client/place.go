@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// maxMoves is how often a message is sent again to an agent that goes on while the message is on its way. After that
-// it is sent without its place.
+// maxMoves is how often a message is sent again because the agent went on before the message arrived. After that, the
+// message is sent without its place.
 const maxMoves = 20
 
 // deliver sends a message with its place: the run to which it is sent and, where it steers, the number of messages behind

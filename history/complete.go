@@ -15,7 +15,7 @@ import (
 //
 // A run that ended itself is replayed as it is. A run that was terminated or ran out of time gets one more workflow
 // task, at the time of its end, which takes what had arrived since the last one as the next task would have
-// taken it. Of a run that goes on, what has arrived since the last completed task is left to the workflow.
+// taken it. Events that an open run received after its last completed task are left to the workflow.
 //
 // The replayer runs a task only if another task has begun after it, and does not compare the commands of the last
 // task that it runs. So a started task, which nothing comes of, stands at the end.
