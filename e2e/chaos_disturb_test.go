@@ -302,7 +302,8 @@ func stateRead(h *historypb.History) int64 {
 	return 1 << 62
 }
 
-// deleteEarlier deletes the closed runs of an agent but its newest, and keeps their histories for the verdict.
+// deleteEarlier deletes the closed runs of an agent but its newest, the oldest first as Temporal's retention does, and
+// keeps their histories for the verdict.
 func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	runs, err := history.Runs(ctx, c.temporal, id)
 	if err != nil || len(runs) < 2 {
@@ -317,7 +318,7 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	if err != nil || stateRead(h) > int64(len(h.GetEvents())) {
 		return errors.Join(err, errNothing)
 	}
-	for _, run := range runs {
+	for _, run := range slices.Backward(runs) {
 		if run == now {
 			continue
 		}
@@ -398,10 +399,12 @@ func (c *chaos) deleteChild(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, run := range runs {
-		err = errors.Join(err, c.deleteRun(ctx, id, child, run))
+	for _, run := range slices.Backward(runs) {
+		if err := c.deleteRun(ctx, id, child, run); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (c *chaos) isForgotten(id string) bool {

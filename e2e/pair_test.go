@@ -199,11 +199,10 @@ func runPair(t *testing.T, s situation, a, b arrival, blocked bool) {
 		} else {
 			p.serve()
 		}
-		together := p.check(a, b)
-		if together || budget == time.Hour {
-			require.True(t, together || !p.together(a, b, blocked), "%s and %s came in one workflow task", a.name, b.name)
+		if together := p.check(a, b); together || !p.together(a, b, blocked) {
 			return
 		}
+		require.Less(t, budget, 30*time.Second, "%s and %s come in one workflow task", a.name, b.name)
 		t.Logf("the timer of %v fired too early; another try", budget)
 		p.stop()
 	}
