@@ -6,12 +6,16 @@ import "slices"
 // history has to be searched, and one that is gone leaves nothing in doubt.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound takes the agent back: what it asks for next, the run that was reset may have had.
+// rewound takes the agent back: what it asks for next, the run that was reset may have had. So it may have had each
+// message that the state brings along.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
 	}
 	s.Reset, s.Recall = e.Run, true
+	for i := range s.Inbox {
+		s.Inbox[i].Fresh = false
+	}
 	return true
 }
 

@@ -147,7 +147,11 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	require.False(t, s.MayRecall("model-1"))
 	w.rest()
 
+	require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "new to the run that is reset", Text: "t", Fresh: true}}))
 	require.True(t, s.Apply(agent.Rewound{Run: "third"}))
+	s.Advance(0)
+	require.True(t, s.MayRecall("model-1"))
+	w.rest()
 	receive("delivered again, too", false)
 	asked := s.Next().(agent.CallModel).Key
 	require.True(t, s.Apply(agent.ModelReplied{Key: asked, Reply: reply(s), New: true}))
