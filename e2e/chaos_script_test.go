@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,10 +175,16 @@ func (c *chaos) sendAll(ctx context.Context, id string, messages []reagent.Messa
 	return nil
 }
 
-// deliver sends a message until the agent has accepted it.
+// deliver sends a message until the agent has accepted it. It resumes an agent that has ended: a reset delivers a cancel
+// again when nobody waits for its end any more.
 func (c *chaos) deliver(ctx context.Context, id string, m reagent.Message) error {
 	return until(ctx, id+" has "+m.ID, func(ctx context.Context) (bool, error) {
 		_, err := c.client.Send(ctx, id, m)
+		if errors.Is(err, reagent.ErrClosed) {
+			if _, failed := c.client.Resume(ctx, id, reagent.ResumeOptions{}); !errors.Is(failed, reagent.ErrNotResumable) {
+				err = errors.Join(err, failed)
+			}
+		}
 		return err == nil, err
 	})
 }
