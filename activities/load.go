@@ -26,6 +26,8 @@ const maxDefinitionBytes = 1_500_000
 // LoadAgent returns the definition that a new agent pins: everything that its
 // requests hold, settled here once.
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
+	beat := a.startHeartbeat(ctx)
+	defer beat.stop()
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return agent.Definition{}, err

@@ -23,6 +23,8 @@ const maxFoundBytes = 1_000_000
 // and Temporal delivers the messages of the run that was reset again, but not those of other runs. The runs
 // that this one was reset from are left out: what of theirs is delivered again was decided with the reset.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
+	beat := a.startHeartbeat(ctx)
+	defer beat.stop()
 	here := activity.GetInfo(ctx).WorkflowExecution
 	others, err := a.earlier(ctx, here.ID, here.RunID)
 	if err != nil {

@@ -44,7 +44,7 @@ func backoff() *temporal.RetryPolicy {
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: clip("definition of " + step.Agent),
-		StartToCloseTimeout: loadTimeout, RetryPolicy: backoff(),
+		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 	})
 	var def agent.Definition
 	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
@@ -106,7 +106,8 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 			id = fmt.Sprint(id, "-", page)
 		}
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			ActivityID: id, Summary: "messages of other runs", StartToCloseTimeout: readTimeout, RetryPolicy: backoff(),
+			ActivityID: id, Summary: "messages of other runs",
+			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
 		var out protocol.FoundMessages
 		in := protocol.FindMessagesInput{Skip: len(found.Messages)}
