@@ -211,17 +211,24 @@ func (s *State) see(id string) {
 }
 
 // Entry returns the number of messages that the transcript has at least when a message that steers, and comes now, enters
-// the running turn: it waits for the results of open calls, and for a reply that is on its way.
+// the running turn: it waits for the results of open calls, for a reply that is on its way, and for the messages that steer and
+// came before it, which after a reset may wait longer.
 func (s *State) Entry() int {
+	entry := s.Count()
 	switch {
 	case len(s.Calls) > 0:
-		return s.Count() + len(s.Calls)
+		entry += len(s.Calls)
 	case s.Count() == 0:
-		return 1 // behind the first message
+		entry = 1 // behind the first message
 	case s.Held == nil && !s.answered() && (s.Asked != "" || s.TooLong || s.Compacted > 0):
-		return s.Count() + 1
+		entry++
 	}
-	return s.Count()
+	for _, m := range s.Inbox {
+		if m.Steer {
+			entry = max(entry, m.After)
+		}
+	}
+	return entry
 }
 
 // steers returns the index in the inbox of the message that enters the running turn now, or -1 if there is none. No

@@ -35,6 +35,42 @@ func TestResetTakesTheSameWay(t *testing.T) {
 	require.Greater(t, steered, 500)
 }
 
+// A message that steers and is sent after a reset enters behind those that steered before it and are delivered again.
+func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}}
+		var steering []agent.Incoming
+		for _, m := range first.wander(r) {
+			if m.Steer {
+				steering = append(steering, m)
+			}
+		}
+		again := &walk{t: t, seed: seed, state: chat(), done: first.done}
+		require.True(t, again.state.Apply(agent.Rewound{Run: "second"}))
+		for _, m := range steering {
+			require.True(t, again.state.Apply(agent.MessageReceived{Message: m}))
+		}
+		for range r.IntN(6) {
+			again.step(r.IntN)
+		}
+		sent := agent.Incoming{ID: "sent after the reset", Text: "and more", Steer: true, After: again.state.Entry()}
+		require.True(t, again.state.Apply(agent.MessageReceived{Message: sent}))
+		again.rest()
+
+		var want, got []string
+		for _, m := range append(steering, sent) {
+			want = append(want, m.ID)
+		}
+		for _, m := range again.state.Messages {
+			if slices.Contains(want, string(m.Key)) {
+				got = append(got, string(m.Key))
+			}
+		}
+		require.Equal(t, want[len(want)-len(got):], got, "seed %d", seed) // the first may be summarised
+	}
+}
+
 func chat() *agent.State {
 	return agent.New("a", agent.Start{
 		Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m0", Text: "the task"},
