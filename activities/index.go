@@ -144,7 +144,7 @@ func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent)
 // page reads a page of a history and returns the token of the next one, which is empty after the last.
 func (a *Activities) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
 	out, err := a.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace:       activity.GetInfo(ctx).WorkflowNamespace,
+		Namespace:       activity.GetInfo(ctx).Namespace,
 		Execution:       &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
 		MaximumPageSize: pageEvents, NextPageToken: token,
 	})

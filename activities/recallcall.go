@@ -36,7 +36,7 @@ func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput
 		}
 		r := s.RecallCall(in.Call)
 		r.Started = r.Started || out.Started
-		if out.Recalled.Started = r.Started; r.Result != nil {
+		if out.Started = r.Started; r.Result != nil {
 			out.Recalled = r
 			return out, nil
 		}

@@ -157,7 +157,7 @@ func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)
 	e.mu.Unlock()
-	err := errors.New("Temporal has given up the attempt")
+	err := errors.New("the attempt was given up by Temporal")
 	for _, beat := range slices.Backward(waiting) {
 		if err = beat.own(e.ctx); err == nil {
 			return nil

@@ -299,7 +299,7 @@ func (l *life) overdue() {
 	}
 }
 
-// resumeChild lets a sub-agent that ended without an answer answer after all.
+// resumeChild lets a sub-agent answer that had ended without an answer.
 func (l *life) resumeChild() {
 	for _, c := range l.s.Children {
 		if c.Failed {

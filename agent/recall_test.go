@@ -108,14 +108,15 @@ func (w *walk) family(r *rand.Rand) {
 		w.step(r.IntN)
 		return
 	}
-	switch c := step.Calls[r.IntN(len(step.Calls))]; {
+	c, chance := step.Calls[r.IntN(len(step.Calls))], r.IntN(3)
+	switch {
 	case c.Child == "":
 		w.finish(c.Key, func() agent.Event {
 			return agent.ToolFinished{Key: c.Key, Result: agent.Result{Content: "result of " + string(c.Key)}}
 		})
-	case r.IntN(3) == 0:
+	case chance == 0:
 		w.state.Apply(agent.ChildOverdue(c.Child, 1000, 0))
-	case r.IntN(3) == 0:
+	case chance == 1:
 		w.state.Apply(agent.ChildFinished{Key: c.Child, Result: agent.ChildFailed("clerk", "failure of "+string(c.Child), 0)})
 	default:
 		w.state.Apply(agent.ChildFinished{Key: c.Child, Result: agent.Result{Content: "answer of " + string(c.Child)}})

@@ -84,7 +84,7 @@ func chaosRun(t *testing.T, seed uint64) {
 		troubled: map[string]int{}, ended: map[string]bool{}, extras: map[string][]reagent.Message{}, perhaps: map[string]bool{},
 		forgotten: map[string]bool{}, kept: map[string]deleted{},
 	}
-	for _, name := range strings.Split(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
+	for name := range strings.SplitSeq(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
 		c.without[name] = true
 	}
 	takeTime := c.takeTime()
@@ -305,7 +305,7 @@ func (c *chaos) readRuns(ctx context.Context, v *verdict, ids []string, spans ma
 			require.NoError(c.t, err)
 			addSpans(spans, id, h)
 			read, err := history.Read(ctx, c.temporal, agent.From{ID: id, RunID: run}, options.DataConverter)
-			if err != nil && !(isGone(err) && c.forgotten[id]) {
+			if err != nil && (!isGone(err) || !c.forgotten[id]) {
 				v.problemf("%s: run %s cannot be read: %v", id, run, err)
 			} else if err == nil && read.State == nil && len(h.GetEvents()) > 4 && !c.forgotten[id] {
 				v.problemf("%s: run %s has no state", id, run)

@@ -99,7 +99,7 @@ func (o *office) begin() (clerk string) {
 	return o.show(o.id).Children[0].ID
 }
 
-// waits waits until x rests with so many messages, and returns them.
+// waits returns the messages of x when it rests with so many.
 func (o *office) waits(messages int) []string {
 	o.t.Helper()
 	defer func() {

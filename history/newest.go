@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNotListed says that Temporal's list of runs, which lags behind, does not show a run yet.
-var ErrNotListed = errors.New("Temporal does not list this run yet, so it may not list all earlier ones")
+var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier ones may be missing, too")
 
 // Newest returns the run that a resume has to go on from: from itself, or a run of the agent that began after from and
 // ended before the run self began. There is one where two programs resume an agent and the second is
