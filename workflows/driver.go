@@ -39,6 +39,8 @@ type driver struct {
 	early int
 	// upgrade says that somebody asked for a new run.
 	upgrade bool
+	// begunEvents and begunBytes are the length and size of the history when the run had its state.
+	begunEvents, begunBytes int
 	// ends brings the ends of sub-agents that were resumed.
 	ends workflow.ReceiveChannel
 	// recalledBy holds, by the key of a call for a sub-agent, the run that asked the earlier runs for it.
@@ -77,6 +79,8 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 // begin takes the state with which the run begins.
 func (d *driver) begin(s *agent.State) {
 	d.state = s
+	info := workflow.GetInfo(d.root)
+	d.begunEvents, d.begunBytes = info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
 	if d.reset {
 		d.apply(agent.Rewound{Run: d.runSuffix})
 	}

@@ -320,3 +320,29 @@ func TestToolFailureIsAResult(t *testing.T) {
 	require.NoError(t, b.GetWorkflowError())
 	require.Equal(t, "tool: error: pay could not be run: no such door", b.transcript(t)[2])
 }
+
+// A state may be so large that Temporal suggests to continue as new as soon as a run has read it. The run goes on until
+// it has added as much itself.
+func TestLargeStateDoesNotContinueForEver(t *testing.T) {
+	const size = 4 << 20
+	for name, grows := range map[string]bool{"state": false, "state and a run as large": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.SetContinueAsNewSuggested(true)
+			b.SetCurrentHistorySize(size)
+			b.tool = func(context.Context, protocol.CallToolInput) (protocol.ToolResult, error) {
+				if grows {
+					b.SetCurrentHistorySize(2 * size)
+				}
+				return protocol.ToolResult{Content: "paid"}, nil
+			}
+			b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("done")})
+			b.start(agent.Task, "go")
+			err := b.GetWorkflowError()
+			require.Equal(t, grows, workflow.IsContinueAsNewError(errors.Unwrap(err)), "%v", err)
+			if !grows {
+				require.NoError(t, err)
+			}
+		})
+	}
+}

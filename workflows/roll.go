@@ -64,8 +64,7 @@ func (d *driver) read() ([]byte, error) {
 // rolls reports whether to continue as new before the step: when Temporal suggests it or somebody
 // asked for it, where no model or tool call runs, and with no cancel on its way, which would be lost.
 func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
-	wanted := d.upgrade || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	if !wanted || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
+	if !d.upgrade && !d.grown(ctx) || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
 	}
 	for _, f := range d.flights {
@@ -82,6 +81,17 @@ func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
 	}
 	_, loads := step.(agent.Load)
 	return !loads
+}
+
+// leastEvents is how many events a run adds at least before its history's length is a reason to continue as new.
+const leastEvents = 1000
+
+// grown reports whether Temporal suggests to continue as new, and the run itself is the reason. Temporal suggests it from 4 MB
+// on (limit.historySize.suggestContinueAsNew), which a large state may take by itself: each run would continue at once.
+func (d *driver) grown(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() &&
+		(info.GetCurrentHistorySize() >= 2*d.begunBytes || info.GetCurrentHistoryLength() >= d.begunEvents+leastEvents)
 }
 
 // roll continues the agent in a new run, with the same life: its keys stay. The
