@@ -89,6 +89,9 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
 		Limits:       conf.Limits, KeepAgents: conf.KeepAgents,
 	}
+	if d.Limits.CallsPerReply == 0 {
+		d.Limits.CallsPerReply = agent.DefaultCallsPerReply
+	}
 	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
 	d.SendReasoning = a.models[conf.Model].SendReasoning
 	priced := false

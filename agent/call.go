@@ -17,7 +17,7 @@ type Call struct {
 	Arguments string `json:"arguments"`
 	// Child is the key of the sub-agent that the call waits for; empty for a tool.
 	Child Key `json:"child,omitempty"`
-	// Began is when the call began to wait for its sub-agent, in Unix milliseconds.
+	// Began is when the call began to wait for its sub-agent, in Unix milliseconds; 0 while it has not begun.
 	Began int64 `json:"began,omitempty"`
 	// Failed says that the call was told that its sub-agent ended without an answer.
 	Failed   bool     `json:"failed,omitempty"`
@@ -40,13 +40,32 @@ const maxInterrupted = 100
 
 // openCalls returns a copy of the calls without a result.
 func (s *State) openCalls() []Call {
-	var open []Call
+	if !s.hasOpenCall() {
+		return nil
+	}
+	open := make([]Call, 0, len(s.Calls))
 	for _, c := range s.Calls {
 		if c.Result == nil {
 			open = append(open, c)
 		}
 	}
 	return open
+}
+
+// hasOpenCall reports whether a call has no result.
+func (s *State) hasOpenCall() bool {
+	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Result == nil })
+}
+
+// BatchSize returns how many calls of the last reply were not refused for their number.
+func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
+
+// runs returns how many calls of a reply that asked for so many may run.
+func (d *Definition) runs(calls int) int {
+	if limit := d.Limits.CallsPerReply; limit > 0 {
+		return min(calls, limit)
+	}
+	return calls
 }
 
 // Pending returns the calls without a result, in the model's order.
@@ -56,8 +75,9 @@ func (s *State) Pending() []Call { return s.openCalls() }
 // cannot be run: all of them where there is a refusal.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
+	runs := s.Definition.runs(len(calls))
 	children := 0
-	for _, tc := range calls {
+	for _, tc := range calls[:runs] {
 		if tool, _ := s.Definition.Tool(tc.Name); tool.Agent != "" {
 			children++
 		}
@@ -74,6 +94,8 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		switch {
 		case refusal != "":
 			refuse(refusal)
+		case i >= runs:
+			refuse(textTooManyCalls(len(calls), runs))
 		case !known:
 			refuse(textUnknownTool(tc.Name, s.Definition.toolNames()))
 		case tc.Arguments != "" && !isObject(tc.Arguments):
@@ -206,7 +228,7 @@ func (s *State) interruptAll(why string, now int64) {
 // the model asked, once the last one is in: so the next request does not depend on
 // the order of arrival.
 func (s *State) flush() {
-	if len(s.Calls) == 0 || len(s.openCalls()) > 0 {
+	if len(s.Calls) == 0 || s.hasOpenCall() {
 		return
 	}
 	for _, c := range s.Calls {

@@ -87,6 +87,31 @@ func (s *State) Waiting(child Key) []Call {
 	return waiting
 }
 
+const (
+	// maxRunningChildren is the number of sub-agents that have not ended from which on no further one is started.
+	// Temporal refuses a workflow task that would make more than 2,000 pending child workflows.
+	maxRunningChildren = 1000
+	// maxIDBytes is the size of a workflow ID from which on Temporal refuses it.
+	maxIDBytes = 1000
+)
+
+// cannotStart returns why no new sub-agent of that name may be started; empty where one may.
+func (s *State) cannotStart(name string) string {
+	running := 0
+	for _, c := range s.Children {
+		if !c.Done {
+			running++
+		}
+	}
+	if running >= maxRunningChildren {
+		return textTooManyAgents(maxRunningChildren)
+	}
+	if size := len(ChildID(s.AgentID, name, Key(KindChild+"-"+strings.Repeat("0", 32)))); size > maxIDBytes {
+		return textLongID(size, maxIDBytes)
+	}
+	return ""
+}
+
 // openChild decides which sub-agent a call waits for: one that the model was
 // told is interrupted, or a new one.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
@@ -117,10 +142,14 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 		known = s.interruptedChild(input)
 	}
 	if known == nil {
-		c.Child, c.Began = s.mint(input, grant), now
+		if why := s.cannotStart(tool.Agent); why != "" {
+			refuse(why)
+			return
+		}
+		c.Child = s.mint(input, grant)
 		return
 	}
-	c.Child, c.Began = known.Key, now
+	c.Child = known.Key
 	known.Interrupted = false
 	s.Inbox = slices.DeleteFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.For == c.Key })
 	if late := s.takeLate(known.Key); late != nil {
@@ -243,6 +272,15 @@ func (s *State) takeLate(child Key) *Result {
 	result := s.Inbox[i].Late.Result
 	s.Inbox = slices.Delete(s.Inbox, i, i+1)
 	return &result
+}
+
+func (s *State) callBegan(e CallBegan) bool {
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil && c.Began == 0 })
+	if i < 0 {
+		return false
+	}
+	s.Calls[i].Began = e.Time
+	return true
 }
 
 func (s *State) childStarted(e ChildStarted) bool {

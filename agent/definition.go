@@ -77,7 +77,14 @@ type Limits struct {
 	Depth int `json:"depth,omitempty"`
 	// ToolResultBytes is the size to which each tool result is cut.
 	ToolResultBytes int `json:"tool_result_bytes,omitempty"`
+	// CallsPerReply is the number of tool calls of one model reply that are run. The other calls of the reply get an
+	// error result. Zero means no limit; definitions that were read before this field existed have none.
+	CallsPerReply int `json:"calls_per_reply,omitempty"`
 }
+
+// DefaultCallsPerReply is the value of [Limits.CallsPerReply] where the configuration sets none. Models ask for up to
+// some tens of calls at once.
+const DefaultCallsPerReply = 100
 
 // Head returns the part of every request that stays the same from call to call:
 // candidates, parameters, tools and the system message. The system message is the

@@ -70,6 +70,12 @@ type (
 		Recalled bool
 	}
 
+	// CallBegan says that a call for a sub-agent is not queued any more: its budget counts from now on.
+	CallBegan struct {
+		Key  Key
+		Time int64
+	}
+
 	// ChildStarted says that a sub-agent's workflow exists.
 	ChildStarted struct{ Key Key }
 
@@ -158,6 +164,7 @@ func (ModelAsked) event()       {}
 func (ModelReplied) event()     {}
 func (ModelFailed) event()      {}
 func (ToolFinished) event()     {}
+func (CallBegan) event()        {}
 func (ChildStarted) event()     {}
 func (CallRecalled) event()     {}
 func (ChildFinished) event()    {}
@@ -210,6 +217,8 @@ func (s *State) apply(e Event) bool {
 		return s.modelFailed(e)
 	case ToolFinished:
 		return s.toolFinished(e)
+	case CallBegan:
+		return s.callBegan(e)
 	case ChildStarted:
 		return s.childStarted(e)
 	case CallRecalled:

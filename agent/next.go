@@ -62,6 +62,33 @@ func (CallModel) step()    {}
 func (FindMessages) step() {}
 func (Wait) step()         {}
 
+// CallsAtOnce is the number of calls of one agent that run at the same time, for the driver to give to
+// [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows a workflow.
+const CallsAtOnce = 32
+
+// Running returns the calls that run now, in the model's order and at most limit of them: those that were started, and
+// then the first of the others. Calls that wait for a person's approval are not among them.
+func (r RunTools) Running(limit int, started func(Call) bool) []Call {
+	free := limit
+	runs := make([]bool, len(r.Calls))
+	for i, c := range r.Calls {
+		if runs[i] = c.Approval != Asked && started(c); runs[i] {
+			free--
+		}
+	}
+	running := make([]Call, 0, min(limit, len(r.Calls)))
+	for i, c := range r.Calls {
+		if !runs[i] && c.Approval != Asked && free > 0 {
+			free--
+			runs[i] = true
+		}
+		if runs[i] {
+			running = append(running, c)
+		}
+	}
+	return running
+}
+
 // Wants reports whether the step asks for the effect with the given key.
 func Wants(step Step, key Key) bool {
 	switch step := step.(type) {

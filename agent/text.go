@@ -30,6 +30,20 @@ func textDepth(limit int) string {
 	return fmt.Sprintf("error: not run: this agent is %s deep, the limit for sub-agents (limits.depth)", count(limit, "level"))
 }
 
+func textTooManyCalls(asked, limit int) string {
+	return fmt.Sprintf("error: not run: the reply asked for %s, and the limit for one reply is %d (limits.calls_per_reply); the first %d were run. "+
+		"Ask for the others in your next replies", count(asked, "tool call"), limit, limit)
+}
+
+func textTooManyAgents(limit int) string {
+	return fmt.Sprintf("error: not run: %d agents that this agent started have not ended, which is the limit; wait for one of them", limit)
+}
+
+func textLongID(bytes, limit int) string {
+	return fmt.Sprintf("error: not run: the ID of the sub-agent would have %d bytes, and Temporal's limit is %d: "+
+		"the root agent has to be started with a shorter ID", bytes, limit)
+}
+
 func textNotRun(why string) string { return "not run: " + why }
 
 func textStopped(why string) string {

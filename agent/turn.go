@@ -197,7 +197,7 @@ func (s *State) resumed(e Resumed) bool {
 	s.Turn.Began = e.Time
 	for i := range s.Calls {
 		if s.Calls[i].Child != "" {
-			s.Calls[i].Began = e.Time // the time in which the agent did not run does not count
+			s.Calls[i].Began = 0 // the time in which the agent did not run does not count
 		}
 	}
 	if e.Reload {

@@ -33,6 +33,7 @@ const (
 	DefaultDepth           = 3
 	DefaultToolResultBytes = 64 << 10
 	MaxToolResultBytes     = 1 << 20
+	MaxCallsPerReply       = 1000
 )
 
 // Config is a validated configuration with its defaults filled in. It is not
@@ -171,6 +172,9 @@ type Limits struct {
 	// ToolResultBytes is where the result of a tool is cut. Defaults to
 	// [DefaultToolResultBytes]; at most [MaxToolResultBytes].
 	ToolResultBytes int
+	// CallsPerReply is how many tool calls of one model reply are run; calls_per_reply in the file. Defaults to 0, which
+	// means [agent.DefaultCallsPerReply]; at most [MaxCallsPerReply].
+	CallsPerReply int
 }
 
 // Tools configures the built-in tools.

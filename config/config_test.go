@@ -93,7 +93,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Instructions: "You are …\n\n  Indented.\n",
 				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
 				Agents:       []string{"researcher"},
-				Limits:       Limits{Turns: 10, Tokens: 500000, Wall: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20},
+				Limits:       Limits{Turns: 10, Tokens: 500000, Wall: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20},
 			},
 			"researcher": {
 				Model:  "local",

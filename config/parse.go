@@ -210,6 +210,7 @@ func (r *reader) agent(p place) Agent {
 				"wall":              r.duration(&a.Limits.Wall),
 				"depth":             r.integer(&a.Limits.Depth, 1, 100),
 				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, MaxToolResultBytes),
+				"calls_per_reply":   r.integer(&a.Limits.CallsPerReply, 1, MaxCallsPerReply),
 			})
 		},
 	})

@@ -11,6 +11,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -107,4 +108,71 @@ func (w *world) firstRun(id string) string {
 	event, err := events.Next()
 	require.NoError(w.t, err)
 	return event.GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId()
+}
+
+// A reply with thousands of calls hurts nobody: the first calls run, some at a time, and the agent stays within reach.
+func TestAttackReplyWithManyCalls(t *testing.T) {
+	t.Parallel()
+	tools := newToolServer(t)
+	open := make(chan struct{})
+	tools.add("read", readOnly, func(ctx context.Context, _ effect) (string, error) {
+		select {
+		case <-open:
+			return "ok", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		switch {
+		case req.Messages[0].Content == "hello":
+			return llmtest.Say("hello"), nil
+		case asked(req) == 0:
+			var batch []llm.ToolCall
+			for n := range 2500 {
+				batch = append(batch, llmtest.ToolCall(fmt.Sprint(n), "read", fmt.Sprintf(`{"n":%d}`, n)))
+			}
+			return llmtest.Call(batch...), nil
+		}
+		return llmtest.Say("done"), nil
+	}, tools, "")
+	w.worker()
+	first, second := t.Name()+"-cancelled", t.Name()+"-whole"
+	for _, id := range []string{first, second} {
+		w.must("run", "--detach", "--id", id, "read", "all")
+		w.eventually("as many calls run as may", func() bool { return w.pendingActivities(id) == agent.CallsAtOnce })
+		require.Len(t, w.show(id).Pending, agent.DefaultCallsPerReply)
+	}
+	require.Contains(t, w.must("run", "--id", t.Name()+"-other", "hello"), "hello\n")
+	w.must("cancel", first)
+	w.eventually("it is cancelled", func() bool { return w.show(first).Status == "cancelled" })
+	close(open)
+	w.finished(second, "done")
+
+	running, most := map[int64]bool{}, 0
+	events := w.temporal.GetWorkflowHistory(t.Context(), second, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		require.NoError(t, err)
+		switch {
+		case e.GetActivityTaskScheduledEventAttributes() != nil:
+			running[e.GetEventId()] = true
+		case e.GetActivityTaskCompletedEventAttributes() != nil:
+			delete(running, e.GetActivityTaskCompletedEventAttributes().GetScheduledEventId())
+		}
+		most = max(most, len(running))
+	}
+	require.Equal(t, agent.CallsAtOnce, most)
+	read, err := w.client.Read(t.Context(), second)
+	require.NoError(t, err)
+	require.Len(t, read.Messages, 2503)
+	require.Equal(t, "ok", read.Messages[101].Content)
+	require.Contains(t, read.Messages[102].Content, "limits.calls_per_reply")
+}
+
+// pendingActivities returns how many activities of an agent have not ended.
+func (w *world) pendingActivities(id string) int {
+	found, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), id, "")
+	require.NoError(w.t, err)
+	return len(found.GetPendingActivities())
 }

@@ -97,7 +97,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
 		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
-		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: len(d.state.Calls),
+		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 	}
 	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            child.ID,

@@ -165,19 +165,39 @@ func (d *driver) carryOut(step agent.Step) {
 	case agent.FindMessages:
 		d.fly(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:
-		for _, call := range step.Calls {
+		for _, call := range step.Running(d.callsAtOnce(step), d.started) {
 			switch {
-			case call.Approval == agent.Asked:
-			case call.Child != "":
-				if d.recalled(call) {
-					d.attend(call.Child)
-					d.limitWait(call)
-				}
-			default:
+			case call.Child == "":
 				d.fly(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })
+			case d.recalled(call):
+				if d.state.Apply(agent.CallBegan{Key: call.Key, Time: d.now()}) {
+					call.Began = d.now()
+				}
+				d.attend(call.Child)
+				d.limitWait(call)
 			}
 		}
 	}
+}
+
+// callsAtOnce returns how many of the calls may run at the same time. In histories of earlier versions all of them did.
+func (d *driver) callsAtOnce(step agent.RunTools) int {
+	if len(step.Calls) <= agent.CallsAtOnce {
+		return agent.CallsAtOnce
+	}
+	reply := step.Calls[0].Model.Handle()
+	if workflow.GetVersion(d.root, "calls at once, "+reply, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return len(step.Calls)
+	}
+	return agent.CallsAtOnce
+}
+
+// started reports whether the call, its sub-agent or the look into earlier runs for it is in flight.
+func (d *driver) started(call agent.Call) bool {
+	if call.Child == "" {
+		return d.flies(call.Key)
+	}
+	return d.flies(call.Child) || d.flies(agent.RecallKey(call.Key))
 }
 
 // fly runs one effect in a coroutine of its own, unless it is in flight.

@@ -153,7 +153,7 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	in := protocol.CallToolInput{
 		Effect: d.effect(call.Key), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments,
-		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: len(d.state.Calls),
+		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
 	}
 	// What the transcript leaves out of a result is read from history, but for what was read from there.
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads && t.Ref != agent.ReadResult {

@@ -194,7 +194,7 @@ func definitions(cfg *config.Config) []activities.Agent {
 			Instructions: a.Instructions, OutputSchema: a.OutputSchema,
 			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents,
 			Limits: agent.Limits{
-				Turns: a.Limits.Turns, Tokens: a.Limits.Tokens, Cost: a.Limits.Cost, ContextTokens: a.Limits.ContextTokens,
+				Turns: a.Limits.Turns, Tokens: a.Limits.Tokens, Cost: a.Limits.Cost, ContextTokens: a.Limits.ContextTokens, CallsPerReply: a.Limits.CallsPerReply,
 				WallMS: a.Limits.Wall.Milliseconds(),
 				Depth:  a.Limits.Depth, ToolResultBytes: a.Limits.ToolResultBytes,
 			},
