@@ -50,7 +50,11 @@ func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) 
 			run.State.Drop()
 		}
 		packed.events = run.Events
-		if packed.data, err = protocol.Pack(run.State); err != nil {
+		packed.data, err = protocol.Pack(run.State)
+		if errors.Is(err, protocol.ErrStateSize) {
+			return protocol.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.StateSize, nil)
+		}
+		if err != nil {
 			return protocol.Page{}, err
 		}
 		in.From.Events = run.Events

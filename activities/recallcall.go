@@ -105,5 +105,9 @@ func (a *Activities) packLast(ctx context.Context, from agent.From) (packedState
 		return packedState{}, err
 	}
 	data, err := protocol.Pack(run.State)
+	if errors.Is(err, protocol.ErrStateSize) {
+		a.log.WarnContext(ctx, "an earlier run cannot be read", "agent", from.ID, "run", from.RunID, "error", err)
+		return packedState{}, nil
+	}
 	return packedState{data: data, events: run.Events}, err
 }

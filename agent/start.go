@@ -86,6 +86,35 @@ func (in Start) Check() error {
 	return nil
 }
 
+// CheckID reports what is wrong with an agent's ID. Temporal takes any text, but the ID becomes part of the IDs of
+// sub-agents, of HTTP headers and of addresses.
+func CheckID(id string) error {
+	for i := range len(id) {
+		if id[i] < ' ' || id[i] > '~' {
+			return fmt.Errorf("the workflow ID %q has characters other than printable ASCII; start the agent under another ID", id)
+		}
+	}
+	return nil
+}
+
+// CheckOrigin reports whether the state that the start brings or names may be the agent's. ID is that of the agent, and
+// continued the run of which Temporal says that it was continued as new by the agent's run; empty where there is none. A
+// run may read another agent's state only to fork it.
+func (in Start) CheckOrigin(id, continued string) error {
+	from := in.From
+	switch {
+	case in.State != nil && continued == "":
+		return errors.New("start: only a run that was continued as new may have a state")
+	case from == nil || from.Fork:
+		return nil
+	case from.ID != id:
+		return fmt.Errorf("start: from.id is %q; without from.fork it must be the agent's own ID, %q", from.ID, id)
+	case !from.Resume && from.RunID != continued:
+		return fmt.Errorf("start: from.run_id is %q; without from.fork and from.resume it must be the run that was continued as new, %q", from.RunID, continued)
+	}
+	return nil
+}
+
 // New returns the state of an agent to which nothing has happened yet but its
 // start, at the given time.
 func New(agentID string, in Start, now int64) *State {

@@ -32,6 +32,8 @@ const (
 	ForeignAgent = "ForeignAgent"
 	// Gone: the history that holds the agent's state is no more.
 	Gone = "Gone"
+	// StateSize: the agent's state is larger than any that an agent comes to.
+	StateSize = "StateSize"
 	// WorkerLost: the worker was lost again and again while it worked on this.
 	WorkerLost = "WorkerLost"
 	// Interrupted: the worker stops; the activity may be run again.

@@ -107,6 +107,14 @@ func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Re
 	if err := in.Check(); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
+	info := workflow.GetInfo(ctx)
+	if err := in.CheckOrigin(info.WorkflowExecution.ID, info.ContinuedExecutionRunID); err != nil {
+		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+	}
+	// In histories of earlier versions there may be such an ID.
+	if err := agent.CheckID(info.WorkflowExecution.ID); err != nil && workflow.GetVersion(ctx, "check-id", workflow.DefaultVersion, 1) >= 1 {
+		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+	}
 	d := newDriver(ctx, in, w.options)
 	begun(d)
 	if err := d.listen(ctx); err != nil {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,6 +42,8 @@ type driver struct {
 	upgrade bool
 	// begunEvents and begunBytes are the length and size of the history when the run had its state.
 	begunEvents, begunBytes int
+	// unmovable says that the state is too large to go on in a new run.
+	unmovable bool
 	// ends brings the ends of sub-agents that were resumed.
 	ends workflow.ReceiveChannel
 	// recalledBy holds, by the key of a call for a sub-agent, the run that asked the earlier runs for it.
@@ -106,7 +109,11 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 			}
 		}
 		if d.rolls(ctx, step) {
-			return Result{}, d.roll(ctx)
+			if err := d.roll(ctx); !errors.Is(err, protocol.ErrStateSize) {
+				return Result{}, err
+			}
+			d.unmovable = true
+			workflow.GetLogger(ctx).Warn("the agent stays in its run: its state is too large for a new one")
 		}
 		seen := d.version
 		d.watchClock()

@@ -247,7 +247,7 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 		page.Origin = d.state.CompactOrigin()
 		head = d.state.Definition.CompactHead
 		count = min(in.Count, d.state.SentCount()+1)
-		sent = func(i int) llm.Message { return d.state.SentToCompact(i, in.Count) }
+		sent = func(i int) llm.Message { return d.state.SentToCompact(i, count) }
 	}
 	if in.Head {
 		all := head()

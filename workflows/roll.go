@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/temporal"
@@ -28,7 +29,10 @@ func (d *driver) open(ctx workflow.Context) error {
 		}
 	}
 	state, err := protocol.Open(workflow.GetInfo(ctx).WorkflowExecution.ID, d.start, packed, d.now())
-	if err != nil {
+	switch {
+	case errors.Is(err, protocol.ErrStateSize):
+		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.StateSize, nil)
+	case err != nil:
 		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
 	d.begin(state)
@@ -64,7 +68,7 @@ func (d *driver) read() ([]byte, error) {
 // rolls reports whether to continue as new before the step: when Temporal suggests it or somebody
 // asked for it, where no model or tool call runs, and with no cancel on its way, which would be lost.
 func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
-	if !d.upgrade && !d.grown(ctx) || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
+	if !d.upgrade && !d.grown(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
 	}
 	for _, f := range d.flights {

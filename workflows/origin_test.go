@@ -1,0 +1,83 @@
+package workflows_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// A start that is made by hand does not make a run read the transcript of another agent, or take a state that no run had.
+func TestAttackForgedOrigin(t *testing.T) {
+	state, err := protocol.Pack(agent.New("victim", agent.Start{Agent: "x", Mode: agent.Chat}, 0))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		start workflows.Start
+		says  string
+	}{
+		"another agent":             {workflows.Start{From: &agent.From{ID: "victim", RunID: "r"}}, `without from.fork it must be the agent's own ID, "mine"`},
+		"resume another agent":      {workflows.Start{From: &agent.From{ID: "victim", RunID: "r", Resume: true}}, `without from.fork it must be`},
+		"a run that was not rolled": {workflows.Start{From: &agent.From{ID: "mine", RunID: "r"}}, "from.run_id"},
+		"a state":                   {workflows.Start{State: state}, "only a run that was continued as new"},
+		"a state, to be forked":     {workflows.Start{State: state, From: &agent.From{ID: "mine", Fork: true}}, "only a run that was continued as new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "mine"})
+			c.start.Agent, c.start.Mode = "x", agent.Chat
+			b.ExecuteWorkflow(workflows.Agent, c.start)
+			var failed *temporal.ApplicationError
+			require.ErrorAs(t, b.GetWorkflowError(), &failed)
+			require.Equal(t, workflows.Refused, failed.Type())
+			require.True(t, failed.NonRetryable())
+			require.ErrorContains(t, failed, c.says)
+		})
+	}
+}
+
+// An ID that Temporal's own CLI takes, and HTTP headers and addresses do not, is refused at once.
+func TestNewcomerIDThatIsNotASCII(t *testing.T) {
+	for _, id := range []string{"süß", "a\nb", "a\x1b[2Jb", "a\u202eb", "\x7f"} {
+		b := newBench(t)
+		b.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: id})
+		b.start(agent.Task, "go")
+		var failed *temporal.ApplicationError
+		require.ErrorAs(t, b.GetWorkflowError(), &failed)
+		require.Equal(t, workflows.Refused, failed.Type())
+		require.ErrorContains(t, failed, "characters other than printable ASCII; start the agent under another ID")
+	}
+	for _, id := range []string{"daily report-2026-11-22T00:00:00Z", "a/clerk-0011", strings.Repeat("~", 1000)} {
+		b := newBench(t)
+		b.model = replies(map[int]llm.Reply{1: llmtest.Say("done")})
+		b.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: id})
+		b.start(agent.Task, "go")
+		require.NoError(t, b.GetWorkflowError())
+	}
+}
+
+// Whoever may query an agent may send any number: the answer is what there is.
+func TestAttackQueryWithAnyNumber(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("done")})
+	b.start(agent.Task, "go")
+	numbers := []int{math.MinInt, -1, 0, 1, 2, 3, 4, math.MaxInt}
+	for _, from := range numbers {
+		for _, count := range numbers {
+			for _, compact := range []bool{false, true} {
+				_, err := b.QueryWorkflow(protocol.RequestQuery, protocol.RequestInput{From: from, Count: count, Compact: compact})
+				require.NoError(t, err)
+			}
+			_, err := b.QueryWorkflow(workflows.TranscriptQuery, workflows.TranscriptInput{From: from, Limit: count})
+			require.NoError(t, err)
+		}
+	}
+}
