@@ -10,7 +10,6 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/llm/repair"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -82,12 +81,12 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
-	if reply = repair.Fit(reply, maxReplyBytes); len(reply.Repaired) > 0 {
+	if reply = fit(reply); len(reply.Repaired) > 0 {
 		a.log.InfoContext(ctx, "a reply was put right", "agent", id, "key", key, "repairs", reply.Repaired)
 	}
 	invalid := ""
 	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
-		invalid = tool.Violation(schema, reply.Message.Content)
+		invalid = cut(tool.Violation(schema, reply.Message.Content), maxErrorBytes)
 	}
 	if !in.Compact {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
@@ -192,11 +191,4 @@ func interrupted(ctx context.Context, err error) error {
 		return temporal.NewCanceledError()
 	}
 	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(err.Error(), maxErrorBytes), protocol.Interrupted, nil)
-}
-
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return text[:limit] + "…"
 }
