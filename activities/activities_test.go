@@ -565,7 +565,7 @@ func TestUnknownAgentIsWaitedForDuringARollout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script())
 			a, err := activities.New(activities.Options{
-				Temporal: &workflow{}, Models: map[string]activities.Model{"main": {}}, RolloutTimeout: c.timeout,
+				Temporal: &workflow{contact: new(contact)}, Models: map[string]activities.Model{"main": {}}, RolloutTimeout: c.timeout,
 				Agents: []activities.Agent{{Name: "x", Model: "main"}, {Name: "y", Model: "main"}},
 			})
 			require.NoError(t, err)

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -240,10 +241,27 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	}
 	for _, pending := range found.GetPendingActivities() {
 		if pending.GetActivityId() == h.info.ActivityID {
-			return pending.GetLastFailure().GetTimeoutFailureInfo() != nil, nil
+			last := pending.GetLastFailure().GetTimeoutFailureInfo()
+			return last.GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT, nil
 		}
 	}
 	return false, nil
+}
+
+// workerLost is the failure of an activity that is given up because it takes its workers down.
+func (h *heartbeat) workerLost(what string) error {
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
+}
+
+// checkLost returns a failure if the activity is to be given up because it takes its workers down. An activity calls it
+// before it does anything else: whatever it does may be what kills the process.
+func (h *heartbeat) checkLost(what string) error {
+	down, err := h.tookWorkersDown(h.ctx)
+	if err == nil && down {
+		err = h.workerLost(what)
+	}
+	return err
 }
 
 // attempt counts one try of the effect and returns its number, from 1.

@@ -50,6 +50,12 @@ func (k *kept) put(key agent.Key, result any) {
 	}
 }
 
+// has reports whether there is a result of a key.
+func (k *kept) has(key agent.Key) bool {
+	var result json.RawMessage
+	return k.get(key, &result)
+}
+
 // get decodes the result of a key into out and reports whether there is one. A file that cannot be read is logged
 // and ignored.
 func (k *kept) get(key agent.Key, out any) bool {

@@ -205,6 +205,18 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 				require.True(t, failure(t, err).NonRetryable())
 				require.ErrorContains(t, err, "the worker was lost 5 times")
 			}
+
+			s.named.key = "definition-1"
+			s.workflow.pending = "definition-1"
+			third := s.attempt(c.attempt)
+			third.SetHeartbeatDetails(activities.Progress{Reported: c.reported})
+			_, err = third.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "y"})
+			if c.runs {
+				require.NoError(t, err)
+			} else {
+				require.Equal(t, protocol.WorkerLost, failure(t, err).Type())
+				require.True(t, failure(t, err).NonRetryable())
+			}
 		})
 	}
 }

@@ -28,6 +28,17 @@ const maxDefinitionBytes = 1_500_000
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
+	d, err := a.loadAgent(ctx, beat, in)
+	if err != nil {
+		beat.report(err)
+	}
+	return d, err
+}
+
+func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol.LoadAgentInput) (agent.Definition, error) {
+	if err := beat.checkLost("read the definition of agent " + in.Agent); err != nil {
+		return agent.Definition{}, err
+	}
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return agent.Definition{}, err

@@ -39,6 +39,11 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 }
 
 func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol.CallModelInput) (protocol.ModelResult, error) {
+	if !a.holds(ctx) {
+		if err := beat.checkLost("made this model call"); err != nil {
+			return protocol.ModelResult{}, err
+		}
+	}
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return protocol.ModelResult{}, err
@@ -61,13 +66,6 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
-	if down, err := beat.tookWorkersDown(ctx); err != nil {
-		return protocol.ModelResult{}, err
-	} else if down {
-		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-			"the worker was lost %d times while it made this model call: look at the workers' logs and memory, then resume", beat.lost()),
-			protocol.WorkerLost, nil)
-	}
 	req, sent, err := a.assemble(ctx, in)
 	if err != nil {
 		return protocol.ModelResult{}, err

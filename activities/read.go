@@ -17,6 +17,17 @@ import (
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
+	page, err := a.readAgent(ctx, beat, in)
+	if err != nil {
+		beat.report(err)
+	}
+	return page, err
+}
+
+func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol.ReadAgentInput) (protocol.Page, error) {
+	if err := beat.checkLost("read the history of agent " + in.From.ID); err != nil {
+		return protocol.Page{}, err
+	}
 	asked := in.From.RunID
 	if in.From.Resume && in.Page == 0 {
 		var err error

@@ -20,6 +20,17 @@ import (
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
+	out, err := a.recallCall(ctx, beat, in)
+	if err != nil {
+		beat.report(err)
+	}
+	return out, err
+}
+
+func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
+	if err := beat.checkLost("read the earlier runs of agent " + activity.GetInfo(ctx).WorkflowExecution.ID); err != nil {
+		return protocol.RecalledCall{}, err
+	}
 	here := activity.GetInfo(ctx).WorkflowExecution
 	out := protocol.RecalledCall{Run: protocol.RunSuffix(here.RunID)}
 	runs, err := a.earlierRuns(ctx, in.Effect)

@@ -118,6 +118,14 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	return e, true
 }
 
+// holds reports whether this worker runs the effect of the activity, or has its result: nothing of the effect is begun then.
+func (a *Activities) holds(ctx context.Context) bool {
+	_, key := names(ctx)
+	a.running.mu.Lock()
+	defer a.running.mu.Unlock()
+	return a.running.effects[key] != nil || a.kept.has(key)
+}
+
 // end takes an effect out that has ended.
 func (r *running) end(key agent.Key, e *effect) {
 	r.mu.Lock()

@@ -40,6 +40,11 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 }
 
 func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.CallToolInput) (protocol.ToolResult, error) {
+	if !a.holds(ctx) {
+		if down, err := beat.tookWorkersDown(ctx); down || err != nil {
+			return protocol.ToolResult{Lost: down}, err
+		}
+	}
 	m, err := a.recall(ctx, in.Effect)
 	if err != nil {
 		return protocol.ToolResult{}, err
@@ -65,9 +70,6 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	repeatable := in.ToolEffect.Repeatable()
 	if !repeatable && (doubt || beat.lost() > 0) {
 		return seek(beat)
-	}
-	if down, err := beat.tookWorkersDown(ctx); down || err != nil {
-		return protocol.ToolResult{Lost: down}, err
 	}
 	t, err := a.tools.Lookup(ctx, in.Ref)
 	var unknown *tool.UnknownToolError

@@ -232,6 +232,23 @@ func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	require.Contains(t, w.show(t.Name()).lines()[2], "interrupted")
 }
 
+// A model call that takes its worker down is not paid for without end, however soon it does: the turn is held.
+func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	var workers *crew
+	w := newWorld(t, func(context.Context, llm.Request) (llm.Reply, error) {
+		workers.kill(0)
+		return llmtest.Say("nobody hears it"), nil
+	}, nil, "")
+	workers = newCrew(w, 1, newLedger(), nil, "worker")
+	w.must("run", "--detach", "--id", t.Name(), "--chat", "hello")
+	w.eventually("the turn is held", func() bool {
+		snap, err := w.client.Read(t.Context(), t.Name())
+		return err == nil && snap.Held != nil && snap.Held.Class == protocol.WorkerLost
+	})
+	require.Len(t, w.model.Requests(), 5)
+}
+
 // A worker with a folder reports after a crash what had arrived before it.
 func TestKeptResultOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
