@@ -86,4 +86,5 @@ func TestDetailsShowAFewSubAgents(t *testing.T) {
 	require.Contains(t, details, "(`task 59`)")
 	require.NotContains(t, details, "(`task 39`)")
 	require.Contains(t, details, "- and 40 more\n")
+	require.Contains(t, details, "](/namespaces/default-test-namespace/workflows/default-test-workflow-id%2Fclerk-")
 }

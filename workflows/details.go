@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -20,8 +19,6 @@ const (
 	summaryBytes = 200
 	// detailsBytes keeps below Temporal's limit of 20,000 bytes for details.
 	detailsBytes = 16_000
-	// lineRunes is how long the lines of a quoted text are.
-	lineRunes = 110
 	// storyMessages is how many of the last messages the details show.
 	storyMessages = 12
 )
@@ -50,11 +47,11 @@ func StaticDetails(in Start) string {
 	if mode == "" {
 		mode = agent.Task
 	}
-	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d\n", in.Agent, mode, in.Depth)
+	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d\n", code(in.Agent, 64), mode, in.Depth)
 	if in.Message != nil {
 		fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(in.Message.Text, 4000))
 	}
-	return cutText(b.String(), detailsBytes)
+	return closed(b.String())
 }
 
 // tell sets the current details: the story so far. They are served by a query and
@@ -65,30 +62,99 @@ func (d *driver) tell() {
 
 func (d *driver) story() string {
 	s := d.state
+	info := workflow.GetInfo(d.root)
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out\n", s.Status(), s.Turn.Number,
-		plural(s.Usage.ModelCalls, "model call"), plural(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens)
+	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out%s\n", s.Status(), s.Turn.Number,
+		plural(s.Usage.ModelCalls, "model call"), plural(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens, costs(s))
 	if counts := recoveries(s.Usage); counts != "" {
 		b.WriteString("\n" + counts + "\n")
 	}
-	if s.Held != nil {
-		fmt.Fprintf(&b, "\n**Held** (%s): %s\n", s.Held.Class, quote(s.Held.Message, 1000))
+	b.WriteString("\n" + nextAct(s) + "\n")
+	switch {
+	case s.Outcome != nil && s.Outcome.Status == agent.Failed:
+		fmt.Fprintf(&b, "\n**Failed** (%s)\n\n%s\n", code(s.Outcome.Class, 64), quote(s.Outcome.Message, 1000))
+	case s.Held != nil:
+		fmt.Fprintf(&b, "\n**Held** (%s)\n\n%s\n", code(s.Held.Class, 64), quote(s.Held.Message, 1000))
+	}
+	if s.Turn.Stopped != "" {
+		fmt.Fprintf(&b, "\n**Stopped** at limits.%s\n", s.Turn.Stopped)
 	}
 	if n := len(s.Inbox); n > 0 {
 		fmt.Fprintf(&b, "\n**Inbox**: %s\n", waiting(s.Held != nil, n))
 	}
 	if pending := s.Pending(); len(pending) > 0 {
 		b.WriteString("\n**Pending**\n\n")
-		for _, c := range pending {
-			fmt.Fprintf(&b, "- %s %s\n", code(c.Name, 64), code(c.Arguments, 200))
+		b.WriteString(strings.Join(callLines(len(pending), func(i int) (name, arguments string) {
+			return pending[i].Name, pending[i].Arguments
+		}), "\n") + "\n")
+	}
+	b.WriteString(childLines(s, info.Namespace))
+	if d.start.Continues() { // the static details are those of the first run only
+		fmt.Fprintf(&b, "\n**Agent** %s · **mode** %s\n", code(s.Agent, 64), s.Mode)
+		if task := lastTask(s); task != "" {
+			fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(task, 1000))
 		}
 	}
-	b.WriteString(childLines(s))
 	b.WriteString("\n**Last messages**\n")
 	for _, text := range d.shown.last(s) {
 		b.WriteString(text)
 	}
-	return cutText(b.String(), detailsBytes)
+	return closed(b.String())
+}
+
+// costs returns what the agent and its sub-agents cost; empty where nothing does.
+func costs(s *agent.State) string {
+	own, tree := s.Usage.Cost, s.Spent().Cost
+	switch {
+	case tree == 0:
+		return ""
+	case tree == own:
+		return fmt.Sprintf(" · %s", own)
+	}
+	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)
+}
+
+// nextAct says who has to act, and by which command.
+func nextAct(s *agent.State) string {
+	id := shellWord(s.AgentID)
+	send, resume := code("starter send "+id+` "…"`, 1100), code("starter resume "+id, 1100)
+	switch s.Status() {
+	case agent.HeldUp:
+		return "**Next**: you. Mend the cause, then let the turn go on: " + send
+	case agent.Waiting:
+		return "**Next**: you. The agent waits for a message: " + send
+	case agent.Failed, agent.Cancelled:
+		return "**Next**: you, if it is to go on: " + resume
+	case agent.Completed:
+		return "**Next**: nobody. The agent has answered."
+	}
+	return "**Next**: the agent. Nobody has to act."
+}
+
+// lastTask returns the newest message of the user that the agent sends.
+func lastTask(s *agent.State) string {
+	for i := s.SentCount() - 1; i >= 0; i-- {
+		if m := s.Sent(i); m.Role == llm.User {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// detailsCalls is how many calls the details list at once.
+const detailsCalls = 20
+
+// callLines lists the first of n calls, and says how many more there are.
+func callLines(n int, call func(int) (name, arguments string)) []string {
+	var lines []string
+	for i := range min(n, detailsCalls) {
+		name, arguments := call(i)
+		lines = append(lines, fmt.Sprintf("- %s %s", code(name, 64), code(arguments, 200)))
+	}
+	if n > detailsCalls {
+		lines = append(lines, fmt.Sprintf("- and %d more", n-detailsCalls))
+	}
+	return lines
 }
 
 // waiting says for what the messages in the inbox wait.
@@ -103,7 +169,7 @@ func waiting(held bool, n int) string {
 const detailsChildren = 20
 
 // childLines lists the sub-agents that run, and of the others the newest.
-func childLines(s *agent.State) string {
+func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""
 	}
@@ -126,7 +192,7 @@ func childLines(s *agent.State) string {
 	b.WriteString("\n**Sub-agents**\n\n")
 	for i, c := range s.Children {
 		if state := chosen[i]; state != "" {
-			fmt.Fprintf(&b, "- %s: %s (%s)\n", code(c.ID, 300), state, code(c.Task, 100))
+			fmt.Fprintf(&b, "- [%s](%s): %s (%s)\n", code(c.ID, 300), workflowPath(namespace, c.ID), state, code(c.Task, 100))
 		}
 	}
 	if others := s.ChildCount() - len(chosen); others > 0 {
@@ -180,7 +246,7 @@ func line(m agent.Message, tool string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**", m.Role)
 	if tool != "" {
-		fmt.Fprintf(&b, " `%s`", tool)
+		b.WriteString(" " + code(tool, 64))
 	}
 	if m.Content != "" {
 		limit := 800
@@ -189,11 +255,9 @@ func line(m agent.Message, tool string) string {
 		}
 		b.WriteString("\n\n" + quote(m.Content, limit))
 	}
-	for i, call := range m.ToolCalls {
-		if i == 0 {
-			b.WriteString("\n") // or Markdown takes the list for a part of the line
-		}
-		fmt.Fprintf(&b, "\n- %s %s", code(call.Name, 64), code(call.Arguments, 200))
+	lines := callLines(len(m.ToolCalls), func(i int) (name, arguments string) { return m.ToolCalls[i].Name, m.ToolCalls[i].Arguments })
+	if len(lines) > 0 { // with an empty line before them, or Markdown takes the list for a part of the line
+		b.WriteString("\n\n" + strings.Join(lines, "\n"))
 	}
 	return b.String()
 }
@@ -203,54 +267,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// quote writes untrusted text as a Markdown block that nothing in it can end, in
-// lines that fit into the page.
-func quote(text string, limit int) string {
-	var b strings.Builder
-	for part := range strings.Lines(cutText(text, limit)) {
-		part = strings.TrimRight(part, "\r\n")
-		if len(part) <= lineRunes {
-			b.WriteString("    " + part + "\n")
-			continue
-		}
-		runes := []rune(part)
-		for {
-			end := min(len(runes), lineRunes)
-			if space := slices.Index(runes[end/2:end], ' '); end < len(runes) && space >= 0 {
-				for end > 0 && runes[end-1] != ' ' {
-					end--
-				}
-			}
-			b.WriteString("    " + string(runes[:end]) + "\n")
-			if runes = runes[end:]; len(runes) == 0 {
-				break
-			}
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// code writes untrusted text as Markdown code on one line.
-func code(text string, limit int) string {
-	text = strings.Join(strings.Fields(cutText(text, limit)), " ")
-	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
-}
-
-// clip makes one line of text for a summary.
-func clip(text string) string {
-	return cutText(strings.Join(strings.Fields(cutText(text, 4*summaryBytes)), " "), summaryBytes)
-}
-
-// cutText cuts text to at most limit bytes, between two runes.
-func cutText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }

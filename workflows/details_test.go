@@ -1,0 +1,90 @@
+package workflows_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/sdk/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// details returns the current details.
+func (b *bench) details(t *testing.T) string {
+	value, err := b.QueryWorkflow("__temporal_workflow_metadata")
+	require.NoError(t, err)
+	var about sdk.WorkflowMetadata
+	require.NoError(t, value.Get(&about))
+	return about.GetCurrentDetails()
+}
+
+// Nothing that a model writes ends the block in which it is quoted, or is taken for Markdown or HTML.
+func TestAttackMarkupInDetails(t *testing.T) {
+	evil := strings.Join([]string{"hello", "\r", "\n", "\r\r", "\u0085\u0085", "\u2028", "\u2029", "\v", "\f", "\n\n"}, "<form><button>Approve</button></form>[x](http://evil)")
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{
+		1: llmtest.Call(llmtest.ToolCall("1", "re`<form>`ad", "{\"a\":\"`"+evil+"`\"}")),
+		3: llmtest.Say(evil),
+	})
+	b.start(agent.Task, evil)
+	require.NoError(t, b.GetWorkflowError())
+	details := b.details(t)
+	require.NotContains(t, details, "\r")
+	for _, line := range strings.FieldsFunc(details, func(r rune) bool { return strings.ContainsRune("\r\n\v\f\u0085\u2028\u2029", r) }) {
+		if !strings.Contains(line, "<form>") && !strings.Contains(line, "](http") {
+			continue
+		}
+		inCode := strings.HasPrefix(line, "- `") && strings.HasSuffix(line, "`") || strings.HasPrefix(line, "**tool** `") && strings.HasSuffix(line, "`")
+		require.True(t, strings.HasPrefix(line, "    ") || inCode, "%q", line)
+	}
+	require.True(t, strings.HasSuffix(details, "\n\n&nbsp;\n"), "the Web UI cuts off the last line")
+
+	summary := workflows.StaticSummary(workflows.Start{Agent: "x", Message: &agent.Incoming{Text: evil + "\x1b[2J\u202e"}})
+	for _, bad := range []string{"<", "](", "\x1b", "\u202e", "\u2028", "`"} {
+		require.NotContains(t, summary, bad)
+	}
+	static := workflows.StaticDetails(workflows.Start{Agent: "<form>", Message: &agent.Incoming{Text: strings.Repeat(evil, 1000)}})
+	require.Contains(t, static, "`<form>`")
+	require.True(t, strings.HasSuffix(static, "\n\n&nbsp;\n"))
+	require.LessOrEqual(t, len(static), 16_000)
+}
+
+// The details name who has to act, and the very command.
+func TestDetailsSayWhatIsNext(t *testing.T) {
+	b := newBench(t)
+	b.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "my chat"})
+	refuses := true
+	b.def.Prices = []agent.Price{{Input: agent.Dollar}}
+	b.model = func(count int) (llm.Reply, error) {
+		if count == 3 && refuses {
+			refuses = false
+			return llm.Reply{}, temporal.NewNonRetryableApplicationError("the key was refused", string(llm.Unauthorized), nil)
+		}
+		return llm.Reply{Message: llm.Message{Role: llm.Assistant, Content: "hello"}, Usage: llm.Usage{InputTokens: 2}, Candidate: "main"}, nil
+	}
+	at := func(after time.Duration, f func()) { b.RegisterDelayedCallback(f, after) }
+	at(time.Hour, func() {
+		require.Contains(t, b.details(t), "**waiting** · turn 1 · 1 model call · 0 tool calls · 2 tokens in, 0 out · $2.0000\n\n**Next**: you. The agent waits for a message: `starter send 'my chat' \"…\"`\n")
+	})
+	at(2*time.Hour, func() {
+		b.UpdateWorkflowNoRejection(workflows.MessageUpdate, "m", t, agent.Incoming{ID: "m", Text: "second"})
+	})
+	at(3*time.Hour, func() {
+		require.Contains(t, b.details(t), "`starter send 'my chat' \"…\"`\n\n**Held** (`"+string(llm.Unauthorized)+"`)\n\n    the key was refused\n")
+	})
+	at(4*time.Hour, func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) })
+	b.start(agent.Chat, "first")
+	require.Error(t, b.GetWorkflowError())
+	details := b.details(t)
+	require.Contains(t, details, "**failed** ·")
+	require.Contains(t, details, "**Failed** (`"+string(llm.Unauthorized)+"`)\n\n    the key was refused\n")
+	require.Contains(t, details, "`starter resume 'my chat'`")
+	require.NotContains(t, details, "Held")
+}
