@@ -41,7 +41,8 @@ func TestAttackMarkupInDetails(t *testing.T) {
 		if !strings.Contains(line, "<form>") && !strings.Contains(line, "](http") {
 			continue
 		}
-		inCode := strings.HasPrefix(line, "- `") && strings.HasSuffix(line, "`") || strings.HasPrefix(line, "**tool** `") && strings.HasSuffix(line, "`")
+		ticks := strings.Count(line, "`")
+		inCode := strings.HasSuffix(line, "`") && (strings.HasPrefix(line, "- `") && ticks == 4 || strings.HasPrefix(line, "**tool** `") && ticks == 2)
 		require.True(t, strings.HasPrefix(line, "    ") || inCode, "%q", line)
 	}
 	require.True(t, strings.HasSuffix(details, "\n\n&nbsp;\n"), "the Web UI cuts off the last line")
