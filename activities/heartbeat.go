@@ -73,6 +73,9 @@ const (
 
 // Progress is the content of the heartbeats of a model or tool call.
 type Progress struct {
+	// Doing names what is done: the tool and the beginning of its arguments, or the model. The Web UI shows it with the
+	// pending activity, whose ID is a hash.
+	Doing string `json:"doing,omitempty"`
 	// Tried is how often the effect was tried, this time included.
 	Tried int `json:"tried"`
 	// Reported is how many attempts have ended with an error of their own. All others before this one were lost.
@@ -91,6 +94,9 @@ type Progress struct {
 	// of the last: what they say is void as soon as the numbers differ.
 	Attempt int32 `json:"attempt,omitempty"`
 }
+
+// maxDoingBytes bounds the text that says what an activity does.
+const maxDoingBytes = 200
 
 // maxProgressBytes bounds the words in a heartbeat.
 const maxProgressBytes = 2000
@@ -262,6 +268,13 @@ func (h *heartbeat) checkLost(what string) error {
 		err = h.workerLost(what)
 	}
 	return err
+}
+
+// describe says what the activity does.
+func (h *heartbeat) describe(doing string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
 // attempt counts one try of the effect and returns its number, from 1.

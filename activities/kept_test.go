@@ -157,6 +157,7 @@ func TestLostAttemptAtAnAtMostOnceToolIsNotRepeated(t *testing.T) {
 			require.Len(t, heard, 1)
 			require.Equal(t, c.before.Reported+1, heard[0].Reported, "the attempt reports its end")
 			require.Equal(t, c.before.Sought+1, heard[0].Sought)
+			require.Equal(t, "slow {}", heard[0].Doing, "the Web UI shows what is done")
 		})
 	}
 }

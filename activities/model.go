@@ -102,6 +102,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	if !ok {
 		return llm.Reply{}, missing("model", candidate.Name)
 	}
+	beat.describe(fmt.Sprintf("%s (%s)", candidate.Name, candidate.Model))
 	if err := a.wait(ctx, candidate.Name, req); err != nil {
 		return llm.Reply{}, interrupted(ctx, err)
 	}

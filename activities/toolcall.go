@@ -27,6 +27,7 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
+	beat.describe(in.Ref + " " + in.Arguments)
 	result, err := a.callTool(ctx, beat, in)
 	if err != nil {
 		beat.report(err)
