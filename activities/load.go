@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 // maxDefinitionBytes bounds a definition: it crosses history once as a result, and
@@ -105,6 +106,9 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	}
 	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
 	d.SendReasoning = a.models[conf.Model].SendReasoning
+	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
+		return d, fmt.Errorf("agent %s: output_schema: %w", name, err)
+	}
 	priced := false
 	for _, each := range conf.models() {
 		model, ok := a.models[each]

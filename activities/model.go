@@ -71,7 +71,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 		return protocol.ModelResult{}, err
 	}
 	req.Key = string(key)
-	if err := req.Check(); err != nil {
+	if err := checkRequest(req); err != nil {
 		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", err)
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
@@ -90,6 +90,14 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Invalid: invalid}, nil
+}
+
+// checkRequest reports why a request must not be sent. An answer to it would be checked against its output schema.
+func checkRequest(req llm.Request) error {
+	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
+		return fmt.Errorf("not sent: output_schema: %w", err)
+	}
+	return req.Check()
 }
 
 // ask asks the candidate whose turn it is, for a reply or for a summary.

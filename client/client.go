@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -111,6 +112,9 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	}
 	if err := CheckID(o.ID); err != nil {
 		return Started{}, err
+	}
+	if err := tool.CheckSchema(o.OutputSchema); err != nil {
+		return Started{}, fmt.Errorf("start %s: output schema: %w", o.ID, err)
 	}
 	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, Life: uuid.NewString(), OutputSchema: o.OutputSchema}
 	if o.Message != "" || len(o.Images) > 0 || o.Mode != agent.Chat {

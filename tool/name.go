@@ -26,6 +26,9 @@ func (s Spec) validate() error {
 		if err := json.Unmarshal(s.Schema, &object); err != nil {
 			return fmt.Errorf("tool %q: the schema is not a JSON object: %w", s.Name, err)
 		}
+		if err := CheckSchema(s.Schema); err != nil {
+			return fmt.Errorf("tool %q: %w", s.Name, err)
+		}
 	}
 	return nil
 }

@@ -12,19 +12,49 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxSchemas bounds the cache of resolved schemas. Tools are listed anew while
-// a worker runs, and a server may describe a tool differently each time.
-const maxSchemas = 1000
+const (
+	// maxSchemas bounds the cache of compiled schemas. Tools are listed anew while
+	// a worker runs, and a server may describe a tool differently each time.
+	maxSchemas = 1000
+	// maxSchemaBytes and maxSchemaDepth bound the JSON of a schema.
+	maxSchemaBytes = 256 << 10
+	maxSchemaDepth = 100
+	// maxInPlace bounds against how many subschemas one value is checked.
+	maxInPlace = 10_000
+)
 
-// schemas keeps resolved schemas by their text, so that a tool that is listed
-// again finds the one it had. A nil value is a schema that cannot be checked.
+// SchemaError says why a JSON schema is refused: validating against it could take without end, or too much time or memory.
+type SchemaError struct{ Problem string }
+
+// Error says what is wrong with the schema.
+func (e *SchemaError) Error() string { return "the JSON schema is refused: " + e.Problem }
+
+// CheckSchema returns a [*SchemaError] for a JSON schema that must not be used, and nil for any other. A schema that the
+// validator does not know, such as one of another draft, is no error: values are not checked against it. The empty schema
+// is no error.
+func CheckSchema(schema json.RawMessage) error {
+	if len(schema) == 0 {
+		return nil
+	}
+	return lookup(schema).refused
+}
+
+// compiled is a schema ready for validation. Without a validator values are not checked against it.
+type compiled struct {
+	validator *jsonschema.Resolved
+	graph     *graph
+	refused   error // a *SchemaError or nil
+}
+
+// schemas keeps compiled schemas by their text, so that a tool that is listed
+// again finds the one it had.
 var schemas = struct {
 	sync.RWMutex
-	resolved map[string]*jsonschema.Resolved
-}{resolved: map[string]*jsonschema.Resolved{}}
+	compiled map[string]compiled
+}{compiled: map[string]compiled{}}
 
-// Violation says how a text breaks a JSON schema, for a model to read: empty if it does not, or if the
-// schema cannot be checked.
+// Violation says how a text breaks a JSON schema, for a model to read. It is empty if the text fits, or if it
+// cannot be checked because the validator does not know the schema or [CheckSchema] refuses it.
 func Violation(schema json.RawMessage, text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -41,9 +71,15 @@ func Violation(schema json.RawMessage, text string) string {
 // violation says how a value breaks a schema: empty if it does not, or if the
 // schema cannot be checked.
 func violation(schema json.RawMessage, value any) (problem string) {
-	resolved := resolve(schema)
-	if resolved == nil {
+	if len(schema) == 0 {
 		return ""
+	}
+	c := lookup(schema)
+	if c.validator == nil {
+		return ""
+	}
+	if !c.graph.affordable(value) {
+		return "it is too large or too deeply nested to be checked"
 	}
 	defer func() {
 		// The validator asserts what a hostile schema may break. Such a schema is one
@@ -52,54 +88,89 @@ func violation(schema json.RawMessage, value any) (problem string) {
 			problem = ""
 		}
 	}()
-	if err := resolved.Validate(value); err != nil {
+	if err := c.validator.Validate(value); err != nil {
 		return readable(err)
 	}
 	return ""
 }
 
-// resolve returns the schema ready for validation, nil if it cannot be.
-func resolve(schema json.RawMessage) *jsonschema.Resolved {
-	if len(schema) == 0 {
-		return nil
+// lookup returns the compiled schema from the cache, or compiles it.
+func lookup(schema json.RawMessage) compiled {
+	if err := checkSize(schema); err != nil {
+		return compiled{refused: err}
 	}
 	schemas.RLock()
-	r, ok := schemas.resolved[string(schema)]
+	c, ok := schemas.compiled[string(schema)]
 	schemas.RUnlock()
 	if ok {
-		return r
+		return c
 	}
-	r, err := compile(schema)
+	c, err := compile(schema)
 	if err != nil {
-		r = nil
+		c = compiled{}
+		if refused, ok := errors.AsType[*SchemaError](err); ok {
+			c.refused = refused
+		}
 	}
 	schemas.Lock()
 	defer schemas.Unlock()
-	if len(schemas.resolved) >= maxSchemas {
-		clear(schemas.resolved)
+	if len(schemas.compiled) >= maxSchemas {
+		clear(schemas.compiled)
 	}
-	schemas.resolved[string(schema)] = r
-	return r
+	schemas.compiled[string(schema)] = c
+	return c
 }
 
-func compile(schema json.RawMessage) (r *jsonschema.Resolved, err error) {
+// checkSize returns a [*SchemaError] for a schema that takes too long to read.
+func checkSize(schema json.RawMessage) error {
+	if len(schema) > maxSchemaBytes {
+		return &SchemaError{fmt.Sprintf("it has %d bytes; the limit is %d", len(schema), maxSchemaBytes)}
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(schema); i++ {
+		switch b := schema[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			if depth++; depth > maxSchemaDepth {
+				return &SchemaError{fmt.Sprintf("it is nested more than %d levels deep", maxSchemaDepth)}
+			}
+		case b == '}' || b == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// compile returns the schema ready for validation. The error is a [*SchemaError] for a schema that is refused, and another
+// one for a schema that the validator does not know.
+func compile(schema json.RawMessage) (c compiled, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			r, err = nil, fmt.Errorf("schema: %v", v)
+			err = fmt.Errorf("schema: %v", v)
 		}
 	}()
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
+		return c, err
 	}
 	switch strings.TrimSuffix(s.Schema, "#") {
 	case "", "https://json-schema.org/draft/2020-12/schema":
 	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema":
 		s.Schema = "http://json-schema.org/draft-07/schema#" // the one spelling that is known
 	default:
-		return nil, errors.New("unknown draft " + s.Schema)
+		return c, errors.New("unknown draft " + s.Schema)
 	}
-	return s.Resolve(nil)
+	if c.validator, err = s.Resolve(nil); err != nil {
+		return c, err
+	}
+	if c.graph, err = newGraph(&s); err != nil {
+		return c, err
+	}
+	return c, c.graph.checkInPlace()
 }
 
 // step is one "validating <schema>: " that the validator puts before its error,

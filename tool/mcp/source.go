@@ -152,7 +152,12 @@ func (s *Source) describe(all []listed) []tool.Tool {
 			s.server.Logger.Warn("the server lists a tool twice; the first is used", "tool", l.Name)
 			continue
 		}
-		tools = append(tools, &remote{source: s, name: l.Name, spec: l.spec(s.server)})
+		spec := l.spec(s.server)
+		if err := tool.CheckSchema(spec.Schema); err != nil {
+			s.server.Logger.Warn("a tool of the server is left out", "tool", l.Name, "error", err)
+			continue
+		}
+		tools = append(tools, &remote{source: s, name: l.Name, spec: spec})
 	}
 	for name := range s.server.Rename {
 		if !slices.ContainsFunc(all, func(l listed) bool { return l.Name == name }) {
