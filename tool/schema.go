@@ -21,6 +21,8 @@ const (
 	maxSchemaDepth = 100
 	// maxInPlace bounds against how many subschemas one value is checked.
 	maxInPlace = 10_000
+	// maxPatternSize bounds the instructions of one regular expression.
+	maxPatternSize = 5000
 )
 
 // SchemaError says why a JSON schema is refused: validating against it could take without end, or too much time or memory.
@@ -164,13 +166,14 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	default:
 		return c, errors.New("unknown draft " + s.Schema)
 	}
-	if c.validator, err = s.Resolve(nil); err != nil {
-		return c, err
-	}
 	if c.graph, err = newGraph(&s); err != nil {
 		return c, err
 	}
-	return c, c.graph.checkInPlace()
+	if err := c.graph.checkInPlace(); err != nil {
+		return c, err
+	}
+	c.validator, err = s.Resolve(nil)
+	return c, err
 }
 
 // step is one "validating <schema>: " that the validator puts before its error,

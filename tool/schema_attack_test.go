@@ -41,6 +41,8 @@ func TestAttackSchemaWithoutEndIsRefused(t *testing.T) {
 		"doubling anyOf":    doubling(40, `{"anyOf":[NEXT,NEXT]}`),
 		"doubling with not": doubling(40, `{"not":NEXT,"oneOf":[NEXT]}`),
 		"too deep":          strings.Repeat(`{"not":`, 5000) + `{}` + strings.Repeat(`}`, 5000),
+		"large pattern":     `{"pattern":"(xxxxxxxxxx){1,1000}"}`,
+		"pattern of names":  `{"patternProperties":{"(xxxxxxxxxx){1,1000}":{}}}`,
 		"too long":          `{"description":"` + strings.Repeat("x", 1<<20) + `"}`,
 	} {
 		t.Run(name, func(t *testing.T) {

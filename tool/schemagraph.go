@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
 // graph is a JSON schema as the validator walks it: subschemas, the references between them, and what each costs. It is
@@ -24,7 +25,7 @@ type graph struct {
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
 	// literal is about how many bytes of a subschema an error may quote.
 	literal map[*jsonschema.Schema]int
-	// patterns are the numbers of instructions of regular expressions.
+	// patterns are the sizes of regular expressions.
 	patterns map[string]int
 }
 
@@ -76,9 +77,13 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	for name := range s.Properties {
 		g.literal[s] += len(name)
 	}
-	g.compile(s.Pattern)
-	for pattern := range s.PatternProperties {
-		g.compile(pattern)
+	if err := g.addPattern(s.Pattern); err != nil {
+		return err
+	}
+	for expr := range s.PatternProperties {
+		if err := g.addPattern(expr); err != nil {
+			return err
+		}
 	}
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
@@ -180,18 +185,17 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	return found, nil
 }
 
-// compile counts the instructions of a regular expression.
-func (g *graph) compile(pattern string) {
-	if pattern == "" {
-		return
-	}
-	re, err := syntax.Parse(pattern, syntax.Perl)
+// addPattern measures a regular expression. It returns a [*SchemaError] for one that is too large to be compiled.
+func (g *graph) addPattern(expr string) error {
+	size, err := pattern.Size(expr)
 	if err != nil {
-		return // which the validator reports
+		return err
 	}
-	if prog, err := syntax.Compile(re.Simplify()); err == nil {
-		g.patterns[pattern] = len(prog.Inst)
+	if size > maxPatternSize {
+		return &SchemaError{"a pattern repeats so much that it has more than " + strconv.Itoa(maxPatternSize) + " instructions; simplify it"}
 	}
+	g.patterns[expr] = size
+	return nil
 }
 
 // checkInPlace returns a [*SchemaError] if one value is checked against some subschema without end, or too often.

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"path"
 	"strings"
 )
@@ -10,10 +11,18 @@ import (
 // glob matches everything.
 type glob string
 
-// valid reports an error for a malformed pattern.
+// maxGlob bounds a glob in bytes.
+const maxGlob = 1000
+
+// valid reports an error for a malformed or very long pattern.
 func (g glob) valid() error {
-	_, err := path.Match(string(g), "")
-	return err
+	if len(g) > maxGlob {
+		return fmt.Errorf("the glob has %d bytes; the limit is %d", len(g), maxGlob)
+	}
+	if _, err := path.Match(string(g), ""); err != nil {
+		return fmt.Errorf("glob %q: %w", string(g), err)
+	}
+	return nil
 }
 
 func (g glob) match(name string) bool {

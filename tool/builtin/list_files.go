@@ -38,7 +38,7 @@ func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	start, pattern := clean(in.Path), glob(in.Glob)
 	limit := within(in.Limit, defaultEntries, maxEntries)
 	if err := pattern.valid(); err != nil {
-		return "", fmt.Errorf("glob %q: %w", in.Glob, err)
+		return "", err
 	}
 	if info, err := dir.Stat(start); err != nil {
 		return "", readableError(start, err)

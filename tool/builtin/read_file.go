@@ -16,6 +16,8 @@ const (
 	maxLines     = 20_000
 	// maxRead bounds what one read_file answers, in bytes.
 	maxRead = 256 << 10
+	// maxScan bounds how much of a file one read_file passes over, in bytes.
+	maxScan = 1 << 30
 )
 
 type readFileIn struct {
@@ -48,14 +50,15 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	}
 
 	first, limit := max(in.Offset, 1), within(in.Limit, defaultLines, maxLines)
-	lines := bufio.NewReaderSize(f, 64<<10)
+	lines := bufio.NewReaderSize(&scan{ctx: ctx, file: f, left: maxScan}, 64<<10)
 	for n := 1; n < first; n++ {
-		if n%1000 == 0 && ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if err := skipLine(lines); errors.Is(err, io.EOF) {
+		err := skipLine(lines)
+		switch {
+		case errors.Is(err, io.EOF):
 			return "", fmt.Errorf("%s has %d lines: there is no line %d", name, n-1, first)
-		} else if err != nil {
+		case errors.Is(err, errScanned):
+			return "", fmt.Errorf("line %d of %s is more than %d MiB into the file, further than is read", first, name, maxScan>>20)
+		case err != nil:
 			return "", readableError(name, err)
 		}
 	}
@@ -98,27 +101,57 @@ func note(b *strings.Builder, first, last int, remark string) string {
 	return text + fmt.Sprintf("[lines %d to %d%s; there is more: continue with offset %d]\n", first, last, remark, last+1)
 }
 
-// readLine reads a line with its end, at most limit bytes of it, and passes over
-// the rest.
+// scan reads a file until its context ends or enough was read. A file may have more bytes than the disk: holes read as zeros.
+type scan struct {
+	ctx  context.Context
+	file io.Reader
+	left int
+}
+
+// errScanned is returned where enough of a file was read.
+var errScanned = errors.New("too far into the file")
+
+func (s *scan) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if s.left <= 0 {
+		return 0, errScanned
+	}
+	n, err := s.file.Read(p[:min(len(p), s.left)])
+	s.left -= n
+	return n, err
+}
+
+// readLine reads a line with its end. Of a line that is longer than limit it reads the beginning and says that it is cut.
 func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
 	var b strings.Builder
 	for {
 		part, err := r.ReadSlice('\n')
 		room := limit - b.Len()
-		cut = cut || len(part) > room
 		b.Write(part[:min(len(part), room)])
 		switch {
+		case len(part) > room:
+			return b.String(), true, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF) && b.Len() > 0:
 			err = nil
 		}
-		return b.String(), cut, err
+		return b.String(), false, err
 	}
 }
 
 // skipLine passes over a line. It returns io.EOF if there is none.
 func skipLine(r *bufio.Reader) error {
-	_, _, err := readLine(r, 1)
-	return err
+	for some := false; ; some = true {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && (some || len(part) > 0):
+			return nil
+		}
+		return err
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/pattern"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -17,6 +18,11 @@ const (
 	defaultMatches = 100
 	maxMatches     = 1000
 	maxMatchLine   = 300 // bytes of a line that are shown
+	// maxQuery bounds the query in bytes, and maxQuerySize its instructions.
+	maxQuery     = 1000
+	maxQuerySize = 2000
+	// maxSearchedLine bounds the bytes of a line that are searched: with a query of 2000 instructions that takes half a second.
+	maxSearchedLine = 32 << 10
 )
 
 type searchFilesIn struct {
@@ -38,9 +44,9 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	pattern := glob(in.Glob)
-	if err := pattern.valid(); err != nil {
-		return "", fmt.Errorf("glob %q: %w", in.Glob, err)
+	only := glob(in.Glob)
+	if err := only.valid(); err != nil {
+		return "", err
 	}
 	dir, err := r.open()
 	if err != nil {
@@ -59,12 +65,12 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 			if d.IsDir() && d.Name() == ".git" {
 				return fs.SkipDir
 			}
-			if !d.Type().IsRegular() || !pattern.match(strings.TrimPrefix(name, start+"/")) {
+			if !d.Type().IsRegular() || !only.match(strings.TrimPrefix(name, start+"/")) {
 				return nil
 			}
-			return s.file(name)
+			return s.file(ctx, name)
 		})
-	} else if err = s.file(start); errors.Is(err, fs.SkipAll) {
+	} else if err = s.file(ctx, start); errors.Is(err, fs.SkipAll) {
 		err = nil
 	}
 	if err != nil {
@@ -77,12 +83,18 @@ func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	if in.Query == "" {
 		return nil, fmt.Errorf("the query is empty")
 	}
+	if len(in.Query) > maxQuery {
+		return nil, fmt.Errorf("the query has %d bytes; the limit is %d", len(in.Query), maxQuery)
+	}
 	query := in.Query
 	if in.Literal {
 		query = regexp.QuoteMeta(query)
 	}
 	if in.IgnoreCase {
 		query = "(?i)" + query
+	}
+	if size, err := pattern.Size(query); err == nil && size > maxQuerySize {
+		return nil, fmt.Errorf("the query repeats too much: %d instructions, and the limit is %d; use smaller numbers in {}", size, maxQuerySize)
 	}
 	re, err := regexp.Compile(query)
 	if err != nil {
@@ -102,10 +114,11 @@ type search struct {
 	matches           int
 	more              bool
 	binaries, skipped int
+	cut               int // lines of which only the beginning was searched
 }
 
-// file searches one file. It returns fs.SkipAll when enough was found.
-func (s *search) file(name string) error {
+// file searches one file. It returns fs.SkipAll when enough was found, and the context's error when it has ended.
+func (s *search) file(ctx context.Context, name string) error {
 	f, info, err := openFile(s.dir, name)
 	if err != nil {
 		s.skipped++
@@ -128,8 +141,15 @@ func (s *search) file(name string) error {
 	}
 	n := 0
 	for line := range strings.Lines(string(data)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		n++
 		line = strings.TrimRight(line, "\r\n")
+		if len(line) > maxSearchedLine {
+			line = line[:maxSearchedLine]
+			s.cut++
+		}
 		if !s.query.MatchString(line) {
 			continue
 		}
@@ -149,6 +169,9 @@ func (s *search) text() string {
 	}
 	if s.more {
 		fmt.Fprintf(&s.found, "[there are more than %d matches: narrow the query, the path or the glob]\n", s.limit)
+	}
+	if s.cut > 0 {
+		fmt.Fprintf(&s.found, "[%d long lines were searched in their first %d bytes only]\n", s.cut, maxSearchedLine)
 	}
 	if s.binaries+s.skipped > 0 {
 		fmt.Fprintf(&s.found, "[not searched: %d binary files, %d that are too large or cannot be read]\n", s.binaries, s.skipped)
