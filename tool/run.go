@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Run calls a tool with the arguments that a model wrote. It checks them before
@@ -18,8 +21,10 @@ import (
 //
 // The tool receives the arguments as they were written, digits included. A panic
 // of the tool is an error Result. Otherwise Result and error are those of
-// [Tool.Call]. Run is safe for concurrent use.
-func Run(ctx context.Context, t Tool, args string) (res Result, err error) {
+// [Tool.Call]. A tool that has not returned some seconds after the end of its context is abandoned: Run logs that and
+// returns an error that wraps the context's, and [ErrOutcomeUnknown] unless the tool is [ReadOnly]. Run is safe for
+// concurrent use.
+func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	spec := t.Spec()
 	args = strings.TrimSpace(args)
 	if args == "" {
@@ -32,8 +37,45 @@ func Run(ctx context.Context, t Tool, args string) (res Result, err error) {
 	if problem := violation(spec.Schema, object); problem != "" {
 		return errorResult("arguments do not match the schema of %s: %s; correct them and call again", spec.Name, problem), nil
 	}
-	defer recovered(ctx, spec.Name, &res, &err)
-	return t.Call(ctx, json.RawMessage(args))
+	returned := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() { returned <- o }()
+		defer recovered(ctx, spec.Name, &o.result, &o.err)
+		o.result, o.err = t.Call(ctx, json.RawMessage(args))
+	}()
+	select {
+	case o := <-returned:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(abandonAfter)
+	defer late.Stop()
+	select {
+	case o := <-returned:
+		return o.result, o.err
+	case <-late.C:
+	}
+	began := time.Now()
+	slog.ErrorContext(ctx, "a tool ignores the end of its context; its call is abandoned and goes on", "tool", spec.Name)
+	go func() {
+		<-returned
+		slog.WarnContext(ctx, "an abandoned call of a tool has returned", "tool", spec.Name, "after", time.Since(began))
+	}()
+	err := fmt.Errorf("%s did not return within %v after the end of its context: %w", spec.Name, abandonAfter, ctx.Err())
+	if spec.Effect != ReadOnly {
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return Result{}, err
+}
+
+// abandonAfter is how long a tool may take to return after the end of its context.
+const abandonAfter = 5 * time.Second
+
+// outcome is what a call returned.
+type outcome struct {
+	result Result
+	err    error
 }
 
 // parseObject decodes a JSON object for validation, or says what is wrong with
