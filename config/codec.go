@@ -2,6 +2,9 @@ package config
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -20,39 +23,100 @@ const (
 	// answer, maxCodecPause the longest.
 	codecPause    = 100 * time.Millisecond
 	maxCodecPause = 5 * time.Second
+	// codecPatience is how long a worker asks where the SDK gives no context, as for the result of an activity. The
+	// activity then fails, and a later attempt reports the result that the worker has kept.
+	codecPatience = 5 * time.Minute
+	// maxCodecAnswer bounds an answer of the codec server in bytes, maxCodecError what is shown of one that is an error.
+	maxCodecAnswer = 64 << 20
+	maxCodecError  = 500
 )
 
+// codecSource returns the codec of a codec server. Its questions end with the context.
+type codecSource func(context.Context) converter.PayloadCodec
+
 // remote is a codec server, asked as envconfig and the Temporal CLI ask it. Unlike theirs it is not waited
-// for without end, and is told the namespace also where a flag names it.
-func remote(c envconfig.ClientConfigCodec, namespace string) converter.PayloadCodec {
-	return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{
-		Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
-		Client:   http.Client{Timeout: codecTimeout},
-		ModifyRequest: func(r *http.Request) error {
-			r.Header.Set("X-Namespace", namespace)
-			if c.Auth != "" {
-				r.Header.Set("Authorization", c.Auth)
-			}
-			return nil
-		},
-	})
+// for without end, follows no redirect, and is told the namespace also where a flag names it.
+func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
+	client := http.Client{
+		Timeout:       codecTimeout,
+		Transport:     codecTransport{http.DefaultTransport},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return func(ctx context.Context) converter.PayloadCodec {
+		return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{
+			Endpoint: strings.TrimSuffix(c.Endpoint, "/"),
+			Client:   client,
+			ModifyRequest: func(r *http.Request) error {
+				*r = *r.WithContext(ctx)
+				r.Header.Set("X-Namespace", namespace)
+				if c.Auth != "" {
+					r.Header.Set("Authorization", c.Auth)
+				}
+				return nil
+			},
+		})
+	}
 }
 
-// steadfast is the data converter of a worker whose codec is another process. That one's failures are
-// nobody's decision: in a workflow they fail the task, which Temporal gives out again, and elsewhere
-// the codec is asked again.
-func steadfast(codec converter.PayloadCodec) converter.DataConverter {
+// CodecError is an answer of the codec server that asking again does not change, such as to a payload that it cannot decode.
+type CodecError struct {
+	Status  int // of HTTP
+	Message string
+}
+
+// Error says what the codec server answered.
+func (e *CodecError) Error() string {
+	return fmt.Sprintf("the codec server answered HTTP %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
+}
+
+// codecTransport makes a [*CodecError] of each answer that is final: 3xx and 4xx, except those that ask to wait.
+type codecTransport struct{ http.RoundTripper }
+
+func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	switch status := response.StatusCode; {
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+	case status >= 300 && status < 500:
+		defer response.Body.Close()
+		message, _ := io.ReadAll(io.LimitReader(response.Body, maxCodecError)) // the status says the most
+		return nil, &CodecError{Status: status, Message: strings.TrimSpace(strings.ToValidUTF8(string(message), "\uFFFD"))}
+	}
+	response.Body = http.MaxBytesReader(nil, response.Body, maxCodecAnswer)
+	return response, nil
+}
+
+// patient is the data converter of a command: an error of the codec server is an error of the command.
+func patient(server codecSource) converter.DataConverter {
+	of := func(ctx context.Context) converter.DataConverter {
+		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), server(ctx))
+	}
+	here := of(context.Background())
+	return distant{DataConverter: here, inWorkflow: here, withContext: of}
+}
+
+// steadfast is the data converter of a worker whose codec is another process. A codec server that is away fails no agent
+// and no activity: in a workflow it fails the task, which Temporal gives out again, and elsewhere it is asked again until
+// the context ends.
+func steadfast(server codecSource) converter.DataConverter {
+	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
+		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
+	}
 	// A codec that is slow is no workflow that is stuck.
 	return workflow.DataConverterWithoutDeadlockDetection(distant{
-		DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), handled{codec, wait}),
-		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), handled{codec, failTask}),
+		DataConverter: of(context.Background(), codecPatience),
+		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failingTask{server(context.Background())}),
+		withContext:   func(ctx context.Context) converter.DataConverter { return of(ctx, 0) },
 	})
 }
 
-// distant knows where it is asked.
+// distant is a data converter that differs by where it is used.
 type distant struct {
 	converter.DataConverter
-	inWorkflow converter.DataConverter
+	inWorkflow  converter.DataConverter
+	withContext func(context.Context) converter.DataConverter
 }
 
 var _ workflow.ContextAware = distant{}
@@ -61,39 +125,65 @@ var _ workflow.ContextAware = distant{}
 func (d distant) WithWorkflowContext(workflow.Context) converter.DataConverter { return d.inWorkflow }
 
 // WithContext implements [workflow.ContextAware].
-func (d distant) WithContext(context.Context) converter.DataConverter { return d.DataConverter }
+func (d distant) WithContext(ctx context.Context) converter.DataConverter { return d.withContext(ctx) }
 
-// handled is a codec whose failures are told to a function, and which is asked again when that returns.
-type handled struct {
-	converter.PayloadCodec
-	failed func(attempt int, err error)
-}
+// failingTask is a codec whose errors end the workflow task: the SDK reports what is panicked with, and Temporal shows it.
+type failingTask struct{ converter.PayloadCodec }
 
 // Encode implements [converter.PayloadCodec].
-func (h handled) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	return h.do(h.PayloadCodec.Encode, all), nil
+func (f failingTask) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return orPanic(f.PayloadCodec.Encode(all))
 }
 
 // Decode implements [converter.PayloadCodec].
-func (h handled) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	return h.do(h.PayloadCodec.Decode, all), nil
+func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return orPanic(f.PayloadCodec.Decode(all))
 }
 
-func (h handled) do(code func([]*commonpb.Payload) ([]*commonpb.Payload, error), all []*commonpb.Payload) []*commonpb.Payload {
-	for attempt := 1; ; attempt++ {
-		out, err := code(all)
-		if err == nil {
-			return out
-		}
-		h.failed(attempt, err)
+func orPanic(all []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
+	if err != nil {
+		panic(err)
 	}
+	return all, nil
 }
 
-// failTask ends a workflow task: the SDK reports what is panicked with, and Temporal shows it.
-func failTask(_ int, err error) { panic(err) }
+// retrying is a codec that asks again until there is an answer, or the context or its patience ends.
+type retrying struct {
+	server   codecSource
+	ctx      context.Context
+	patience time.Duration // 0 means without end
+}
 
-func wait(attempt int, err error) {
-	pause := min(time.Duration(attempt)*codecPause, maxCodecPause)
-	slog.Warn("the codec server does not answer", "error", err, "again_in", pause)
-	time.Sleep(pause)
+// Encode implements [converter.PayloadCodec].
+func (r retrying) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return r.do(converter.PayloadCodec.Encode, all)
+}
+
+// Decode implements [converter.PayloadCodec].
+func (r retrying) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return r.do(converter.PayloadCodec.Decode, all)
+}
+
+func (r retrying) do(code func(converter.PayloadCodec, []*commonpb.Payload) ([]*commonpb.Payload, error), all []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	ctx := r.ctx
+	if r.patience > 0 {
+		limited, cancel := context.WithTimeout(ctx, r.patience)
+		defer cancel()
+		ctx = limited
+	}
+	for attempt := 1; ; attempt++ {
+		out, err := code(r.server(ctx), all)
+		if err == nil || errors.As(err, new(*CodecError)) {
+			return out, err
+		}
+		pause := min(time.Duration(attempt)*codecPause, maxCodecPause)
+		if ctx.Err() == nil {
+			slog.Warn("the codec server does not answer", "error", err, "again_in", pause)
+		}
+		select {
+		case <-ctx.Done():
+			return all, fmt.Errorf("the codec server does not answer: %w (%w)", err, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
 }

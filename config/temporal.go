@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,20 +36,20 @@ const DefaultAddress = "127.0.0.1:7233"
 func ClientOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec != nil {
-		encode(&opts, converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec))
+		encode(&opts, patient(codec))
 	}
 	return opts, err
 }
 
 // WorkerOptions is [ClientOptions] for the client of a worker. It fails where the codec server does
 // not answer; one that goes away later is waited for: what the SDK makes of an error there is an agent
-// that failed, or a call that is made twice.
+// that failed, or a call that is made twice. An answer of 4xx is not waited for; see [CodecError].
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
 		return opts, err
 	}
-	if _, err := codec.Encode([]*commonpb.Payload{{}}); err != nil {
+	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
 		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode: %w", err)
 	}
 	encode(&opts, steadfast(codec))
@@ -65,7 +66,7 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 }
 
 // options reads file and environment. The codec is nil where none is named.
-func options(address, namespace string) (client.Options, converter.PayloadCodec, error) {
+func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options
 	if err == nil {
