@@ -25,6 +25,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -78,9 +79,10 @@ type Options struct {
 type Client struct {
 	options Options
 	host    string
-	secrets secrets
-	library openai.ClientConfig
-	forms   forms
+	// errors hides the secrets in errors, replies the keys in replies.
+	errors, replies *redact.Redactor
+	library         openai.ClientConfig
+	forms           forms
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -107,7 +109,8 @@ func New(options Options) (*Client, error) {
 	return &Client{
 		options: options,
 		host:    base.Host,
-		secrets: options.secrets(),
+		errors:  redact.New(options.secrets()...),
+		replies: redact.Random(options.secrets()...),
 		library: library,
 	}, nil
 }
@@ -161,6 +164,7 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	if err != nil {
 		return llm.Reply{}, c.failed(ctx, limited, candidate.Model, err)
 	}
+	reply = redactReply(c.replies, reply)
 	reply.Candidate = candidate.Name
 	return reply, nil
 }

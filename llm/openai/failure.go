@@ -91,13 +91,14 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 // tell completes an error with what it is about and what to do, and takes the
 // secrets out. Every error of the client passes through here.
 func (c *Client) tell(model string, e *llm.Error) error {
-	e.Message = c.subject(model) + ": " + shorten(c.secrets.hide(e.Message))
+	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
 		e.Message += fmt.Sprintf(" (%s of model %q)", hint, cmp.Or(c.options.Name, model))
 	}
-	if e.Err != nil && c.secrets.hide(e.Err.Error()) != e.Err.Error() {
+	if e.Err != nil && c.errors.Text(e.Err.Error()) != e.Err.Error() {
 		e.Err = nil
 	}
+	e.Model, e.FinishReason = cut(c.errors.Text(e.Model), maxWord), cut(c.errors.Text(e.FinishReason), maxWord)
 	return e
 }
 

@@ -1,43 +1,63 @@
 package openai
 
 import (
-	"cmp"
 	"net/url"
-	"slices"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/llm"
 )
 
-// secrets are the texts that no error may hold, the longest first.
-type secrets []string
-
-// secrets collects the API key and what else of the options may be one: words
-// of headers, and a password in the URL. What is too short to be a secret is
-// left out, since hiding it would garble messages.
-func (o Options) secrets() secrets {
-	var s secrets
-	if len(o.APIKey) >= 4 {
-		s = append(s, o.APIKey)
-	}
+// secrets returns the texts that no error may hold: the API key, words of headers, and a password in the URL. What is too
+// short to be a secret is left out, since hiding it would garble messages.
+func (o Options) secrets() []string {
+	secrets := []string{o.APIKey}
 	for _, value := range o.Headers {
 		for word := range strings.FieldsSeq(value) {
 			if len(word) >= 8 {
-				s = append(s, word)
+				secrets = append(secrets, word)
 			}
 		}
 	}
 	if base, err := url.Parse(o.BaseURL); err == nil {
 		if password, set := base.User.Password(); set {
-			s = append(s, password)
+			secrets = append(secrets, password)
 		}
 	}
-	slices.SortFunc(s, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return slices.DeleteFunc(s, func(secret string) bool { return secret == "" })
+	return secrets
 }
 
-// hide returns message without the secrets.
-func (s secrets) hide(message string) string {
-	for _, secret := range s {
-		message = strings.ReplaceAll(message, secret, "[hidden]")
+const (
+	// maxWord bounds the name of a model and a finish reason, in bytes.
+	maxWord = 200
+	// maxCallID bounds the ID of a call. Some endpoints hide a signature of some kilobytes in it.
+	maxCallID = 16 << 10
+)
+
+// redactReply hides the keys that an endpoint says back, in each field of a reply, and cuts the fields that have no other
+// bound. Here only what looks random counts as a key: a placeholder such as "ollama" is a word that answers may hold.
+func redactReply(hide *redact.Redactor, reply llm.Reply) llm.Reply {
+	for _, field := range []*string{&reply.Model, &reply.FinishReason, &reply.Message.Content, &reply.Message.Reasoning} {
+		*field = hide.Text(*field)
 	}
-	return message
+	for i := range reply.Message.ToolCalls {
+		call := &reply.Message.ToolCalls[i]
+		for _, field := range []*string{&call.ID, &call.Name, &call.Arguments} {
+			*field = hide.Text(*field)
+		}
+		call.ID = cut(call.ID, maxCallID)
+	}
+	for i := range reply.Repaired {
+		reply.Repaired[i] = hide.Text(reply.Repaired[i])
+	}
+	reply.Model, reply.FinishReason = cut(reply.Model, maxWord), cut(reply.FinishReason, maxWord)
+	return reply
+}
+
+// cut returns at most limit bytes of a text.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "")
 }

@@ -116,7 +116,7 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 		res = tool.Result{Content: describeFailure(name, d.failure), IsError: true}
 	}
 	if res.IsError { // a server may repeat the token that it did not like
-		res.Content = s.censor.Replace(res.Content)
+		res.Content = s.censor.Text(res.Content)
 	}
 	return res
 }
@@ -144,5 +144,5 @@ func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err
 	}
-	return tool.Clip(s.censor.Replace(err.Error()), 500)
+	return tool.Clip(s.censor.Text(err.Error()), 500)
 }

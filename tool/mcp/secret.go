@@ -3,20 +3,22 @@ package mcp
 import (
 	"net/url"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/redact"
 )
 
 // minSecret is the length below which a value is not taken for a secret:
 // replacing "1" or "true" everywhere would garble what is said.
 const minSecret = 6
 
-// censor returns a replacer for the values of a server's configuration that may
+// censor returns a redactor for the values of a server's configuration that may
 // be secret: environment, headers, and the user and query of the URL.
-func censor(s Server) *strings.Replacer {
-	var pairs []string
+func censor(s Server) *redact.Redactor {
+	var secrets []string
 	hide := func(values ...string) {
 		for _, v := range values {
 			if len(v) >= minSecret {
-				pairs = append(pairs, v, "[hidden]")
+				secrets = append(secrets, v)
 			}
 		}
 	}
@@ -31,16 +33,14 @@ func censor(s Server) *strings.Replacer {
 	}
 	if u, err := url.Parse(s.URL); err == nil {
 		if password, ok := u.User.Password(); ok {
-			hide(password, url.QueryEscape(password))
+			hide(password)
 		}
 		if u.User != nil {
 			hide(u.User.Username())
 		}
 		for _, values := range u.Query() {
-			for _, v := range values {
-				hide(v, url.QueryEscape(v))
-			}
+			hide(values...)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return redact.New(secrets...)
 }

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"github.com/reagent-dev/reagent/internal/flight"
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -30,7 +30,7 @@ var errClosed = errors.New("the connection was closed here")
 // that was in flight is not repeated. A Source is safe for concurrent use.
 type Source struct {
 	server Server
-	censor *strings.Replacer
+	censor *redact.Redactor
 	life   context.Context // ends with Close
 	kill   context.CancelFunc
 	flight singleflight.Group
@@ -233,7 +233,7 @@ func (s *Source) drop(sess *session) {
 }
 
 func (s *Source) logLine(line string) {
-	s.server.Logger.Info("stderr", "line", s.censor.Replace(line))
+	s.server.Logger.Info("stderr", "line", s.censor.Text(line))
 }
 
 // errorf makes an error that names the server.

@@ -1,0 +1,96 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const key = "sk-proj-8Qw/eR+tY7uI0pAsDfGhJkL=Zx"
+
+// Whatever form a key has in a text, nobody reads it there, nor most of it.
+func TestAttackKeyIsHiddenInEveryForm(t *testing.T) {
+	escaped, everything := "", ""
+	for _, b := range []byte(key) {
+		escaped += fmt.Sprintf(`\u%04x`, b)
+		everything += fmt.Sprintf("%%%02x", b)
+	}
+	quoted, err := json.Marshal(`"` + key + `"`)
+	require.NoError(t, err)
+	authorization := base64.StdEncoding.EncodeToString([]byte("Bearer " + key))
+	forms := map[string]string{
+		"itself":            key,
+		"query":             url.QueryEscape(key),
+		"path":              url.PathEscape(key),
+		"percent":           everything,
+		"JSON":              string(quoted),
+		"JSON of JSON":      strings.ReplaceAll(string(quoted), `\`, `\\`),
+		"JSON with slashes": strings.ReplaceAll(key, "/", `\/`),
+		"JSON in full":      escaped,
+		"hex":               hex.EncodeToString([]byte(key)),
+		"HEX":               strings.ToUpper(hex.EncodeToString([]byte(key))),
+		"base64":            base64.StdEncoding.EncodeToString([]byte(key)),
+		"base64 raw":        base64.RawStdEncoding.EncodeToString([]byte(key)),
+		"base64url":         base64.URLEncoding.EncodeToString([]byte(key)),
+		"base64url raw":     base64.RawURLEncoding.EncodeToString([]byte(key)),
+		"base64 of more":    authorization,
+		"base64 of user":    base64.StdEncoding.EncodeToString([]byte("me:" + key + ":x")),
+		"all but four":      key[:len(key)-4],
+		"all but the first": key[4:],
+		"the half":          key[:len(key)/2],
+		"spaced":            strings.Join(strings.Split(key, ""), " "),
+		"lines":             key[:10] + "\n" + key[10:],
+		"no width":          strings.Join(strings.Split(key, ""), "\u200b"),
+		"base64 in lines":   authorization[:20] + "\r\n  " + authorization[20:],
+	}
+	r := New("other-secret-1234", key, "")
+	for name, form := range forms {
+		got := r.Text("the key " + form + " is wrong")
+		require.Contains(t, got, "[hidden]", name)
+		// What is left around a fragment: "Bearer " in base64, and the last bytes.
+		require.LessOrEqual(t, len(got), len("the key QmVhcmVyIH[hidden]Wng= is wrong"), "%s: %s", name, got)
+		require.True(t, strings.HasPrefix(got, "the key ") && strings.HasSuffix(got, " is wrong"), got)
+	}
+}
+
+// 31 of 200 values leaked where one was the beginning of another.
+func TestAttackSecretWithinAnotherIsHidden(t *testing.T) {
+	secrets := []string{"tiger", "tiger-two", "wo tigers", "TIGER"}
+	for i := range secrets {
+		r := New(append(append([]string{}, secrets[i:]...), secrets[:i]...)...)
+		for _, secret := range secrets {
+			require.Equal(t, "a [hidden] b", r.Text("a "+secret+" b"))
+		}
+		require.Equal(t, "[hidden]", r.Text("tiger-two tigers"))
+	}
+}
+
+func TestOtherTextStaysAsItIs(t *testing.T) {
+	r := New(key, "production", "/home/me/project/data", "abc")
+	for _, text := range []string{
+		"", "x", "sk-proj-", "the key is sk-proj-other, 100% wrong \\ \n\t", "abc", "/home/me/project/other", "\xff\xfe%zz%4",
+	} {
+		require.Equal(t, text, r.Text(text))
+	}
+	require.Equal(t, "in [hidden] at [hidden]/x", r.Text("in production at /home/me/project/data/x"))
+	require.Equal(t, "text", (*Redactor)(nil).Text("text"))
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a secret value", "the secret value %73 \\u0073")
+	f.Fuzz(func(t *testing.T, secret, text string) {
+		r := New(secret)
+		got := r.Text(text + secret + text)
+		if trimmed := strings.TrimSpace(secret); len(trimmed) >= minSecret && !strings.Contains(hidden, trimmed) {
+			for part := range strings.SplitSeq(got, hidden) {
+				require.NotContains(t, part, trimmed)
+			}
+		}
+	})
+}
