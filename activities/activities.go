@@ -91,6 +91,9 @@ type Options struct {
 	// Converter reads memos and histories; it is the one of the Temporal client, with its codecs.
 	// Defaults to the SDK's.
 	Converter converter.DataConverter
+	// Redact takes secrets out of a text. What models and tools say passes through it, and so do their errors, before it
+	// enters a payload. It must be safe for concurrent use. Nil means that texts stay as they are.
+	Redact func(string) string
 	// Log defaults to [slog.Default].
 	Log *slog.Logger
 }
@@ -112,6 +115,7 @@ type Activities struct {
 	running     running
 	flights     singleflight.Group
 	streamer    Streamer
+	redact      func(string) string
 	// rolloutTimeout is Options.RolloutTimeout.
 	rolloutTimeout time.Duration
 
@@ -141,6 +145,9 @@ func New(o Options) (*Activities, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
 	}
 	if o.Tools == nil {
 		o.Tools = new(tool.Registry)
@@ -181,7 +188,7 @@ func New(o Options) (*Activities, error) {
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
 		toolTimeout: o.ToolTimeout, cache: transcripts, indexes: indexes, results: results, lists: lists, lineages: lineages, states: states, kept: reported,
-		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, converter: o.Converter, log: o.Log,
+		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}
 	reader, err := a.resultReader()
 	if err != nil {

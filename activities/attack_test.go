@@ -1,14 +1,19 @@
 package activities_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 // A schema against which no check of an answer would end costs no model call: the turn is held.
@@ -29,4 +34,52 @@ func TestAttackOutputSchemaWithoutEndIsNotAsked(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.ErrorContains(t, doing.Check(t.Context()), "agent x: output_schema: the JSON schema is refused")
+}
+
+// Whatever says a key back, it enters no payload.
+func TestAttackSecretEntersNoPayload(t *testing.T) {
+	const secret = "sk-test-6f1d7c55e0b94f6d"
+	model := llmtest.Script(llmtest.Call(llmtest.ToolCall(secret, "a", `{"key":"`+secret+`"}`)), llmtest.Say("it is "+secret))
+	s := newStage(t, model)
+	doing, err := activities.New(activities.Options{
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: new(tool.Registry),
+		Redact: redact.New(secret).Text,
+	})
+	require.NoError(t, err)
+	s.doing = doing
+	s.open()
+	s.say(llm.User, "hello")
+	for range 2 {
+		v, err := s.ExecuteActivity(protocol.CallModel, s.input(1))
+		require.NoError(t, err)
+		var raw json.RawMessage
+		require.NoError(t, v.Get(&raw))
+		require.NotContains(t, string(raw), secret)
+		require.Contains(t, string(raw), "[hidden]")
+		s.say(llm.User, "again")
+	}
+	s = newStage(t, llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "no " + secret}
+	}))
+	registry := new(tool.Registry)
+	require.NoError(t, registry.Add(tool.MustFunc("says", "", tool.ReadOnly, func(context.Context, struct{}) (string, error) { return "it is " + secret, nil })))
+	require.NoError(t, registry.Add(tool.MustFunc("fails", "", tool.ReadOnly, func(context.Context, struct{}) (string, error) {
+		return "", fmt.Errorf("%w: no %s", tool.ErrNotRun, secret)
+	})))
+	s.doing, err = activities.New(activities.Options{
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model, Model: "m"}}, Tools: registry,
+		Redact: redact.New(secret).Text,
+	})
+	require.NoError(t, err)
+	s.open()
+	s.say(llm.User, "hello")
+	_, err = s.ask(s.input(1))
+	require.ErrorContains(t, err, "no [hidden]")
+	s.named.key = "tool-1"
+	result, err := s.call(protocol.CallToolInput{CallID: "c1", Ref: "says", Arguments: "{}"})
+	require.NoError(t, err)
+	require.Equal(t, "it is [hidden]", result.Content)
+	s.named.key = "tool-2"
+	_, err = s.call(protocol.CallToolInput{CallID: "c2", Ref: "fails", Arguments: "{}"})
+	require.ErrorContains(t, err, "no [hidden]")
 }

@@ -39,6 +39,7 @@ const (
 type heartbeat struct {
 	ctx    context.Context // the attempt's
 	client client.Client
+	redact func(string) string
 	info   activity.Info
 	// beating ends when stop is called or ctx ends.
 	beating context.Context
@@ -103,7 +104,7 @@ const maxProgressBytes = 2000
 
 // startHeartbeat begins the heartbeats of the attempt whose context ctx is. The caller must call stop.
 func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
-	h := &heartbeat{ctx: ctx, client: a.temporal, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
+	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be read are those of another version: counted anew.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
@@ -332,6 +333,7 @@ func (h *heartbeat) progress() Progress {
 	own, follows := h.tried, h.follows
 	h.mu.Unlock()
 	if follows == nil {
+		own.Text = h.redact(own.Text)
 		return own
 	}
 	p := follows.progress()

@@ -129,7 +129,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	for _, b := range bound {
 		spec := b.Tool.Spec()
 		d.Tools = append(d.Tools, agent.Tool{
-			Name: spec.Name, Description: strings.ToValidUTF8(spec.Description, "\uFFFD"), Schema: spec.Schema,
+			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
 			Ref: b.Ref, Effect: string(spec.Effect), Queue: spec.Queue,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -79,6 +80,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
+	reply = redactReply(reply, a.redact)
 	if reply = fit(reply); len(reply.Repaired) > 0 {
 		a.log.InfoContext(ctx, "a reply was put right", "agent", id, "key", key, "repairs", reply.Repaired)
 	}
@@ -90,6 +92,20 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Invalid: invalid}, nil
+}
+
+// redactReply returns a reply without secrets.
+func redactReply(reply llm.Reply, redact func(string) string) llm.Reply {
+	m := &reply.Message
+	for _, field := range []*string{&reply.Model, &reply.FinishReason, &m.Content, &m.Reasoning} {
+		*field = redact(*field)
+	}
+	m.ToolCalls = slices.Clone(m.ToolCalls)
+	for i := range m.ToolCalls {
+		call := &m.ToolCalls[i]
+		call.ID, call.Name, call.Arguments = redact(call.ID), redact(call.Name), redact(call.Arguments)
+	}
+	return reply
 }
 
 // checkRequest reports why a request must not be sent. An answer to it would be checked against its output schema.
@@ -112,7 +128,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	}
 	beat.describe(fmt.Sprintf("%s (%s)", candidate.Name, candidate.Model))
 	if err := a.wait(ctx, candidate.Name, req); err != nil {
-		return llm.Reply{}, interrupted(ctx, err)
+		return llm.Reply{}, interrupted(ctx, err.Error())
 	}
 	if err := e.confirm(); err != nil {
 		return llm.Reply{}, err
@@ -148,7 +164,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 			"model", nothing.Model, "finish_reason", nothing.FinishReason,
 			"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
 	}
-	failed := modelError(ctx, attempt, empty, err)
+	failed := modelError(ctx, attempt, empty, a.redact, err)
 	if len(all) > 1 {
 		failed = beat.fallBack(turn, len(all), failed)
 	}
@@ -158,9 +174,9 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 // modelError turns a client's error into a failure that Temporal retries, when
 // trying again may help and has not been tried too often, and otherwise does not. With it go the
 // empty replies so far.
-func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, err error) error {
+func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
-		return interrupted(ctx, err)
+		return interrupted(ctx, redact(err.Error()))
 	}
 	class, wait := llm.Connection, time.Duration(0)
 	if known, ok := errors.AsType[*llm.Error](err); ok {
@@ -171,7 +187,7 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, err 
 		bound = emptyAttempts
 	}
 	final := !class.Retryable() || attempt >= bound
-	text := cut(err.Error(), maxErrorBytes)
+	text := cut(redact(err.Error()), maxErrorBytes)
 	if class.Retryable() && final {
 		text = fmt.Sprintf("%s (asked %d times)", text, attempt)
 	}
@@ -193,9 +209,9 @@ func missing(kind, name string) error {
 
 // interrupted is the failure of an activity whose context ended: the worker stops,
 // or the workflow does not want it any more.
-func interrupted(ctx context.Context, err error) error {
+func interrupted(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()
 	}
-	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(err.Error(), maxErrorBytes), protocol.Interrupted, nil)
+	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(text, maxErrorBytes), protocol.Interrupted, nil)
 }

@@ -79,7 +79,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 		return protocol.ToolResult{}, missing("tool", in.Ref)
 	case err != nil:
 		beat.attempt()
-		return notRun(ctx, beat, err)
+		return notRun(ctx, beat, a.redact(err.Error()))
 	}
 	if err := e.confirm(); err != nil {
 		return protocol.ToolResult{}, err
@@ -92,21 +92,21 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id, ResultBytes: protocol.ShownBytes(in.ResultBytes)})
 	result, err := tool.Run(runCtx, t, in.Arguments)
 	if err == nil {
-		return protocol.ToolResult{Content: protocol.Stored(result.Content, in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), IsError: result.IsError}, nil
+		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), IsError: result.IsError}, nil
 	}
 	ended := runCtx.Err() != nil
 	switch {
 	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
-		return notRun(ctx, beat, err)
+		return notRun(ctx, beat, a.redact(err.Error()))
 	case !repeatable:
 		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", id, "key", key, "tool", in.Ref, "error", err)
 		return protocol.ToolResult{Lost: true}, nil
 	case ctx.Err() != nil:
-		return protocol.ToolResult{}, interrupted(ctx, err)
+		return protocol.ToolResult{}, interrupted(ctx, a.redact(err.Error()))
 	case ended:
 		return protocol.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), IsError: true}, nil
 	default:
-		return notRun(ctx, beat, err)
+		return notRun(ctx, beat, a.redact(err.Error()))
 	}
 }
 
@@ -122,14 +122,14 @@ func seek(beat *heartbeat) (protocol.ToolResult, error) {
 }
 
 // notRun has the call tried again, and gives up with a result after some times.
-func notRun(ctx context.Context, beat *heartbeat, err error) (protocol.ToolResult, error) {
+func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
-		return protocol.ToolResult{}, interrupted(ctx, err)
+		return protocol.ToolResult{}, interrupted(ctx, problem)
 	}
 	attempt := beat.attempts()
 	if attempt >= toolAttempts {
-		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(err.Error(), maxErrorBytes), IsError: true}, nil
+		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(problem, maxErrorBytes), IsError: true}, nil
 	}
-	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorBytes), protocol.Unavailable,
+	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(problem, maxErrorBytes), protocol.Unavailable,
 		temporal.ApplicationErrorOptions{NextRetryDelay: time.Duration(attempt) * time.Second})
 }

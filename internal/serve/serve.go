@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/redact"
 )
 
 // Options say what to serve, and where. Empty strings mean what the environment
@@ -47,8 +48,6 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if o.Verbose {
 		level = slog.LevelInfo
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
-
 	path := cmp.Or(o.Config, os.Getenv("REAGENT_CONFIG"), "agents.yaml")
 	cfg, err := config.Load(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,6 +59,11 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err := cfg.CheckEnvironment(); err != nil {
 		return fmt.Errorf("%w: set it in the environment of the worker; an endpoint that needs no key has base_url and no api_key_env", err)
 	}
+	if err := cfg.CheckFiles(); err != nil {
+		return err
+	}
+	hide := redact.Random(cfg.Secrets()...)
+	log := slog.New(slog.NewTextHandler(redacting{stderr, hide}, &slog.HandlerOptions{Level: level}))
 	cfg.TaskQueue = cmp.Or(o.TaskQueue, cfg.TaskQueue)
 
 	signals := make(chan os.Signal, 2)
@@ -78,7 +82,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		case <-served:
 		}
 	}()
-	w, err := newWorker(ctx, cfg, o, log)
+	w, err := newWorker(ctx, cfg, o, hide, log)
 	if err != nil {
 		return err
 	}
@@ -108,4 +112,18 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	case <-signals:
 		return errors.New("stopped at once; what was running is taken up by another worker")
 	}
+}
+
+// redacting is a log whose lines hold no secrets.
+type redacting struct {
+	io.Writer
+	hide *redact.Redactor
+}
+
+// Write writes one line of the log.
+func (r redacting) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(r.Writer, r.hide.Text(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }

@@ -35,7 +35,7 @@ func newToolbox(ctx context.Context, cfg *config.Config, stateful string, log *s
 }
 
 func (t *toolbox) fill(ctx context.Context, cfg *config.Config, stateful string, log *slog.Logger) error {
-	own, err := builtin.Tools(builtin.Options{Root: cfg.Tools.Root, AllowPrivate: cfg.Tools.HTTPAllowPrivate})
+	own, err := builtin.Tools(builtin.Options{Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
@@ -45,14 +46,15 @@ type agentWorker struct {
 	address   string
 	retention time.Duration
 	version   deployment
+	hide      *redact.Redactor
 	tools     *toolbox
 	workers   []worker.Worker
 	// failed gets an error that the worker cannot go on after.
 	failed chan error
 }
 
-func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
-	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
+func newWorker(ctx context.Context, cfg *config.Config, o Options, hide *redact.Redactor, log *slog.Logger) (*agentWorker, error) {
+	w := &agentWorker{cfg: cfg, hide: hide, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
 		w.close()
 		return nil, err
@@ -98,7 +100,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	}
 	doing, err := activities.New(activities.Options{
 		Temporal: w.temporal, Agents: definitions(cfg), Models: models, Tools: w.tools.registry, Converter: w.converter, Log: log,
-		KeepDir: o.Keep,
+		KeepDir: o.Keep, Redact: w.hide.Text,
 	})
 	if err != nil {
 		return err

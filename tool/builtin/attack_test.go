@@ -2,8 +2,10 @@ package builtin_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -22,6 +24,35 @@ func TestAttackQueryIsBounded(t *testing.T) {
 	require.Contains(t, k.fails("search_files", map[string]any{"query": "a", "glob": strings.Repeat("*a", 5000)}), "the limit is 1000")
 	require.Equal(t, "b.txt:1: needle\n[1 long lines were searched in their first 32768 bytes only]\n",
 		k.ok("search_files", map[string]any{"query": "(x{0,20}y?){1,3}needle$"}))
+}
+
+// A key is not to be read under another name.
+func TestAttackSecretFileIsNotReadUnderAnyName(t *testing.T) {
+	root := tree(t, map[string]string{"keys/main": "sk-top-secret", "b.txt": "nothing"})
+	outside := filepath.Join(filepath.Dir(root), "outside")
+	require.NoError(t, os.WriteFile(outside, []byte("sk-top-secret"), 0o600))
+	require.NoError(t, os.Symlink("keys/main", filepath.Join(root, "symbolic")))
+	require.NoError(t, os.Link(filepath.Join(root, "keys/main"), filepath.Join(root, "hard")))
+	require.NoError(t, os.Link(outside, filepath.Join(root, "hard-outside")))
+	k := newKit(t, builtin.Options{Root: root, Secret: []string{filepath.Join(root, "keys/main"), outside, filepath.Join(root, "none")}})
+	for _, name := range []string{"keys/main", "symbolic", "hard", "hard-outside", "keys/../hard"} {
+		require.Contains(t, k.fails("read_file", map[string]any{"path": name}), "may not be read", name)
+		require.NotContains(t, k.run("search_files", map[string]any{"path": name, "query": "secret"}).Content, "sk-top")
+	}
+	require.Contains(t, k.ok("search_files", map[string]any{"query": "secret"}), "[no matches]")
+	// A key that was replaced is as secret.
+	require.NoError(t, os.Remove(filepath.Join(root, "keys/main")))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "keys/main"), []byte("sk-new"), 0o600))
+	require.Contains(t, k.fails("read_file", map[string]any{"path": "keys/main"}), "may not be read")
+}
+
+func TestAttackFilesOfTheKernelAreNotRead(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/proc is Linux's")
+	}
+	k := newKit(t, builtin.Options{Root: "/proc"})
+	require.Contains(t, k.fails("read_file", map[string]any{"path": fmt.Sprintf("%d/environ", os.Getpid())}), "may not be read")
+	require.NotContains(t, k.run("search_files", map[string]any{"path": fmt.Sprintf("%d/status", os.Getpid()), "query": "Name"}).Content, "Name:")
 }
 
 // A file may have more bytes than the disk, and a line of it no end.

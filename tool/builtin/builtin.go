@@ -21,6 +21,9 @@ type Options struct {
 	// Root is the folder that the file tools read below. Empty leaves the file tools
 	// out. A symbolic link that leads out of it is not followed.
 	Root string
+	// Secret are files that the file tools do not read, under whatever name: a hard or symbolic link to one of them is
+	// that file. They need not exist.
+	Secret []string
 	// MaxFileBytes is the size up to which search_files reads a file. Defaults to 4 MiB.
 	MaxFileBytes int64
 
@@ -67,6 +70,6 @@ func Tools(o Options) ([]tool.Tool, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("root of the file tools: %s is not a folder", path)
 	}
-	r := root{path: path, maxFileBytes: o.MaxFileBytes}
+	r := root{path: path, secret: o.Secret, maxFileBytes: o.MaxFileBytes}
 	return append(tools, r.listFiles(), r.readFile(), r.searchFiles()), nil
 }

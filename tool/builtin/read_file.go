@@ -38,7 +38,7 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	}
 	defer dir.Close()
 	name := clean(in.Path)
-	f, info, err := openFile(dir, name)
+	f, info, err := r.openFile(dir, name)
 	if err != nil {
 		return "", err
 	}

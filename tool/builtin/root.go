@@ -17,6 +17,7 @@ import (
 // through os.Root, which follows no link and no ".." out of it.
 type root struct {
 	path         string
+	secret       []string
 	maxFileBytes int64
 }
 
@@ -32,9 +33,9 @@ func (r root) open() (*os.Root, error) {
 // the root itself.
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
-// openFile opens a regular file. Opening anything else could block, as a named
+// openFile opens a regular file that is not secret. Opening anything else could block, as a named
 // pipe does, or do something.
-func openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, readableError(name, err)
@@ -47,11 +48,24 @@ func openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 		err = fmt.Errorf("%s is a folder", name)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is not a regular file", name)
+	case r.isSecret(info) || ofKernel(f):
+		err = fmt.Errorf("%s may not be read: it can hold a secret of the worker", name)
 	default:
 		return f, info, nil
 	}
 	f.Close()
 	return nil, nil, err
+}
+
+// isSecret reports whether a file is one of the secret ones. It is the file that counts and not its name; each time anew,
+// since a key that is replaced is another file.
+func (r root) isSecret(info fs.FileInfo) bool {
+	for _, path := range r.secret {
+		if secret, err := os.Stat(path); err == nil && os.SameFile(secret, info) {
+			return true
+		}
+	}
+	return false
 }
 
 // readableError tells a model what is wrong with a path, without the place of

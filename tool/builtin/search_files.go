@@ -119,7 +119,7 @@ type search struct {
 
 // file searches one file. It returns fs.SkipAll when enough was found, and the context's error when it has ended.
 func (s *search) file(ctx context.Context, name string) error {
-	f, info, err := openFile(s.dir, name)
+	f, info, err := s.root.openFile(s.dir, name)
 	if err != nil {
 		s.skipped++
 		return nil

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Secrets returns the values that may be secret of what the file names: the keys of models, the values of env and headers
+// of MCP servers and of the queries of their URLs, and the keys for Temporal and its codec server in the environment. What
+// cannot be read is left out; [Config.CheckEnvironment] reports it.
+func (c *Config) Secrets() []string {
+	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
+	add := func(value string) {
+		secrets = append(append(secrets, value), strings.Fields(value)...) // Bearer …
+	}
+	add(os.Getenv("TEMPORAL_CODEC_AUTH"))
+	for _, m := range c.Models {
+		if key, err := m.APIKey(); err == nil {
+			add(key)
+		}
+	}
+	ignore := func(string, string) {}
+	for _, s := range c.MCPServers {
+		if u, err := url.Parse(s.URL); err == nil {
+			for _, values := range u.Query() {
+				for _, value := range values {
+					add(value)
+				}
+			}
+		}
+		for _, values := range []map[string]string{resolve(s.Env, ignore), resolve(s.Headers, ignore)} {
+			for _, value := range values {
+				add(value)
+			}
+		}
+	}
+	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+}
+
+// SecretFiles returns the files that hold secrets: those of the models' keys, and Temporal's own configuration and client key.
+// The paths need not exist.
+func (c *Config) SecretFiles() []string {
+	var files []string
+	for _, name := range sorted(c.Models) {
+		files = append(files, c.Models[name].APIKeyFile)
+	}
+	temporal := os.Getenv("TEMPORAL_CONFIG_FILE")
+	if dir, err := os.UserConfigDir(); err == nil {
+		temporal = cmp.Or(temporal, filepath.Join(dir, "temporalio", "temporal.toml"))
+	}
+	files = append(files, temporal, os.Getenv("TEMPORAL_TLS_CLIENT_KEY_PATH"))
+	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
+}
+
+// fileTools are the built-in tools that reach the files below files_root.
+var fileTools = []string{"list_files", "read_file", "search_files"}
+
+// CheckFiles reports every api_key_file below files_root that agents could read, links followed. It reports nothing
+// where no agent has a file tool. A worker calls it before it serves anything. An error is an [*Error].
+func (c *Config) CheckFiles() error {
+	reader := ""
+	for _, name := range sorted(c.Agents) {
+		if slices.ContainsFunc(c.Agents[name].Tools, func(t string) bool { return slices.Contains(fileTools, t) }) {
+			reader = cmp.Or(reader, name)
+		}
+	}
+	if reader == "" {
+		return nil
+	}
+	var problems []Problem
+	for _, name := range sorted(c.Models) {
+		file := c.Models[name].APIKeyFile
+		if file == "" {
+			continue
+		}
+		switch inside, err := below(c.Tools.Root, file); {
+		case errors.Is(err, fs.ErrNotExist): // which CheckEnvironment reports where it matters
+		case err != nil:
+			problems = append(problems, c.source.at("models."+name+".api_key_file", "%v", err))
+		case inside:
+			problems = append(problems, c.source.at("models."+name+".api_key_file",
+				"%s is below builtin.files_root (%s), where the file tools of agent %s can read it; move it out, or set files_root to another folder",
+				file, c.Tools.Root, reader))
+		}
+	}
+	return newError(problems)
+}
+
+// below reports whether a file is in a folder or one below it, by where the links on both ways lead.
+func below(folder, file string) (bool, error) {
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false, err
+	}
+	place, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return false, err
+	}
+	for _, path := range []*string{&root, &place} {
+		if *path, err = filepath.Abs(*path); err != nil {
+			return false, fmt.Errorf("path: %w", err)
+		}
+	}
+	relative, err := filepath.Rel(root, place)
+	return err == nil && filepath.IsLocal(relative), nil
+}

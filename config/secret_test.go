@@ -1,0 +1,72 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An agent with the file tools could read the worker's key.
+func TestAttackKeyFileBelowTheRootOfTheFileToolsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{"root/keys", "outside"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, folder), 0o700))
+	}
+	for _, file := range []string{"root/keys/main", "outside/main", "..main"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte("sk-1"), 0o600))
+	}
+	require.NoError(t, os.Symlink("root/keys/main", filepath.Join(dir, "link-into-root")))
+	require.NoError(t, os.Symlink("../outside/main", filepath.Join(dir, "root", "link-out")))
+	require.NoError(t, os.Symlink("root", filepath.Join(dir, "link-to-root")))
+	for _, c := range []struct {
+		key, root, tools string
+		refused          bool
+	}{
+		{"root/keys/main", "root", "read_file", true},
+		{"root/keys/main", "root", "calculator, search_files", true},
+		{"root/keys/main", ".", "list_files", true},
+		{"root/keys/main", "link-to-root", "read_file", true},
+		{"link-into-root", "root", "read_file", true},
+		{"..main", ".", "read_file", true},
+		{"root/keys/main", "root", "calculator", false},
+		{"outside/main", "root", "read_file", false},
+		{"root/link-out", "root", "read_file", false},
+		{"root/none", "root", "read_file", false},
+	} {
+		cfg, err := Parse(filepath.Join(dir, "agents.yaml"), fmt.Appendf(nil,
+			"models:\n  m: {model: x, api_key_file: %s}\nbuiltin: {files_root: %s}\nagents:\n  a: {model: m, tools: [%s]}\n", c.key, c.root, c.tools))
+		require.NoError(t, err)
+		if !c.refused {
+			require.NoError(t, cfg.CheckFiles(), "%+v", c)
+			continue
+		}
+		require.ErrorContains(t, cfg.CheckFiles(), "agents.yaml:2: models.m.api_key_file: ", "%+v", c)
+		require.ErrorContains(t, cfg.CheckFiles(), "the file tools of agent a can read it; move it out")
+		require.Contains(t, cfg.SecretFiles(), filepath.Join(dir, c.key))
+	}
+}
+
+func TestSecretsAreThoseOfAllModelsAndServers(t *testing.T) {
+	t.Setenv("KEY", "sk-main")
+	t.Setenv("TOKEN", "token-of-a")
+	t.Setenv("TEMPORAL_API_KEY", "temporal-key")
+	t.Setenv("TEMPORAL_CODEC_AUTH", "Bearer codec-key")
+	cfg, err := Parse("agents.yaml", []byte(`
+models:
+  m: {model: x, api_key_env: KEY, base_url: "https://example.com/v1"}
+  n: {model: x, api_key_env: UNSET_KEY, base_url: "https://example.com/v1"}
+mcp_servers:
+  a: {command: [a], env: {A: "${TOKEN}", B: plain}}
+  b: {url: "https://example.com/?key=query-key", headers: {Authorization: "Bearer ${TOKEN}-b"}}
+agents:
+  x: {model: m}
+`))
+	require.NoError(t, err)
+	for _, secret := range []string{"sk-main", "token-of-a", "plain", "query-key", "token-of-a-b", "temporal-key", "codec-key"} {
+		require.Contains(t, cfg.Secrets(), secret)
+	}
+	require.NotContains(t, cfg.Secrets(), "")
+}
