@@ -66,6 +66,10 @@ chaos: ## disturb everything at random, CHAOS (100) seeds in a row; REAGENT_SEED
 properties: ## try 100,000 lives of an agent against the laws of agent/law_test.go
 	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -lives 100000
 
+.PHONY: attacks
+attacks: ## run the tests of hostile input: endpoints, servers, files, neighbours
+	$(GO) test ./... -run '^TestAttack' -count=1
+
 .PHONY: mutants
 mutants: ## break the code in the ways of testdata/mutants and demand red tests
 	testdata/mutants/run

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -39,11 +40,14 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 		name += ".exe"
 	}
 	path := filepath.Join(dir, name)
-	if isFile(path) {
-		return path, nil
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
+	}
+	if err := checkOwned(path); err != nil {
+		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
+	}
+	if isFile(path) {
+		return path, nil
 	}
 	unlock, err := lock(ctx, path+".lock", func() {
 		fmt.Fprintln(progress, "Another process is building the Temporal CLI; waiting for it.")
@@ -105,7 +109,9 @@ func build(ctx context.Context, path string, progress io.Writer) error {
 		t.add(out)
 		return fmt.Errorf("build the Temporal CLI (%s): %w%s", strings.Join(cmd.Args, " "), err, t.report())
 	}
-	if err := os.Rename(filepath.Join(scratch, executable("temporal")), path); err != nil {
+	built := filepath.Join(scratch, executable("temporal"))
+	// Whatever the umask: a program that others may write is not run.
+	if err := errors.Join(os.Chmod(built, 0o755), os.Rename(built, path)); err != nil {
 		return fmt.Errorf("build the Temporal CLI: %w", err)
 	}
 	fmt.Fprintf(progress, "Built the Temporal CLI in %s: %s\n", took, path)
@@ -143,6 +149,10 @@ func pinnedModule(ctx context.Context) string {
 // buildEnv makes a build for this machine, of one module, into scratch,
 // whatever the user builds otherwise.
 func buildEnv(env []string, scratch string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return strings.HasSuffix(name, "_API_KEY") || strings.HasPrefix(name, "TEMPORAL_")
+	})
 	return append(env, "GOBIN="+scratch, "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 

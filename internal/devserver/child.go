@@ -50,7 +50,7 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 		// not the process; so this thread is kept until the child is gone.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
+		err := startPrivately(c.cmd)
 		started <- err
 		if err != nil {
 			return

@@ -81,6 +81,11 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := checkFree(opts); err != nil {
 		return nil, err
 	}
+	if opts.DBFilename != "" {
+		if err := makePrivate(opts.DBFilename); err != nil {
+			return nil, fmt.Errorf("the database of the Temporal server holds what agents say, and others must not read it: %w", err)
+		}
+	}
 	binary, err := Binary(ctx, opts.Progress)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,12 +110,18 @@ func (s *Server) uiAnswers(ctx context.Context) error {
 	return nil
 }
 
-// environment is ours without what would configure the server's command line: a
-// TEMPORAL_ADDRESS of a cluster has no meaning for a server.
+// inherited are the variables that the server gets of our environment. It needs no key, and a TEMPORAL_ADDRESS of a cluster
+// has no meaning for a server.
+var inherited = []string{
+	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "TZ", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
+	"APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", // of Windows
+}
+
+// environment returns the part of an environment that the server gets.
 func environment(env []string) []string {
-	var kept []string
+	kept := []string{} // nil would pass on everything
 	for _, e := range env {
-		if !strings.HasPrefix(e, "TEMPORAL_") {
+		if name, _, _ := strings.Cut(e, "="); slices.Contains(inherited, name) {
 			kept = append(kept, e)
 		}
 	}

@@ -48,6 +48,9 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if o.Verbose {
 		level = slog.LevelInfo
 	}
+	if err := makePrivate(); err != nil {
+		return fmt.Errorf("keep other processes from the worker's keys: %w", err)
+	}
 	path := cmp.Or(o.Config, os.Getenv("REAGENT_CONFIG"), "agents.yaml")
 	cfg, err := config.Load(path)
 	if errors.Is(err, os.ErrNotExist) {

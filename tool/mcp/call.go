@@ -144,5 +144,5 @@ func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err
 	}
-	return tool.Clip(s.censor.Text(err.Error()), 500)
+	return tool.Clip(s.censor.Text(err.Error()), 1500)
 }

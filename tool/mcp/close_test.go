@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,6 +30,19 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 	require.ErrorContains(t, got.err, "block did not run: the connection was closed here")
 	_, err := l.Tools(t.Context())
 	require.Error(t, err)
+}
+
+// A process that a server put into a session of its own goes with it, and one that ignores the end of its stdin too.
+func TestAttackProcessOfAServerDoesNotSurviveIt(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows the environments of processes")
+	}
+	t.Parallel()
+	l := startLocal(t, func(s *mcp.Server) { s.Env["WITH_DAEMON"] = "yes" })
+	daemon := l.pids("daemon")[0]
+	require.False(t, gone(daemon))
+	require.NoError(t, l.Close())
+	l.eventually(func() bool { return gone(daemon) || zombie(daemon) })
 }
 
 // zombie reports whether a process is dead and waits for someone to notice,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +46,14 @@ func serve(path string) {
 			panic(err)
 		}
 		fmt.Fprintf(f, "child %d\n", child.Process.Pid)
+	}
+	if os.Getenv("WITH_DAEMON") != "" { // which leaves the process group
+		daemon := exec.Command("sleep", "1000")
+		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := daemon.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(f, "daemon %d\n", daemon.Process.Pid)
 	}
 	server := newServer(func(effect string) { fmt.Fprintln(f, effect) }, nil)
 	if err := server.Run(context.Background(), &sdk.StdioTransport{}); err != nil {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -25,8 +28,11 @@ const (
 // errNothingWritten marks a write that failed before its first byte.
 var errNothingWritten = errors.New("nothing written")
 
+// processMark is the environment variable by which the processes of a server are found again that left its group.
+const processMark = "REAGENT_MCP_PROCESS"
+
 // process is a server that was started here. Should this process die without
-// stopping it, the server's stdin is closed, on which servers exit.
+// stopping it, the server's stdin is closed, on which servers exit; on Linux the server is killed too.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -56,8 +62,23 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
-	ownGroup(cmd)
-	if err := cmd.Start(); err != nil {
+	prepare(cmd)
+	mark := processMark + "=" + uuid.NewString()
+	cmd.Env = append(cmd.Env, mark)
+	started, exited := make(chan error), make(chan struct{})
+	go func() {
+		// Linux sends the signal of a parent's death when the thread ends that made the child. So this thread stays until
+		// the child is gone.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(exited)
+		}
+	}()
+	if err := <-started; err != nil {
 		closeAll()
 		return nil, err
 	}
@@ -70,11 +91,20 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 		go p.terminate()
 	})
 	stderr := pipes[2][0]
-	go logLines(stderr, log)
+	logged := make(chan struct{})
 	go func() {
-		_ = cmd.Wait()
-		// What the server started and left behind goes with it.
+		defer close(logged)
+		logLines(stderr, log)
+	}()
+	go func() {
+		<-exited
+		// What the server started and left behind goes with it, also from a session of its own.
 		killGroup(cmd)
+		killMarked(mark)
+		select { // its last lines say why it ended
+		case <-logged:
+		case <-time.After(drainGrace):
+		}
 		time.AfterFunc(drainGrace, func() {
 			p.stdout.Close()
 			stderr.Close()

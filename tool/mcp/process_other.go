@@ -6,7 +6,9 @@ import "os/exec"
 
 // Without process groups only the command itself is ended.
 
-func ownGroup(*exec.Cmd) {}
+func prepare(*exec.Cmd) {}
+
+func killMarked(string) {}
 
 func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
 

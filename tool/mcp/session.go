@@ -19,8 +19,12 @@ const (
 	metaCallID = "reagent.dev/call_id"
 )
 
-// maxPages bounds a list of tools that does not end.
-const maxPages = 1000
+const (
+	// maxPages, maxTools and maxListBytes bound a list of tools that does not end.
+	maxPages     = 1000
+	maxTools     = 2000
+	maxListBytes = 16 << 20
+)
 
 // session is one connection to the server. It ends once and is then replaced.
 type session struct {
@@ -139,13 +143,19 @@ type listed struct {
 // list reads all pages of the server's list of tools.
 func (s *session) list(ctx context.Context) ([]listed, error) {
 	var all []listed
-	cursor := ""
+	cursor, bytes := "", 0
 	for range maxPages {
 		page, next, err := s.page(ctx, cursor)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
+		for _, t := range page {
+			bytes += len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema)
+		}
+		if len(all) > maxTools || bytes > maxListBytes {
+			return nil, fmt.Errorf("the list of tools is too long: it has more than %d tools or %d MiB", maxTools, maxListBytes>>20)
+		}
 		if next == "" {
 			return all, nil
 		}

@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +44,15 @@ type Source struct {
 	lost    bool     // a session was lost since the last one was opened
 	tools   []tool.Tool
 	listed  time.Time // of tools
+	said    []string  // the last lines of the server's stderr
 }
+
+const (
+	// lastLines is how many lines of stderr the error of a server that does not start shows.
+	lastLines = 5
+	// slowStart is after how long a server that is being started is mentioned in the log.
+	slowStart = 3 * time.Second
+)
 
 // Connect connects to a server and lists its tools. It fails when the
 // configuration contradicts itself or the server cannot be reached; the context
@@ -139,8 +149,34 @@ func (s *Source) list() ([]tool.Tool, error) {
 	tools := s.describe(all)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.listed.IsZero() {
+		s.logChanges(s.tools, tools)
+	}
 	s.tools, s.listed = tools, time.Now()
 	return tools, nil
+}
+
+// logChanges logs how a list of tools differs from the one before. Agents that run keep the definitions that they have.
+func (s *Source) logChanges(before, after []tool.Tool) {
+	old := map[string]tool.Spec{}
+	for _, t := range before {
+		old[t.Spec().Name] = t.Spec()
+	}
+	for _, t := range after {
+		spec := t.Spec()
+		was, known := old[spec.Name]
+		delete(old, spec.Name)
+		switch {
+		case !known:
+			s.server.Logger.Warn("the server has a new tool", "tool", spec.Name)
+		case !bytes.Equal(was.Schema, spec.Schema) || was.Description != spec.Description || was.Effect != spec.Effect:
+			s.server.Logger.Warn("the server describes a tool differently; running agents keep the old description", "tool", spec.Name,
+				"effect_before", was.Effect, "effect", spec.Effect)
+		}
+	}
+	for name := range old {
+		s.server.Logger.Warn("the server does not list a tool any more", "tool", name)
+	}
 }
 
 // describe makes tools of what a server listed.
@@ -202,7 +238,20 @@ func (s *Source) connect() (*session, error) {
 			return nil, errors.New("the server of before does not exit")
 		}
 	}
+	slow := time.AfterFunc(slowStart, func() {
+		s.server.Logger.Warn("waiting for the server to start", "at_most", s.server.ConnectTimeout)
+	})
+	defer slow.Stop()
+	s.mu.Lock()
+	s.said = nil
+	s.mu.Unlock()
 	sess, err := openSession(ctx, s.server, s.logLine)
+	s.mu.Lock()
+	said := strings.Join(s.said, "\n  ")
+	s.mu.Unlock()
+	if err != nil && said != "" {
+		return nil, fmt.Errorf("connect: %w; the server wrote:\n  %s", err, said)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -233,7 +282,13 @@ func (s *Source) drop(sess *session) {
 }
 
 func (s *Source) logLine(line string) {
-	s.server.Logger.Info("stderr", "line", s.censor.Text(line))
+	line = s.censor.Text(line)
+	s.server.Logger.Info("stderr", "line", line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.said = append(s.said, tool.Clip(line, 200)); len(s.said) > lastLines {
+		s.said = s.said[1:]
+	}
 }
 
 // errorf makes an error that names the server.

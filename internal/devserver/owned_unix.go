@@ -1,0 +1,43 @@
+//go:build unix
+
+package devserver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// checkOwned returns an error if somebody else could put a program at path: if the file or a folder on the way to it belongs
+// to another user, or can be written by others. The file need not exist.
+func checkOwned(path string) error {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	for place := path; ; place = filepath.Dir(place) {
+		info, err := os.Lstat(place)
+		if errors.Is(err, fs.ErrNotExist) && place == path {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// Of a folder with the sticky bit, such as /tmp, others cannot rename what is ours.
+		sticky := place != path && place != folder && info.Mode()&fs.ModeSticky != 0
+		owner := info.Sys().(*syscall.Stat_t).Uid
+		switch {
+		case owner != 0 && int(owner) != os.Geteuid():
+			return fmt.Errorf("%s belongs to another user, who could replace the program; set REAGENT_CACHE to a folder of your own", place)
+		case info.Mode()&0o022 != 0 && info.Mode()&fs.ModeSymlink == 0 && !sticky:
+			return fmt.Errorf("%s can be written by others, who could replace the program; run chmod go-w %[1]s and remove what you do not know, or set REAGENT_CACHE to a folder of your own", place)
+		}
+		if place == filepath.Dir(place) {
+			return nil
+		}
+	}
+}
