@@ -123,7 +123,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 			return Started{}, fmt.Errorf("start %s: %w", o.ID, err)
 		}
 	}
-	return c.start(ctx, o.ID, in, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
 // newMessage returns m with a new ID, or why no agent takes it.

@@ -26,12 +26,17 @@ type Entry struct {
 	Ended time.Time
 	// Parent is the ID of the agent whose sub-agent it is; empty for others.
 	Parent string
+	// RunID is the ID of its newest run, TaskQueue the task queue of that run.
+	RunID     string
+	TaskQueue string
+	// Task is the beginning of the first message; empty for agents that were started by an earlier version.
+	Task string
 }
 
 // ListOptions narrow a list. The zero value lists all.
 type ListOptions struct {
 	// Statuses are those to list; none means all. [Waiting] and [Held] count as
-	// [Running] here: only the agents themselves tell them apart, see [Client.Look].
+	// [Running] here: see [Client.Standing].
 	Statuses []Status
 	// Agent is the name of a definition.
 	Agent string
@@ -45,7 +50,7 @@ type ListOptions struct {
 }
 
 // List yields the agents of the namespace, those that started last first. Sub-agents are among
-// them. The status of those that run is "running"; [Client.Look] tells more. Each agent is listed
+// them. The status of those that run is "running"; [Client.Standing] tells more. Each agent is listed
 // once, however often it was reset or resumed, as its newest run is.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
@@ -154,6 +159,8 @@ func (c *Client) entry(info *workflowpb.WorkflowExecutionInfo) Entry {
 		ID: info.GetExecution().GetWorkflowId(), Agent: c.memo(info.GetMemo(), workflows.MemoAgent),
 		Status: closeStatus(info.GetStatus()), Started: info.GetStartTime().AsTime(),
 		Parent: info.GetParentExecution().GetWorkflowId(),
+		RunID:  info.GetExecution().GetRunId(), TaskQueue: info.GetTaskQueue(),
+		Task: c.memo(info.GetMemo(), workflows.MemoTask),
 	}
 	if info.GetCloseTime() != nil {
 		e.Ended = info.GetCloseTime().AsTime()

@@ -255,6 +255,8 @@ func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, erro
 type description struct {
 	status Status
 	agent  string
+	task   string
+	queue  string
 	retry  *Retry
 	words  *Words
 	runID  string
@@ -273,6 +275,7 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	}
 	return description{
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),
+		task: c.memo(info.GetMemo(), workflows.MemoTask), queue: info.GetTaskQueue(),
 		retry: c.retry(found.GetPendingActivities()), words: c.words(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
 		version: info.GetVersioningInfo(),
 	}, nil

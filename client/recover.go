@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 		}
 	}
 	// An agent that somebody else resumed, and that has completed since, is not resumed.
-	started, err := c.start(ctx, id, in, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
+	started, err := c.start(ctx, id, in, cmp.Or(found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.lost(ctx, id)
 	}
@@ -134,17 +135,22 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 			return Started{}, fmt.Errorf("fork %s: %w", id, err)
 		}
 	}
-	return c.start(ctx, o.ID, in, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts a workflow, or finds the one that has its ID.
-func (c *Client) start(ctx context.Context, id string, in workflows.Start, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+// start starts a workflow, or finds the one that has its ID. The task is the one that lists show for an agent that goes on from
+// another run; empty means the message's.
+func (c *Client) start(ctx context.Context, id string, in workflows.Start, task string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+	memo := workflows.Memo(in)
+	if task != "" {
+		memo[workflows.MemoTask] = task
+	}
 	_, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: c.taskQueue,
 		WorkflowIDReusePolicy:                    reuse,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		Memo:                                     workflows.Memo(in),
+		Memo:                                     memo,
 		StaticSummary:                            workflows.StaticSummary(in),
 		StaticDetails:                            workflows.StaticDetails(in),
 	}, workflows.Agent, in)

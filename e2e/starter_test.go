@@ -199,8 +199,8 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 
 	out, errs, code := w.starter("list", "--limit", "1")
 	require.Zero(t, code)
-	require.Regexp(t, `(?m)^ID +AGENT +STATUS +STARTED +ENDED$`, out)
-	require.Regexp(t, `(?m)^`+id("busy")+` +x +running +(now|\d+ s ago)`, out)
+	require.Regexp(t, `(?m)^ID +AGENT +STATUS +WAITS FOR +TOKENS +COST +AGE +TASK$`, out)
+	require.Regexp(t, `(?m)^`+id("busy")+` +x +running +0 +- +\d+ s +wait$`, out)
 	next := regexp.MustCompile(`--before (\S+),`).FindStringSubmatch(errs)
 	require.NotNil(t, next, errs)
 	require.NotContains(t, w.must("list", "--limit", "0", "--before", next[1]), id("busy"), "the next page")
@@ -212,6 +212,69 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 	}
 	require.NotContains(t, w.must("__complete", "rm", t.Name()), id("busy"), "it runs")
 	require.Contains(t, w.must("__complete", "run", "-a", ""), "x\n")
+}
+
+// Nobody has to be up for a list: where agents stand, who has to act, what they have used and their tasks are in Temporal.
+func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[len(req.Messages)-1].Content == "break" {
+			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "broken"}
+		}
+		reply := llmtest.Say("fine")
+		reply.Usage = llm.Usage{InputTokens: 20, OutputTokens: 3}
+		return reply, nil
+	}, nil, "")
+	worker := w.worker()
+	id := func(name string) string { return t.Name() + "-" + name }
+	w.must("run", "--chat", "--id", id("waiting"), "hello")
+	w.must("run", "--chat", "--id", id("upgraded"), "hello, too")
+	w.must("upgrade", id("upgraded"))
+	w.must("run", "--id", id("done"), "hello once")
+	_, _, code := w.starter("run", "--chat", "--id", id("held"), "break")
+	require.Equal(t, 3, code)
+	w.must("show", id("upgraded")) // its new run has begun
+	worker.kill()
+	w.must("run", "--detach", "--id", id("new"), "nobody does this")
+
+	type entry struct {
+		ID, Status, Task string
+		WaitsFor         string `json:"waits_for"`
+		Class            string
+		Usage            *struct {
+			InputTokens int `json:"input_tokens"`
+		}
+	}
+	ours := func(args ...string) map[string]entry {
+		var all []entry
+		require.NoError(t, json.Unmarshal([]byte(w.must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &all))
+		found := map[string]entry{}
+		for _, e := range all {
+			if name, ok := strings.CutPrefix(e.ID, t.Name()+"-"); ok {
+				found[name] = e
+			}
+		}
+		return found
+	}
+	w.eventually("the list has all of them", func() bool { return len(ours()) == 5 })
+	all := ours()
+	require.Equal(t, "waiting", all["waiting"].Status)
+	require.Equal(t, "message", all["waiting"].WaitsFor)
+	require.Equal(t, "hello", all["waiting"].Task)
+	require.Equal(t, 20, all["waiting"].Usage.InputTokens)
+	require.Equal(t, "waiting", all["upgraded"].Status)
+	require.Equal(t, "hello, too", all["upgraded"].Task, "also in its second run")
+	require.Equal(t, 20, all["upgraded"].Usage.InputTokens)
+	require.Equal(t, "completed", all["done"].Status)
+	require.Equal(t, "hello once", all["done"].Task)
+	require.Equal(t, 20, all["done"].Usage.InputTokens)
+	require.Equal(t, "held", all["held"].Status)
+	require.Equal(t, "person", all["held"].WaitsFor)
+	require.Equal(t, "InvalidRequest", all["held"].Class)
+	require.Equal(t, "running", all["new"].Status)
+	require.Equal(t, "nobody does this", all["new"].Task)
+	require.Len(t, ours("--waiting"), 2)
+	require.Len(t, ours("--held"), 1)
 }
 
 // What is deleted is gone with its sub-agents; what runs is refused, and nothing is deleted then.

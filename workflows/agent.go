@@ -44,6 +44,7 @@ const (
 const (
 	MemoAgent = "reagent_agent" // the definition's name
 	MemoLife  = "reagent_life"
+	MemoTask  = "reagent_task" // the beginning of the first message
 )
 
 // Refused is the error type of an update that a validator refused.

@@ -29,8 +29,14 @@ func Memo(in Start) map[string]any {
 	if in.Key != "" {
 		memo[protocol.MemoKey] = in.Key
 	}
+	if in.Message != nil && !in.Continues() {
+		memo[MemoTask] = TaskText(in.Message.Text)
+	}
 	return memo
 }
+
+// TaskText returns the beginning of an agent's first message, on one line, as lists of agents show it.
+func TaskText(text string) string { return clip(text) }
 
 // StaticSummary returns the line by which a list of workflows shows an agent.
 func StaticSummary(in Start) string {

@@ -9,16 +9,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-)
-
-const (
-	// asked is how many running agents are asked at the same time where they stand.
-	asked = 16
-	// askedFor bounds how long, since one without a worker does not answer.
-	askedFor = 2 * time.Second
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 type listOptions struct {
@@ -36,8 +30,13 @@ func newList(g *globals) *cobra.Command {
 		Use:   "list",
 		Short: "List the agents, newest first",
 		Long: `list shows the agents of the namespace, sub-agents among them, those that started
-last first. Agents that run are asked whether they wait or are held; without a
-worker they count as running.
+last first, with what each waits for, what it and its sub-agents have used, and its
+task. It reads Temporal's histories and needs no worker.
+
+WAITS FOR tells who has to act: "message" and "approval" wait for a user, "person" for
+someone who removes the cause of a held turn and sends a message, "sub-agents" for
+those. A "?" stands for what is not known. An agent whose history cannot be read is
+"unknown"; it is listed whatever state the flags ask for.
 
 Flags that name a state may stand together: an agent in any of them is shown.
 
@@ -96,119 +95,143 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 		return err
 	}
 	defer done()
-	entries, more, err := find(cmd.Context(), c, query, o.limit)
+	read := &reading{out: cmd.ErrOrStderr()}
+	rows, more, err := find(cmd.Context(), c, read, query, o.limit)
+	read.stop()
 	if err != nil {
 		return coded(err, queue)
 	}
 	if o.json {
-		err = printEntriesJSON(cmd.OutOrStdout(), entries)
+		err = printRowsJSON(cmd.OutOrStdout(), rows)
 	} else {
-		err = printEntries(cmd.OutOrStdout(), entries, time.Now())
+		err = printRows(cmd.OutOrStdout(), rows, time.Now())
 	}
 	if err == nil && more {
 		fmt.Fprintf(cmd.ErrOrStderr(), "There are more: see the next with --before %s, or all with --limit 0.\n",
-			entries[len(entries)-1].Started.UTC().Format(time.RFC3339Nano))
+			rows[len(rows)-1].Started.UTC().Format(time.RFC3339Nano))
 	}
 	return err
 }
 
-// find returns the newest agents that the query names, at most limit of them, and whether there are
-// more. What the server cannot tell the agents are asked, some at a time.
-func find(ctx context.Context, c *client.Client, query client.ListOptions, limit int) (found []client.Entry, more bool, err error) {
-	found = []client.Entry{}
+// row is one agent of a list.
+type row struct {
+	client.Entry
+	client.Standing
+}
+
+// find returns the newest agents that the query names, at most limit of them, and whether there are more. Zero means no limit.
+func find(ctx context.Context, c *client.Client, read *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
+	found = []row{}
 	var batch []client.Entry
-	flush := func() {
-		look(ctx, c, batch)
-		for _, e := range batch {
-			if len(query.Statuses) == 0 || slices.Contains(query.Statuses, e.Status) {
-				found = append(found, e)
+	flush := func() error {
+		rows, err := read.all(ctx, c, batch)
+		for _, r := range rows {
+			if len(query.Statuses) == 0 || r.Standing.Status == client.Unknown || slices.Contains(query.Statuses, r.Standing.Status) {
+				found = append(found, r)
 			}
 		}
 		batch = batch[:0]
+		return err
 	}
 	for e, err := range c.List(ctx, query) {
 		if err != nil {
 			return nil, false, err
 		}
-		if batch = append(batch, e); len(batch) == asked {
-			flush()
+		if batch = append(batch, e); len(batch) == batchSize {
+			if err := flush(); err != nil {
+				return nil, false, err
+			}
 		}
 		if limit > 0 && len(found) > limit {
 			break
 		}
 	}
-	flush()
+	if err := flush(); err != nil {
+		return nil, false, err
+	}
 	if limit > 0 && len(found) > limit {
 		return found[:limit], true, nil
 	}
 	return found, false, nil
 }
 
-// look asks the agents that run where they stand. Those that do not answer stay "running".
-func look(ctx context.Context, c *client.Client, entries []client.Entry) {
-	ctx, cancel := context.WithTimeout(ctx, askedFor)
-	defer cancel()
-	var group errgroup.Group
-	group.SetLimit(asked)
-	for i := range entries {
-		if entries[i].Status != client.Running {
-			continue
-		}
-		group.Go(func() error {
-			if look, err := c.Look(ctx, entries[i].ID); err == nil {
-				entries[i].Status = look.Status
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // there are no errors
-}
-
-func printEntries(w io.Writer, entries []client.Entry, now time.Time) error {
+func printRows(w io.Writer, rows []row, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tSTARTED\tENDED")
-	for _, e := range entries {
-		ended := ""
-		if !e.Ended.IsZero() {
-			ended = ago(now.Sub(e.Ended))
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ID, e.Agent, e.Status, ago(now.Sub(e.Started)), ended)
+	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tWAITS FOR\tTOKENS\tCOST\tAGE\tTASK")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Agent, statusText(r.Standing), r.WaitsFor,
+			spentText(r.Spent), age(now.Sub(r.Started)), printable.Line(r.Standing.Task, 60))
 	}
 	return table.Flush()
 }
 
-// ago says how long something is past, in the largest unit that says enough.
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Second: // or the clocks of two machines differ
-		return "now"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d m ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
+// statusText is the status, with the limit that ended the last turn.
+func statusText(s client.Standing) string {
+	if s.Stopped == "" {
+		return string(s.Status)
 	}
-	return fmt.Sprintf("%d d ago", int(d.Hours()/24))
+	return fmt.Sprintf("%s (%s limit)", s.Status, s.Stopped)
 }
 
-type entryView struct {
-	ID      string        `json:"id"`
-	Agent   string        `json:"agent"`
-	Status  client.Status `json:"status"`
-	Parent  string        `json:"parent,omitempty"`
-	Started time.Time     `json:"started"`
-	Ended   *time.Time    `json:"ended,omitempty"`
+// spentText is two columns of a list: tokens and cost.
+func spentText(s *agent.Spending) string {
+	if s == nil {
+		return "?\t?"
+	}
+	cost := "-"
+	if s.Cost > 0 {
+		cost = s.Cost.String()
+	}
+	return fmt.Sprintf("%d\t%s", s.Tokens(), cost)
 }
 
-func printEntriesJSON(w io.Writer, entries []client.Entry) error {
-	views := make([]entryView, len(entries))
-	for i, e := range entries {
-		views[i] = entryView{ID: e.ID, Agent: e.Agent, Status: e.Status, Parent: e.Parent, Started: e.Started.UTC()}
-		if !e.Ended.IsZero() {
-			ended := e.Ended.UTC()
-			views[i].Ended = &ended
+// age is a duration in the largest unit that says enough.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds()))) // the clocks of two machines may differ
+	case d < time.Hour:
+		return fmt.Sprintf("%d m", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// rowView is the JSON form of a row. It is read by scripts: fields are added, not changed.
+type rowView struct {
+	ID     string        `json:"id"`
+	Agent  string        `json:"agent"`
+	Status client.Status `json:"status"`
+	// WaitsFor is absent where the agent works, or has ended.
+	WaitsFor client.Wait `json:"waits_for,omitempty"`
+	// Stopped names the limit that ended the last turn.
+	Stopped string `json:"stopped,omitempty"`
+	// Class is the type of the failure that holds the agent or with which it ended.
+	Class string `json:"class,omitempty"`
+	// Usage is what the agent and its sub-agents that have ended have used; absent where it is not known.
+	Usage   *treeUsage `json:"usage,omitempty"`
+	Task    string     `json:"task,omitempty"`
+	Parent  string     `json:"parent,omitempty"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended,omitempty"`
+}
+
+func printRowsJSON(w io.Writer, rows []row) error {
+	views := make([]rowView, len(rows))
+	for i, r := range rows {
+		v := rowView{
+			ID: r.ID, Agent: r.Agent, Status: r.Standing.Status, WaitsFor: r.WaitsFor, Stopped: r.Stopped, Class: r.Class,
+			Task: r.Standing.Task, Parent: r.Parent, Started: r.Started.UTC(),
 		}
+		if s := r.Spent; s != nil {
+			v.Usage = &treeUsage{s.InputTokens, s.OutputTokens, dollars(s.Cost)}
+		}
+		if !r.Ended.IsZero() {
+			ended := r.Ended.UTC()
+			v.Ended = &ended
+		}
+		views[i] = v
 	}
 	return printJSON(w, views)
 }

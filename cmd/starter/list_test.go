@@ -1,18 +1,105 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
 )
 
-func TestAgoIsInTheLargestUnitThatSaysEnough(t *testing.T) {
+func TestAgeIsInTheLargestUnitThatSaysEnough(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Minute: "now", 900 * time.Millisecond: "now", time.Second: "1 s ago", 59 * time.Second: "59 s ago",
-		3*time.Minute + 59*time.Second: "3 m ago", time.Hour: "1 h ago", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 d ago",
-		24 * 40 * time.Hour: "40 d ago",
+		-time.Minute: "0 s", 900 * time.Millisecond: "0 s", time.Second: "1 s", 59 * time.Second: "59 s",
+		3*time.Minute + 59*time.Second: "3 m", time.Hour: "1 h", 47 * time.Hour: "47 h", 48 * time.Hour: "2 d",
+		24 * 40 * time.Hour: "40 d",
 	} {
-		require.Equal(t, want, ago(d), d)
+		require.Equal(t, want, age(d), d)
 	}
+}
+
+// standingFunc is a client that tells where an agent stands.
+type standingFunc func(ctx context.Context, e client.Entry) (client.Standing, error)
+
+func (f standingFunc) Standing(ctx context.Context, e client.Entry) (client.Standing, error) {
+	return f(ctx, e)
+}
+
+// A list never shows a guess: an agent that cannot be read is unknown, and the reason is told.
+func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
+	var out bytes.Buffer
+	read := &reading{out: &out}
+	defer read.stop()
+	rows, err := read.all(t.Context(), standingFunc(func(_ context.Context, e client.Entry) (client.Standing, error) {
+		switch e.ID {
+		case "gone":
+			return client.Standing{}, fmt.Errorf("look at gone: %w", client.ErrNotFound)
+		case "odd":
+			return client.Standing{}, errors.New("of another\x1b[2J version")
+		}
+		return client.Standing{Status: client.Held, WaitsFor: client.WaitsForPerson}, nil
+	}), []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	require.Equal(t, "a", rows[0].ID)
+	require.Equal(t, client.Held, rows[0].Standing.Status)
+	require.Equal(t, "odd", rows[1].ID)
+	require.Equal(t, client.Standing{Status: client.Unknown, Task: "sums"}, rows[1].Standing)
+	require.Equal(t, "b", rows[2].ID)
+	require.Equal(t, "Agent odd: its state is unknown: of another[2J version\n", out.String())
+}
+
+// Without Temporal nothing is known of any agent: that is an error and no list.
+func TestListFailsWhenTemporalGoesAway(t *testing.T) {
+	read := &reading{out: &bytes.Buffer{}}
+	defer read.stop()
+	_, err := read.all(t.Context(), standingFunc(func(context.Context, client.Entry) (client.Standing, error) {
+		return client.Standing{}, serviceerror.NewUnavailable("down")
+	}), []client.Entry{{ID: "a"}})
+	require.ErrorContains(t, err, "down")
+}
+
+// Many agents are read side by side, within a bound, and a person who waits is told how far it is.
+func TestListReadsManyAgentsWithinABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		read := &reading{out: &out}
+		defer read.stop()
+		began := time.Now()
+		rows, err := read.all(t.Context(), standingFunc(func(context.Context, client.Entry) (client.Standing, error) {
+			time.Sleep(time.Second) // of the bubble's clock
+			return client.Standing{Status: client.Waiting}, nil
+		}), make([]client.Entry, 3*readAtOnce))
+		require.NoError(t, err)
+		require.Len(t, rows, 3*readAtOnce)
+		require.Equal(t, 3*time.Second, time.Since(began))
+		require.Regexp(t, `^Reading the histories of the agents: \d+ read so far …\n$`, out.String())
+	})
+}
+
+func TestListShowsWhoMustActAndWhatItCost(t *testing.T) {
+	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	spent := &agent.Spending{Usage: llm.Usage{InputTokens: 1200, OutputTokens: 34}, Cost: agent.Dollar / 100}
+	var out bytes.Buffer
+	require.NoError(t, printRows(&out, []row{
+		{client.Entry{ID: "talk", Agent: "x", Started: began}, client.Standing{
+			Status: client.Waiting, WaitsFor: client.WaitsForMessage, Task: "add\x1b[2J it up", Spent: spent,
+		}},
+		{client.Entry{ID: "sum", Agent: "x", Started: began}, client.Standing{Status: client.Completed, Stopped: "turns", Spent: &agent.Spending{}}},
+		{client.Entry{ID: "odd", Agent: "x", Started: began}, client.Standing{Status: client.Unknown}},
+	}, began.Add(3*time.Minute)))
+	require.Equal(t, `ID    AGENT  STATUS                   WAITS FOR  TOKENS  COST     AGE  TASK
+talk  x      waiting                  message    1234    $0.0100  3 m  add[2J it up
+sum   x      completed (turns limit)             0       -        3 m  
+odd   x      unknown                             ?       ?        3 m  
+`, out.String())
 }

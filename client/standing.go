@@ -1,0 +1,153 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Unknown is the status of an agent whose state could not be read. No method of [Client] returns it: it is for
+// programs that show a list of agents.
+const Unknown Status = "unknown"
+
+// Wait names what an agent waits for, and so who has to act.
+type Wait string
+
+// What an agent may wait for. The zero Wait means that the agent works, or has ended.
+const (
+	WaitsForMessage   Wait = "message"    // the user's next message
+	WaitsForApproval  Wait = "approval"   // a person's decision on a tool call
+	WaitsForPerson    Wait = "person"     // its turn is held: a person has to remove the cause and send a message
+	WaitsForSubAgents Wait = "sub-agents" // every open call is a sub-agent's
+)
+
+// Standing tells where an agent stands and what it has used.
+type Standing struct {
+	Status Status
+	// WaitsFor is empty where the agent works, or has ended.
+	WaitsFor Wait
+	// Task is the beginning of the first message; empty where it is not known any more.
+	Task string
+	// Stopped names the limit that ended the last turn; empty where none did.
+	Stopped string
+	// Class is the type of the failure that holds the agent or with which it ended, such as an [llm.Class].
+	Class string
+	// Spent is what the agent and those of its sub-agents that have ended have spent; nil where it is not known.
+	Spent *agent.Spending
+}
+
+// maxRuns is how many runs of an agent are read because the one before has ended meanwhile.
+const maxRuns = 5
+
+// Standing returns where an agent of a list stands. It reads Temporal's history and needs no worker: the whole history of
+// the newest run of an agent that runs, the last event of one that has ended. The error is [ErrNotFound] for an agent that was
+// deleted meanwhile, and a [history.UnreadableError] for a history of another version.
+func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
+	for range maxRuns {
+		switch e.Status {
+		case Completed:
+			return c.completed(ctx, e)
+		case Failed, Cancelled:
+			return c.failed(ctx, e)
+		}
+		run, err := c.read(ctx, agent.From{ID: e.ID, RunID: e.RunID})
+		if err != nil {
+			return Standing{}, err
+		}
+		if run.Closed == nil || e.Status.Ended() {
+			return standing(e, run), nil
+		}
+		// It has ended since the list was made, or goes on in a new run.
+		found, err := c.describe(ctx, e.ID)
+		if err != nil {
+			return Standing{}, err
+		}
+		e.Status, e.RunID = found.status, found.runID
+	}
+	return Standing{}, fmt.Errorf("read %s: it went on in a new run %d times meanwhile", e.ID, maxRuns)
+}
+
+// completed returns where an agent stands that has ended with an answer.
+func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
+	var result workflows.Result
+	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
+		return Standing{}, wrap("read", e.ID, err)
+	}
+	spent := result.Spent
+	if spent == (agent.Spending{}) { // a result of the first version
+		spent = agent.Spending{Usage: result.Usage.Usage, Cost: result.Usage.Cost}.Add(result.Usage.Below)
+	}
+	return Standing{Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
+}
+
+// failed returns where an agent stands that has failed or was cancelled.
+func (c *Client) failed(ctx context.Context, e Entry) (Standing, error) {
+	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)
+	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
+		return Standing{}, wrap("read", e.ID, err)
+	}
+	s := Standing{Status: e.Status, Task: e.Task, Spent: protocol.Spent(err)}
+	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		s.Class = failure.Type()
+	}
+	return s, nil
+}
+
+// standing returns where an agent stands by what the history of its newest run tells.
+func standing(e Entry, run *history.Run) Standing {
+	s := Standing{Status: e.Status, Task: cmp.Or(e.Task, task(run))}
+	if run.State == nil {
+		return s
+	}
+	spent := run.State.Spent()
+	s.Spent, s.Stopped = &spent, run.State.Turn.Stopped
+	if !e.Status.Ended() {
+		s.Status, s.WaitsFor = Status(run.State.Status()), waitsFor(run.State)
+	}
+	if s.Status == Held {
+		s.Class = run.State.Held.Class
+	}
+	return s
+}
+
+// task returns the beginning of the agent's first message; empty where the run does not have it.
+func task(run *history.Run) string {
+	switch s := run.State; {
+	case run.Start.Message != nil && run.Start.From == nil:
+		return workflows.TaskText(run.Start.Message.Text)
+	case s != nil && s.Dropped == 0 && len(s.Messages) > 0:
+		return workflows.TaskText(s.Messages[0].Content)
+	}
+	return ""
+}
+
+// waitsFor tells what an agent waits for that runs.
+func waitsFor(s *agent.State) Wait {
+	tools, calls := s.Next().(agent.RunTools)
+	switch s.Status() {
+	case agent.HeldUp:
+		return WaitsForPerson
+	case agent.Waiting:
+		if calls {
+			return WaitsForApproval
+		}
+		return WaitsForMessage
+	}
+	if !calls {
+		return ""
+	}
+	for _, call := range tools.Calls {
+		if call.Child == "" {
+			return ""
+		}
+	}
+	return WaitsForSubAgents
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+const (
+	// batchSize is how many agents are read before their states are compared with what the flags ask for.
+	batchSize = 64
+	// readAtOnce is how many histories are read at the same time: each is held in memory and replayed.
+	readAtOnce = 8
+	// readTimeout bounds the reading of one history.
+	readTimeout = 20 * time.Second
+)
+
+// reading reads where agents stand. It says on out how far it is where that takes longer than [silence].
+type reading struct {
+	out io.Writer
+
+	mu    sync.Mutex
+	done  int
+	timer *time.Timer
+}
+
+// standings is the part of a client that tells where agents stand.
+type standings interface {
+	Standing(ctx context.Context, e client.Entry) (client.Standing, error)
+}
+
+// all returns the agents with where they stand, in the order of the entries and without those that were deleted meanwhile.
+// What cannot be read is [client.Unknown], with the reason on out. The error is the context's, or says that Temporal does
+// not answer.
+func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) ([]row, error) {
+	r.begin()
+	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readAtOnce)
+	for i, e := range entries {
+		group.Go(func() error {
+			one, cancel := context.WithTimeout(ctx, readTimeout)
+			defer cancel()
+			standing, err := c.Standing(one, e)
+			r.count()
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, client.ErrNotFound):
+				gone[i] = true
+			case errors.As(err, new(*serviceerror.Unavailable)):
+				return err
+			case err != nil:
+				r.say("Agent %s: its state is unknown: %s", e.ID, printable.Line(err.Error(), 300))
+				standing = client.Standing{Status: client.Unknown, Task: e.Task}
+			}
+			rows[i] = row{e, standing}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	kept := rows[:0]
+	for i, row := range rows {
+		if !gone[i] {
+			kept = append(kept, row)
+		}
+	}
+	return kept, nil
+}
+
+func (r *reading) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer == nil {
+		r.timer = time.AfterFunc(silence, r.progress)
+	}
+}
+
+// progress says how far the reading is, and says it again after a while.
+func (r *reading) progress() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer == nil {
+		return
+	}
+	fmt.Fprintf(r.out, "Reading the histories of the agents: %d read so far …\n", r.done)
+	r.timer.Reset(5 * silence)
+}
+
+func (r *reading) count() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done++
+}
+
+func (r *reading) say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, format+"\n", args...)
+}
+
+// stop ends the words about progress.
+func (r *reading) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+}
