@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,6 +47,22 @@ var (
 	// ErrRefused: the agent refused a message; the error's text says why.
 	ErrRefused = errors.New("refused")
 )
+
+// ClosedError says that an agent has ended, and how. It is [ErrClosed] for errors.Is.
+type ClosedError struct {
+	// Operation is what was to be done with the agent.
+	Operation string
+	ID        string
+	Status    Status
+}
+
+// Error names the operation, the agent and how it ended.
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("%s %s: %v: %s", e.Operation, e.ID, ErrClosed, e.Status)
+}
+
+// Unwrap returns [ErrClosed].
+func (e *ClosedError) Unwrap() error { return ErrClosed }
 
 // Client starts and reaches agents. It is safe for concurrent use.
 type Client struct {
@@ -99,6 +116,8 @@ type Started struct {
 	Found bool
 	// Status is the found agent's.
 	Status Status
+	// Same says that the found agent has the definition and the first message that were given to [Client.Start].
+	Same bool
 }
 
 // Start starts an agent, or finds the one that has its ID: two programs that
@@ -123,7 +142,34 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 			return Started{}, fmt.Errorf("start %s: %w", o.ID, err)
 		}
 	}
-	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	started, err := c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	if err == nil && started.Found {
+		started.Same, err = c.same(ctx, o.ID, in)
+	}
+	return started, err
+}
+
+// same reports whether the agent of that ID has the definition and the first message of a start. It has not where the history does
+// not tell any more.
+func (c *Client) same(ctx context.Context, id string, in workflows.Start) (bool, error) {
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
+	if err != nil {
+		return false, err
+	}
+	if run.Start.Agent != in.Agent {
+		return false, nil
+	}
+	if !run.Start.Continues() {
+		first := run.Start.Message
+		return (first == nil) == (in.Message == nil) && (first == nil || first.Text == in.Message.Text && slices.Equal(first.Images, in.Message.Images)), nil
+	}
+	s := run.State
+	return s != nil && s.Dropped == 0 && len(s.Messages) > 0 && in.Message != nil && len(in.Message.Images) == 0 &&
+		s.Messages[0].Content == in.Message.Text, nil
 }
 
 // newMessage returns m with a new ID, or why no agent takes it.
@@ -214,11 +260,14 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 			case gone != nil:
 				return gone
 			case found.status.Ended():
-				return fmt.Errorf("%s %s: %w: %s", name, id, ErrClosed, found.status)
+				return &ClosedError{Operation: name, ID: id, Status: found.status}
 			}
 		case momentary(err) && failures < maxFailures:
 			failures++
 		default:
+			if ctx.Err() != nil {
+				err = context.Cause(ctx) // the SDK does not tell it
+			}
 			return wrap(name, id, err)
 		}
 		if !sleep(ctx, pause) {

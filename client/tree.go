@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -73,7 +72,7 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 		}
 	}
 	if len(asked) == 0 {
-		return nil, fmt.Errorf("cancel %s: %w: %s", id, ErrClosed, root.status)
+		return nil, &ClosedError{Operation: "cancel", ID: id, Status: root.status}
 	}
 	return asked, nil
 }

@@ -65,7 +65,7 @@ func (c *Client) roll(ctx context.Context, id string, from description, taken fu
 		case found.runID != from.runID:
 			return found, nil
 		case found.status.Ended():
-			return description{}, fmt.Errorf("upgrade %s: %w: %s", id, ErrClosed, found.status)
+			return description{}, &ClosedError{Operation: "upgrade", ID: id, Status: found.status}
 		case !sleep(ctx, pause):
 			return description{}, fmt.Errorf("upgrade %s: it waits for a model or tool call to end: %w", id, context.Cause(ctx))
 		}
