@@ -34,7 +34,7 @@ func completeIDs(g *globals, most int, statuses ...client.Status) completion {
 		}
 		ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 		defer cancel()
-		c, _, done, err := g.agents(ctx)
+		c, _, done, err := g.agentsOf(ctx, "")
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,44 +11,52 @@ import (
 )
 
 func newClose(g *globals) *cobra.Command {
-	return newEnd(g, "close", "Let an agent finish when it has answered",
-		"close lets an agent answer what it was sent and then end. An agent that waits ends at once.",
-		"Closing", func(c *client.Client, ctx context.Context, id string) ([]string, error) {
-			return []string{id}, c.Close(ctx, id)
-		})
+	var limit time.Duration
+	cmd := &cobra.Command{
+		Use:   "close ID",
+		Short: "Let an agent finish when it has answered",
+		Long: `close lets an agent answer what it was sent and then end. An agent that waits ends at once.
+It takes a worker; while none answers close waits, as long as --wait allows.`,
+		Example:           "  starter close talk",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
+				err := c.Close(ctx, args[0])
+				if err == nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "Closing agent %s\n", args[0])
+				}
+				return err
+			})
+		},
+	}
+	addWait(cmd, &limit, defaultWait)
+	return cmd
 }
 
 func newCancel(g *globals) *cobra.Command {
-	return newEnd(g, "cancel", "End an agent and its sub-agents now",
-		`cancel ends an agent and the sub-agents below it now. Calls that are open get a
-result that says so; what a tool has done is not undone. Sub-agents that still run
-are cancelled also where the agent itself has ended.`,
-		"Cancelling", (*client.Client).Cancel)
-}
-
-func newEnd(g *globals, name, short, long, doing string, end func(*client.Client, context.Context, string) ([]string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " ID", Short: short, Long: long,
-		Example: "  starter " + name + " talk",
-		Args:    cobra.ExactArgs(1),
-		// Those that run, however they stand.
+		Use:   "cancel ID",
+		Short: "End an agent and its sub-agents now",
+		Long: `cancel ends an agent and the sub-agents below it now. Calls that are open get a
+result that says so; what a tool has done is not undone. Sub-agents that still run
+are cancelled also where the agent itself has ended.
+
+Temporal takes the cancel without a worker; the agent ends when one is up.`,
+		Example:           "  starter cancel talk",
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agents(cmd.Context())
+			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer done()
-			wait := newPatience(cmd.ErrOrStderr(), queue)
-			defer wait.stop()
-			ids, err := end(c, cmd.Context(), args[0])
-			if err != nil {
-				return coded(err, queue)
-			}
+			ids, err := c.Cancel(cmd.Context(), args[0])
 			for _, id := range ids {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s agent %s\n", doing, id)
+				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", id)
 			}
-			return nil
+			return coded(err, queue)
 		},
 	}
 }

@@ -16,6 +16,8 @@ const (
 	exitAgentFailed exitCode = 3   // the agent failed, is held, or was stopped
 	exitWrongState  exitCode = 4   // no such agent, or not in the state for this
 	exitUnreachable exitCode = 5   // no Temporal, or no worker
+	exitLimit       exitCode = 6   // a limit of the agent ended its turn
+	exitTaken       exitCode = 7   // the ID belongs to another agent
 	exitInterrupted exitCode = 130 // Ctrl-C, as shells say it
 )
 
@@ -26,6 +28,8 @@ const exitCodeHelp = `Exit codes:
   3    the agent failed, is held, or was stopped
   4    no such agent, or it is not in a state for this
   5    no Temporal, or no worker, was there
+  6    a limit of the agent (turns, tokens, cost or wall) ended its turn
+  7    the ID is taken by another agent, or by an agent with another task
   130  interrupted`
 
 // exitError is an error that decides how the process ends.
@@ -52,6 +56,8 @@ func codeOf(err error) exitCode {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, new(*noConfigError)):
+		return exitUsage
 	case errors.As(err, &coded):
 		return coded.code
 	}

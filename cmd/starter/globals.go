@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,9 +60,29 @@ func (g *globals) config() (*config.Config, error) {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, exitf(exitUsage, "there is no configuration file %s: name one with --config or %s", path, configEnv)
+		return nil, &noConfigError{path: path, fromEnv: g.configPath == ""}
 	}
 	return nil, exitf(exitUsage, "%w", err)
+}
+
+// noConfigError says that the configuration file does not exist that was named.
+type noConfigError struct {
+	path string
+	// fromEnv says that REAGENT_CONFIG named it, and not --config.
+	fromEnv bool
+}
+
+// Error names the file, and the folder where that matters.
+func (e *noConfigError) Error() string {
+	dir, err := os.Getwd()
+	if filepath.IsAbs(e.path) || err != nil {
+		return fmt.Sprintf("there is no configuration file %s: name one with --config or %s", e.path, configEnv)
+	}
+	if e.fromEnv {
+		return fmt.Sprintf("%s names the configuration file %s, and there is none in %s: set it to the file's whole path, or name one with --config",
+			configEnv, e.path, dir)
+	}
+	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, configEnv)
 }
 
 // taskQueue is the task queue of the agents: the flag's, else the
@@ -80,7 +101,7 @@ func (g *globals) taskQueue() (string, error) {
 	return cfg.TaskQueue, nil
 }
 
-// dial connects to Temporal. The caller closes the client. From then on namespace and converter
+// dial connects to Temporal. The caller closes the client. From then on address, namespace and converter
 // are those of the client.
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	opts, err := config.ClientOptions(g.address, g.namespace)
@@ -94,7 +115,7 @@ func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	defer cancel()
 	c, err := client.DialContext(dialCtx, opts)
 	if err == nil {
-		g.namespace, g.converter = opts.Namespace, opts.DataConverter
+		g.address, g.namespace, g.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 		return c, nil
 	}
 	var denied *serviceerror.PermissionDenied

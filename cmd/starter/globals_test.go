@@ -37,12 +37,32 @@ func TestWrongConfigurationIsAUsageMistake(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(configEnv, "")
 	_, err := (&globals{configPath: "none.yaml"}).config()
-	require.EqualError(t, err, "there is no configuration file none.yaml: name one with --config or REAGENT_CONFIG")
+	dir, wdErr := os.Getwd()
+	require.NoError(t, wdErr)
+	require.EqualError(t, err, "there is no configuration file none.yaml in "+dir+": name one with --config or REAGENT_CONFIG")
 	require.Equal(t, exitUsage, codeOf(err))
+	_, err = (&globals{configPath: "/none/none.yaml"}).config()
+	require.EqualError(t, err, "there is no configuration file /none/none.yaml: name one with --config or REAGENT_CONFIG")
 
 	write(t, "agents.yaml", "task_queue: q\n")
 	_, err = (&globals{}).config()
 	require.EqualError(t, err, "agents.yaml:1: agents: missing; define at least one agent")
+	require.Equal(t, exitUsage, codeOf(err))
+}
+
+// A relative path was exported and the folder changed: run says so, unless the command line has all that it needs.
+func TestNewcomerExportsARelativeConfigurationAndChangesTheFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv(configEnv, "agents.yaml")
+	g := &globals{}
+	_, err := g.agentName("x")
+	require.ErrorContains(t, err, "REAGENT_CONFIG names the configuration file agents.yaml, and there is none in /")
+	require.Equal(t, exitUsage, codeOf(err))
+	g.queue = "agents"
+	name, err := g.agentName("x")
+	require.NoError(t, err)
+	require.Equal(t, "x", name)
+	_, err = g.agentName("")
 	require.Equal(t, exitUsage, codeOf(err))
 }
 

@@ -90,7 +90,7 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 			return exitf(exitUsage, "--before %q is no time such as 2026-01-31T12:00:00Z", o.before)
 		}
 	}
-	c, queue, done, err := g.agents(cmd.Context())
+	c, queue, done, err := g.agentsOf(cmd.Context(), "")
 	if err != nil {
 		return err
 	}

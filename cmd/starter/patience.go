@@ -23,8 +23,8 @@ type patience struct {
 	// id is the agent's, where the command can say what to do about it.
 	id    string
 	first *time.Timer
-	// brief says that the command gives up where nobody answers.
-	brief bool
+	// limit is how long the command waits for a worker; 0 means without end.
+	limit time.Duration
 
 	mu    sync.Mutex
 	kind  trouble
@@ -47,9 +47,9 @@ func newPatience(stderr io.Writer, queue string) *patience {
 	return patienceOf(&patience{out: stderr, queue: queue})
 }
 
-// newBriefPatience is for a command that gives up after some seconds.
-func newBriefPatience(stderr io.Writer, queue string) *patience {
-	return patienceOf(&patience{out: stderr, queue: queue, brief: true})
+// newLimitedPatience is for a command that waits for a worker no longer than limit; 0 means without end.
+func newLimitedPatience(stderr io.Writer, queue string, limit time.Duration) *patience {
+	return patienceOf(&patience{out: stderr, queue: queue, limit: limit})
 }
 
 func patienceOf(p *patience) *patience {
@@ -119,11 +119,12 @@ func (p *patience) tell() {
 	var text string
 	switch p.kind {
 	case noWorker:
-		if p.brief {
-			text = fmt.Sprintf("No worker has answered yet on task queue %q; waiting some seconds more.", p.queue)
+		if p.limit > 0 {
+			text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this waits for it for %s (--wait).",
+				p.queue, startWorker, p.limit)
 			break
 		}
-		text = fmt.Sprintf("No worker has answered yet on task queue %q. Is one running? Start it with `go run ./cmd/worker --config agents.yaml`; this goes on when it is up.", p.queue)
+		text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this goes on when it is up.", p.queue, startWorker)
 	case noServer:
 		text = "Temporal does not answer; trying again until it does."
 	case retrying:

@@ -50,10 +50,10 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 func TestPatienceBeginsWithNobodyThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newBriefPatience(&out, "q")
+		p := newLimitedPatience(&out, "q", time.Minute)
 		time.Sleep(silence) // of the bubble's clock
 		synctest.Wait()
 		p.stop()
-		require.Equal(t, "No worker has answered yet on task queue \"q\"; waiting some seconds more.\n", out.String(), "and no end of it: nobody came")
+		require.Equal(t, "No worker has answered yet on task queue \"q\". Start one with `go run ./cmd/worker --config agents.yaml`; this waits for it for 1m0s (--wait).\n", out.String(), "and no end of it: nobody came")
 	})
 }

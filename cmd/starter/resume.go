@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 
 func newResume(g *globals) *cobra.Command {
 	var o client.ResumeOptions
-	var detach, asJSON bool
+	var show following
 	cmd := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Let an agent go on that failed, or was ended from outside",
@@ -24,7 +23,7 @@ again; calls that have no result are worked off.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agents(cmd.Context())
+			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -42,14 +41,13 @@ again; calls that have no result are worked off.`,
 			if started.Found {
 				fmt.Fprintln(cmd.ErrOrStderr(), notResumed(started, o))
 			}
-			return shown(cmd, c, queue, started, detach, asJSON)
+			return show.show(cmd, c, queue, started)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Message, "message", "", "`text` to give the agent before it goes on")
 	f.BoolVar(&o.Reload, "reload", false, "read the agent's definition anew")
-	f.BoolVar(&detach, "detach", false, "return when the agent goes on")
-	f.BoolVar(&asJSON, "json", false, "print the agent as JSON when it has answered")
+	show.addFlags(cmd)
 	return cmd
 }
 
@@ -70,7 +68,8 @@ func notResumed(found client.Started, o client.ResumeOptions) string {
 
 func newFork(g *globals) *cobra.Command {
 	var o client.ForkOptions
-	var detach, asJSON, chat bool
+	var show following
+	var chat bool
 	cmd := &cobra.Command{
 		Use:   "fork ID",
 		Short: "Start a new agent with the first messages of another",
@@ -81,7 +80,7 @@ The points where a fork is possible are those where every call has its result.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agents(cmd.Context())
+			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -97,10 +96,10 @@ The points where a fork is possible are those where every call has its result.`,
 				return coded(err, queue)
 			}
 			if started.Found {
-				return exitf(exitWrongState, "there is an agent %s already (%s): choose another --id", started.ID, started.Status)
+				return exitf(exitTaken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s\n", started.ID)
-			return shown(cmd, c, queue, started, detach, asJSON)
+			return show.show(cmd, c, queue, started)
 		},
 	}
 	f := cmd.Flags()
@@ -108,35 +107,6 @@ The points where a fork is possible are those where every call has its result.`,
 	f.StringVar(&o.ID, "id", "", "`ID` of the new agent (default: a new one)")
 	f.StringVar(&o.Message, "message", "", "the new agent's next message, as `text`")
 	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered")
-	f.BoolVar(&detach, "detach", false, "return when the agent is started, and print its ID")
-	f.BoolVar(&asJSON, "json", false, "print the agent as JSON when it has answered")
+	show.addFlags(cmd)
 	return cmd
-}
-
-// shown ends a command that let an agent go on: with its new messages.
-func shown(cmd *cobra.Command, c *client.Client, queue string, started client.Started, detach, asJSON bool) error {
-	ctx, stdout := cmd.Context(), cmd.OutOrStdout()
-	if detach {
-		_, err := fmt.Fprintln(stdout, started.ID)
-		return err
-	}
-	out := stdout
-	if asJSON {
-		out = io.Discard
-	}
-	show := newTranscriptPrinter(out)
-	wait := newPatience(cmd.ErrOrStderr(), queue)
-	defer wait.over()
-	status, err := follow(ctx, c, started.ID, func(p client.Progress) {
-		if !p.NoWorker {
-			wait.over()
-		}
-		if p.Message != nil {
-			show.message(*p.Message)
-		}
-	})
-	if err != nil {
-		return coded(err, queue)
-	}
-	return finish(ctx, c, queue, started.ID, status, asJSON, stdout)
 }

@@ -30,7 +30,7 @@ reattached it.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeIDs(g, 0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agents(cmd.Context())
+			c, queue, done, err := g.agentsOf(cmd.Context(), "")
 			if err != nil {
 				return err
 			}

@@ -1,61 +1,67 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
 type runOptions struct {
-	agent, id, schema  string
-	images             []string
-	chat, detach, json bool
+	following
+
+	agent, id, schema string
+	images            []string
+	chat              bool
 }
 
 func newRun(g *globals) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "run [flags] [--] TASK|-",
+		Use:   "run [flags] [--] [TASK|-]",
 		Short: "Start an agent and show its messages as they come",
 		Long: `run starts an agent and shows its messages as they come. It ends with the
 agent's answer; with --chat it ends with the first reply, and the agent waits
-for the next message (starter send).
+for the next message (starter send). At the end it tells on standard error what
+was used; with --quiet it prints the answer alone.
 
-An --id that an agent has which runs finds that agent and shows its messages; the
-task is not given to it. TASK is - to read it from standard input.`,
+TASK is - to read it from standard input; without a TASK it is read from there, too,
+where that is no terminal.
+
+Where an agent of that --id is running with the same task, nothing is started and its
+messages are shown. Any other agent of that ID is left alone, and the exit code is 7.
+A turn that a limit has stopped ends with exit code 6.
+
+The agent runs on Temporal and on the workers: it goes on when this command is
+interrupted. While no worker answers, run waits; --wait bounds that.`,
 		Example: `  starter run -a assistant What is in the file notes.md?
   starter run -a assistant --id daily-report --detach -- --verbose is a flag, explain it
   starter run -a assistant --chat --id talk Hello
   git diff | starter run -a reviewer -
+  answer=$(starter run -q -a assistant What is 6 times 7?)
   starter run -a assistant --image chart.png What does it show?
   starter run -a assistant --output-schema invoice.json Which invoice is due first?`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runAgent(cmd, g, o, args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.agent, "agent", "a", "", "`name` of the agent (default: the configuration's, if it has one only)")
 	f.StringVar(&o.id, "id", "", "`ID` to give the agent (default: a new one)")
 	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered")
-	f.BoolVar(&o.detach, "detach", false, "return when the agent is started, and print its ID")
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
 	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema that the answer has to fit")
-	f.BoolVar(&o.json, "json", false, "print the agent as JSON, as `starter show --json` does, when it has answered")
+	o.addFlags(cmd)
 	completeAgentNames(g, cmd)
 	return cmd
 }
 
 func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error {
-	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	name, err := g.agentName(o.agent)
 	if err != nil {
 		return err
@@ -95,85 +101,24 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	}
 	switch {
 	case started.Found && started.Status.Ended():
-		goOn := "resume"
-		if started.Status == client.Completed {
-			goOn = "fork"
-		}
-		return exitf(exitWrongState, "agent %s has ended (%s): see it with `starter show %s`, go on from it with `starter %s %s`, or start another with --id",
-			started.ID, started.Status, started.ID, goOn, started.ID)
+		return exitf(exitTaken, "the ID %s is taken: that agent has ended (%s), and this task was not started; %s; or choose another --id",
+			started.ID, started.Status, goOnFrom(started.ID, started.Status))
+	case started.Found && !started.Same:
+		return exitf(exitTaken, "the ID %s is taken: that agent is %s with another task, and this one was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
+			started.ID, started.Status, started.ID, started.ID)
 	case started.Found:
-		fmt.Fprintf(stderr, "Agent %s runs already; it was not given this task.\n", started.ID)
-	default:
+		fmt.Fprintf(stderr, "Agent %s has this task already and runs; it was not started again.\n", started.ID)
+	case !o.quiet:
 		fmt.Fprintf(stderr, "Agent %s\n", started.ID)
 	}
-	if o.detach {
-		if o.json {
-			return printJSON(stdout, map[string]any{"id": started.ID, "found": started.Found})
-		}
-		_, err := fmt.Fprintln(stdout, started.ID)
-		return err
+	if !o.quiet && !o.detach {
+		o.link = g.link(ctx, started.ID)
 	}
-	words := newPreview(stdout, !o.json)
-	defer words.end()
-	show := newTranscriptPrinter(words.beside(stdout))
-	if o.json {
-		show = newTranscriptPrinter(io.Discard)
-	}
-	wait := newPatience(words.beside(stderr), queue)
-	wait.id = started.ID
-	defer wait.stop()
-	status, err := follow(ctx, c, started.ID, func(p client.Progress) {
-		wait.see(p)
-		words.see(p)
-		if p.Message != nil {
-			show.message(*p.Message)
-		}
-	})
-	words.end()
-	if err != nil {
-		return coded(err, queue)
-	}
-	return finish(ctx, c, queue, started.ID, status, o.json, stdout)
-}
-
-// follow shows an agent's messages until it has nothing to do or has ended.
-func follow(ctx context.Context, c *client.Client, id string, see func(client.Progress)) (client.Status, error) {
-	for p, err := range c.Watch(ctx, id, 0) {
-		if err != nil {
-			return "", err
-		}
-		see(p)
-		if p.Status != "" && p.Status != client.Running {
-			return p.Status, nil
-		}
-	}
-	return "", context.Cause(ctx)
-}
-
-// finish ends a command that waited for an agent: with the agent as JSON, and
-// an error where the agent did not answer.
-func finish(ctx context.Context, c *client.Client, queue, id string, status client.Status, asJSON bool, stdout io.Writer) error {
-	good := status == client.Completed || status == client.Waiting
-	if good && !asJSON {
-		return nil
-	}
-	snap, err := c.Show(ctx, id)
-	if err != nil {
-		return coded(err, queue)
-	}
-	if asJSON {
-		if err := printJSON(stdout, view(snap)); err != nil {
-			return err
-		}
-	}
-	if good {
-		return nil
-	}
-	return exitf(exitAgentFailed, "agent %s is %s: %s; %s", id, status, printable.Text(snap.Failure), nextStep(snap))
+	return o.show(cmd, c, queue, started)
 }
 
 // nextStep says what a person can do about an agent that did not answer.
-func nextStep(snap client.Snapshot) string {
+func nextStep(snap ending) string {
 	again := "go on with `starter resume --reload " + snap.ID + "`"
 	if snap.Status == client.Held {
 		again = "go on with `starter send " + snap.ID + " TEXT`"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,12 +14,16 @@ func newSend(g *globals) *cobra.Command {
 	var detach, asJSON, next bool
 	var pictures []string
 	var messageID string
+	var limit time.Duration
 	cmd := &cobra.Command{
-		Use:   "send [flags] ID [--] TEXT|-",
+		Use:   "send [flags] ID [--] [TEXT|-]",
 		Short: "Send an agent the next message and print its reply",
 		Long: `send gives a message to an agent and prints the reply. To an agent that waits, the message
 is its next turn. An agent that works on something reads it before its next
 step; with --next it reads it when it has answered.
+
+A worker takes the message; while none answers send waits, as long as --wait allows,
+and then ends with exit code 5.
 
 An agent takes each message ID once. A script that sends again what may have arrived gives
 --message-id: the agent drops what it has already, and send says so.`,
@@ -26,7 +31,7 @@ An agent takes each message ID once. A script that sends again what may have arr
   starter send --detach talk -- --verbose
   starter send talk - < question.txt
   starter send --detach --message-id mail-815 talk - < mail.txt`,
-		Args:              cobra.MinimumNArgs(2),
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stdout := cmd.Context(), cmd.OutOrStdout()
@@ -39,24 +44,29 @@ An agent takes each message ID once. A script that sends again what may have arr
 			if err != nil {
 				return err
 			}
-			c, queue, done, err := g.agents(ctx)
+			c, queue, done, err := g.agentsOf(ctx, id)
 			if err != nil {
 				return err
 			}
 			defer done()
 			words := newPreview(stdout, !asJSON)
 			defer words.end()
-			wait := newBriefPatience(words.beside(cmd.ErrOrStderr()), queue)
+			wait := newLimitedPatience(words.beside(cmd.ErrOrStderr()), queue, limit)
+			wait.id = id
 			defer wait.stop()
-			before, err := c.Look(ctx, id)
+			before, err := reach(ctx, c, id, wait)
 			if err != nil {
-				return coded(err, queue)
+				return unanswered(err, wait, "the message was not sent")
 			}
 			steer := !next && before.Status != client.Waiting
-			sent, err := c.Send(ctx, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer})
+			bounded, _, cancel := within(ctx, limit)
+			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer})
+			cancel()
 			if err != nil {
-				return coded(err, queue)
+				return unanswered(err, wait, fmt.Sprintf(
+					"it is not known whether the agent has the message; send it again with --message-id %s, and the agent takes it once", sent.MessageID))
 			}
+			wait.limit = 0 // the agent has the message, and goes on by itself
 			wait.over()
 			if sent.Duplicate && !asJSON {
 				fmt.Fprintf(words.beside(cmd.ErrOrStderr()), "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
@@ -74,18 +84,23 @@ An agent takes each message ID once. A script that sends again what may have arr
 			})
 			words.end()
 			if err != nil {
-				return coded(err, queue)
+				return goesOn(ctx, coded(err, queue), id)
+			}
+			end, err := endOf(ctx, c, id, status)
+			if err != nil {
+				return goesOn(ctx, coded(err, queue), id)
 			}
 			if asJSON {
-				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, Reply: reply}); err != nil {
+				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, Stopped: end.Stopped, Reply: reply}); err != nil {
 					return err
 				}
 			} else if reply != "" {
 				fmt.Fprintln(stdout, printable.Text(reply))
 			}
-			return finish(ctx, c, queue, id, status, false, stdout)
+			return end.verdict()
 		},
 	}
+	addWait(cmd, &limit, defaultWait)
 	f := cmd.Flags()
 	f.BoolVar(&detach, "detach", false, "return when the agent has the message")
 	f.StringArrayVar(&pictures, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
@@ -101,5 +116,7 @@ type sentView struct {
 	MessageID string        `json:"message_id"`
 	Duplicate bool          `json:"duplicate,omitempty"`
 	Status    client.Status `json:"status,omitempty"`
-	Reply     string        `json:"reply,omitempty"`
+	// Stopped names the limit that ended the turn.
+	Stopped string `json:"stopped,omitempty"`
+	Reply   string `json:"reply,omitempty"`
 }

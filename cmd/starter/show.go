@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -27,14 +28,16 @@ came after the summary; --all reads the rest from Temporal's histories.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agents(cmd.Context())
+			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer done()
-			wait := newBriefPatience(cmd.ErrOrStderr(), queue)
 			snap, err := c.Show(cmd.Context(), args[0])
-			wait.stop()
+			if errors.Is(err, client.ErrNoWorker) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "No worker answers on task queue %q; this was read from Temporal's history. Start a worker with `%s`.\n", queue, startWorker)
+				snap, err = c.Read(cmd.Context(), args[0])
+			}
 			if err != nil {
 				return coded(err, queue)
 			}
@@ -238,6 +241,9 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	}
 	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
 		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
+	if s.Stopped != "" {
+		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
+	}
 	if s.Failure != "" {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}

@@ -36,7 +36,7 @@ With --json each message is one line of JSON, with its place in the transcript a
 			if o.last < 0 {
 				return exitf(exitUsage, "--last %d: it has to be 0 or more", o.last)
 			}
-			c, queue, done, err := g.agents(cmd.Context())
+			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +12,7 @@ import (
 
 func newUpgrade(g *globals) *cobra.Command {
 	var asJSON bool
+	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "upgrade ID",
 		Short: "Let an agent go on with the current version of the workers",
@@ -20,27 +23,23 @@ an agent of pinned workers stays on its version until then. Nothing is repeated.
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agents(cmd.Context())
-			if err != nil {
+			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, taken func()) error {
+				run, err := c.UpgradeAndWait(ctx, args[0], taken)
+				if err != nil {
+					return goesOn(cmd.Context(), err, args[0])
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), struct {
+						ID  string `json:"id"`
+						Run string `json:"run"`
+					}{args[0], run})
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Agent %s goes on in run %s\n", args[0], run)
 				return err
-			}
-			defer done()
-			wait := newPatience(cmd.ErrOrStderr(), queue)
-			defer wait.stop()
-			run, err := c.UpgradeAndWait(cmd.Context(), args[0], wait.over)
-			if err != nil {
-				return coded(err, queue)
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), struct {
-					ID  string `json:"id"`
-					Run string `json:"run"`
-				}{args[0], run})
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Agent %s goes on in run %s\n", args[0], run)
-			return err
+			})
 		},
 	}
+	addWait(cmd, &limit, defaultWait)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

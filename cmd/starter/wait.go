@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+const (
+	// startWorker is the command that hints name.
+	startWorker = "go run ./cmd/worker --config agents.yaml"
+	// defaultWait is how long a command that needs a worker for a moment waits for one.
+	defaultWait = time.Minute
+)
+
+// addWait adds --wait to a command that needs a worker. The default 0 means without end.
+func addWait(cmd *cobra.Command, limit *time.Duration, value time.Duration) {
+	*limit = value
+	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
+}
+
+// waitValue is a duration that is not negative.
+type waitValue time.Duration
+
+func (v *waitValue) String() string {
+	if *v == 0 {
+		return "0"
+	}
+	return time.Duration(*v).String()
+}
+
+func (v *waitValue) Type() string   { return "duration" }
+
+func (v *waitValue) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("write a duration that is not negative, such as 30s or 5m")
+	}
+	*v = waitValue(d)
+	return nil
+}
+
+// within returns a context that ends with context.DeadlineExceeded as its cause when limit has passed, unless lift was called before. A
+// limit of 0 means no end. The caller calls cancel.
+func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	if limit == 0 {
+		return ctx, func() {}, func() { end(nil) }
+	}
+	timer := time.AfterFunc(limit, func() { end(context.DeadlineExceeded) })
+	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
+}
+
+// reach waits until a worker answers for an agent, and says so after a while. It returns where the agent stands.
+func reach(ctx context.Context, c *client.Client, id string, wait *patience) (client.Look, error) {
+	ctx, _, cancel := within(ctx, wait.limit)
+	defer cancel()
+	look, err := c.Await(ctx, id, wait.see)
+	if err == nil {
+		wait.over()
+	}
+	return look, err
+}
+
+// unanswered gives an error the exit code that goes with it. Where no worker has answered, so says what that means for the command.
+func unanswered(err error, wait *patience, so string) error {
+	if !errors.Is(err, client.ErrNoWorker) {
+		return coded(err, wait.queue)
+	}
+	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start one with `%s`, or wait longer with --wait",
+		wait.queue, wait.limit, so, startWorker)
+}
+
+// change waits for a worker and lets do change an agent. Do calls taken when the agent has been told: what it waits for from
+// then on is not bounded by --wait.
+func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, taken func()) error) error {
+	ctx := cmd.Context()
+	c, queue, done, err := g.agentsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer done()
+	wait := newLimitedPatience(cmd.ErrOrStderr(), queue, limit)
+	defer wait.stop()
+	if _, err := reach(ctx, c, id, wait); err != nil {
+		return unanswered(err, wait, "nothing was changed")
+	}
+	bounded, lift, cancel := within(ctx, limit)
+	defer cancel()
+	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent was told, and telling it again does no harm")
+}
+
+// goesOn says, where a person has interrupted a command, that the agent goes on. Another error is returned as it is.
+func goesOn(ctx context.Context, err error, id string) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `starter tail %s`, end it with `starter cancel %s`", id, id, id)
+}
+
+// goOnFrom says how to go on from an agent that has ended.
+func goOnFrom(id string, status client.Status) string {
+	if status == client.Completed {
+		return fmt.Sprintf("see what it did with `starter show %s`; go on from its answer in a new agent with `starter fork %s --message TEXT`", id, id)
+	}
+	return fmt.Sprintf("see what it did with `starter show %s`; let it go on with `starter resume %s`", id, id)
+}

@@ -1,0 +1,154 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// Without a worker a command says so and how to start one, gives up when --wait is over, and says what that means; or does
+// what it was asked when a worker comes.
+func TestNewcomerCommandsWaitForAWorker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, counting, nil, "")
+	worker := w.worker()
+	id := t.Name()
+	w.must("run", "--chat", "--id", id, "one")
+	worker.kill()
+	for _, args := range [][]string{{"close", id}, {"upgrade", id}, {"send", id, "lost"}} {
+		_, errs, code := w.starter(append(args, "--wait", "3s")...)
+		require.Equal(t, 5, code, "%v: %s", args, errs)
+		require.Contains(t, errs, "no worker has answered on task queue \""+w.queue+"\" for 3s; ")
+		require.Contains(t, errs, "start one with `go run ./cmd/worker --config agents.yaml`, or wait longer with --wait")
+	}
+	_, errs, code := w.starter("run", "--id", id+"-new", "--wait", "1s", "task")
+	require.Equal(t, 5, code)
+	require.Contains(t, errs, "agent "+id+"-new goes on when one is up")
+	require.Contains(t, w.must("show", id), "> one\nreply 1\n", "a look needs no worker")
+
+	send := w.start("starter", "send", id, "two")
+	w.says(send, "No worker has answered yet on task queue")
+	w.worker()
+	w.eventually("it is answered", send.ended)
+	require.Zero(t, send.cmd.ProcessState.ExitCode(), send.output())
+	require.Contains(t, send.output(), "A worker answers.\nreply 2\n")
+	require.NotContains(t, w.must("show", id), "lost", "what was not sent is not there")
+	w.must("close", id)
+	w.ends(id, "completed")
+	w.ends(id+"-new", "completed")
+}
+
+// An ID that is taken and a turn that a limit has stopped have exit codes of their own.
+func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	tools := newToolServer(t)
+	tools.add("read", readOnly, echo)
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch text := req.Messages[len(req.Messages)-1].Content; {
+		case strings.HasPrefix(text, "slow"):
+			return llmtest.Say("at last"), g.pass(ctx)
+		case strings.HasPrefix(text, "read"):
+			return llmtest.Call(llmtest.ToolCall("1", "read", "{}")), nil
+		}
+		return llmtest.Say("fine"), nil
+	}, tools, "    limits: {turns: 1}\n")
+	w.worker()
+	id := t.Name()
+
+	w.must("run", "--detach", "--id", id+"-slow", "slow", "task")
+	_, errs, code := w.starter("run", "--id", id+"-slow", "another", "task")
+	require.Equal(t, 7, code)
+	require.Contains(t, errs, "the ID "+id+"-slow is taken: that agent is running with another task, and this one was not started")
+	_, errs, code = w.starter("run", "--detach", "--id", id+"-slow", "another task")
+	require.Equal(t, 7, code, errs)
+	again := w.start("starter", "run", "--id", id+"-slow", "slow task")
+	w.says(again, "has this task already and runs")
+	close(g.open)
+	w.eventually("the answer comes", again.ended)
+	require.Zero(t, again.cmd.ProcessState.ExitCode())
+	require.Contains(t, again.output(), "at last\n")
+	out, errs, code := w.starter("run", "--id", id+"-slow", "slow task")
+	require.Equal(t, 7, code)
+	require.Empty(t, out)
+	require.Contains(t, errs, "that agent has ended (completed), and this task was not started")
+
+	_, errs, code = w.starter("run", "--id", id+"-task", "read it")
+	require.Equal(t, 6, code)
+	require.Contains(t, errs, "was stopped before its answer by limits.turns of its configuration")
+	require.Contains(t, errs, "starter fork "+id+"-task --message TEXT")
+	out, errs, code = w.starter("run", "--chat", "--json", "--id", id+"-chat", "read it")
+	require.Equal(t, 6, code)
+	require.Contains(t, errs, "starter send "+id+"-chat TEXT")
+	var seen struct{ Status, Stopped string }
+	require.NoError(t, json.Unmarshal([]byte(out), &seen))
+	require.Equal(t, "waiting", seen.Status)
+	require.Equal(t, "turns", seen.Stopped)
+	_, _, code = w.starter("send", id+"-chat", "read it once more")
+	require.Equal(t, 6, code)
+	require.Equal(t, "fine\n", w.must("send", id+"-chat", "now without tools"))
+	require.Contains(t, w.must("show", id+"-task"), "limits.turns")
+}
+
+// The end of a run tells what it cost and where to look, --quiet leaves the answer alone, and an interrupt ends the command
+// and not the agent. Commands about an agent that there is need no configuration.
+func TestNewcomerReadsTheEndOfARun(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[len(req.Messages)-1].Content == "slow" {
+			return llmtest.Say("at last"), g.pass(ctx)
+		}
+		reply := llmtest.Say("42")
+		reply.Usage = llm.Usage{InputTokens: 1200, OutputTokens: 3}
+		return reply, nil
+	}, nil, "")
+	w.worker()
+	id := t.Name()
+	out, errs, code := w.starterWith("6 times 7?\n", "run", "--id", id)
+	require.Zero(t, code, errs)
+	require.Equal(t, "> 6 times 7?\n42\n", out)
+	require.Equal(t, "Agent "+id+"\n1200 tokens in, 3 out\n", errs, "the Web UI of this server is on a port that nobody could guess")
+	linked := w.command("starter", "run", "--id", id+"-linked", "6 times 7?")
+	linked.Env = append(linked.Env, "REAGENT_UI_URL="+server.UIURL())
+	end := w.startCommand(linked)
+	w.eventually("the command ends", end.ended)
+	require.Contains(t, end.output(), "1200 tokens in, 3 out  "+server.UIURL()+"/namespaces/default/workflows/"+id+"-linked\n")
+	// By this answer the starter knows a Web UI where the port can be guessed.
+	settings, err := http.Get(server.UIURL() + "/api/v1/settings")
+	require.NoError(t, err)
+	defer settings.Body.Close()
+	require.Equal(t, http.StatusOK, settings.StatusCode)
+	require.Contains(t, settings.Header.Get("Content-Type"), "application/json")
+	out, errs, code = w.starter("run", "-q", "6 times 7?")
+	require.Zero(t, code)
+	require.Equal(t, "42\n", out)
+	require.Empty(t, errs)
+
+	run := w.start("starter", "run", "--chat", "--id", id+"-slow", "slow")
+	g.wait(t)
+	require.NoError(t, run.cmd.Process.Signal(syscall.SIGINT))
+	w.eventually("the command ends", run.ended)
+	require.Equal(t, 130, run.cmd.ProcessState.ExitCode())
+	require.Contains(t, run.output(), "interrupted; agent "+id+"-slow goes on: follow it with `starter tail "+id+"-slow`, end it with `starter cancel "+id+"-slow`")
+	close(g.open)
+
+	w.config = "not/here.yaml" // a relative path that was exported, and another folder now
+	w.eventually("the agent waits", func() bool { return w.show(id+"-slow").Status == "waiting" })
+	require.Equal(t, "42\n", w.must("send", id+"-slow", "6 times 7?"))
+	w.must("close", id+"-slow")
+	w.ends(id+"-slow", "completed")
+	require.Equal(t, "42\n", w.must("fork", "-q", "--message", "again?", id), "on the task queue of the other")
+	w.must("list", "--limit", "1")
+	_, errs, code = w.starter("run", "hello")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "REAGENT_CONFIG names the configuration file not/here.yaml, and there is none in /")
+}
