@@ -17,7 +17,7 @@ type (
 		MayHaveRun bool
 	}
 
-	// DefinitionFailed ends the agent before it began.
+	// DefinitionFailed ends the agent before it began. An agent that has a definition keeps it.
 	DefinitionFailed struct {
 		Key     Key
 		Class   string
@@ -132,6 +132,9 @@ type (
 		Time   int64
 	}
 
+	// ReloadAsked lets the agent read its definition anew while it runs. An ID that came before changes nothing.
+	ReloadAsked struct{ ID string }
+
 	// Rewound says that the run with this name began by a reset of an earlier one.
 	Rewound struct{ Run string }
 
@@ -173,6 +176,7 @@ func (Decided) event()          {}
 func (Stopped) event()          {}
 func (WallReached) event()      {}
 func (Resumed) event()          {}
+func (ReloadAsked) event()      {}
 func (Rewound) event()          {}
 func (MessagesFound) event()    {}
 func (ResumeLost) event()       {}
@@ -237,6 +241,8 @@ func (s *State) apply(e Event) bool {
 		return s.resumed(e)
 	case ResumeLost:
 		return s.resumeLost(e)
+	case ReloadAsked:
+		return s.reloadAsked(e)
 	case Rewound:
 		return s.rewound(e)
 	case MessagesFound:

@@ -129,8 +129,10 @@ func (l *life) happen() {
 		l.apply(agent.CancelRequested{Time: l.now})
 	case n < 94:
 		l.apply(agent.Closed{})
-	case n < 98:
+	case n < 97:
 		l.resume()
+	case n < 98:
+		l.apply(agent.ReloadAsked{ID: fmt.Sprint(l.r.IntN(100))})
 	default: // what nobody asked for
 		l.apply(pick[agent.Event](l.r,
 			agent.ToolFinished{Key: "tool-0", Result: agent.Result{Content: "stray"}},

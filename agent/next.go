@@ -146,6 +146,8 @@ func noRoom(now int64) Event {
 //  0. an outcome is set                         → Finish
 //     there is no definition yet                → Load
 //  1. calls have no result                      → RunTools
+//     a reload was asked for, and no model is
+//     being asked                               → Load
 //  2. held                                      → Wait (chat), Finish failed (task)
 //  3. the context is marked too long, in a turn → Compact
 //  4. a steering message waits in the inbox,
@@ -163,6 +165,8 @@ func (s *State) Next() Step {
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads), Agent: s.Agent}
 	case len(s.Calls) > 0:
 		return RunTools{Calls: s.openCalls()}
+	case s.reloads():
+		return Load{Key: s.definitionKey(s.Agent, s.Reloads+1), Agent: s.Agent}
 	case s.Held != nil:
 		if s.Mode == Chat && !s.Closing {
 			return Wait{}

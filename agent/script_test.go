@@ -120,6 +120,10 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.Stopped{Class: arg, Message: text, Time: s.now}
 	case "resume": // resume RUN [reload]
 		e = agent.Resumed{RunID: arg, Reload: text == "reload", Time: s.now}
+	case "reload": // reload ID
+		e = agent.ReloadAsked{ID: arg}
+	case "undefine": // undefine CLASS MESSAGE
+		e = agent.DefinitionFailed{Key: s.state.Next().(agent.Load).Key, Class: arg, Message: text}
 	case "define":
 		load := s.state.Next().(agent.Load)
 		def := agent.Definition{Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}

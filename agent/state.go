@@ -80,6 +80,10 @@ type State struct {
 	// its definition was read anew.
 	ResumedFrom string `json:"resumed_from,omitempty"`
 	Reloads     int    `json:"reloads,omitempty"`
+	// Reload says that the definition is to be read anew when no call is open and no model is asked. ReloadFailure tells why the
+	// last one that was asked for in this way could not be read.
+	Reload        bool   `json:"reload,omitempty"`
+	ReloadFailure string `json:"reload_failure,omitempty"`
 
 	// Reset is the run that began by Temporal's reset of an earlier one, the newest of those; Searched is the one
 	// in which the messages of other runs were looked for.

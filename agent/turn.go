@@ -13,8 +13,13 @@ const InvalidOutput = "InvalidOutput"
 const maxCorrections = 1
 
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {
-	if s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads) {
+	reloaded := s.reloads() && e.Key == s.definitionKey(s.Agent, s.Reloads+1)
+	if !reloaded && (s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads)) {
 		return false
+	}
+	if reloaded {
+		s.Reload = false
+		s.Reloads++
 	}
 	s.Definition = &e.Definition
 	if len(s.OutputSchema) > 0 {
@@ -46,6 +51,11 @@ func (d *Definition) lacksToolOf(c Call) bool {
 }
 
 func (s *State) definitionFailed(e DefinitionFailed) bool {
+	if s.reloads() && e.Key == s.definitionKey(s.Agent, s.Reloads+1) {
+		s.Reload, s.ReloadFailure = false, e.Message
+		s.Reloads++
+		return true
+	}
 	if s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads) {
 		return false
 	}
@@ -202,10 +212,29 @@ func (s *State) resumed(e Resumed) bool {
 	}
 	if e.Reload {
 		s.Definition = nil
+		s.Reload, s.ReloadFailure = false, ""
 		s.Reloads++
 	}
 	s.reopen()
 	return true
+}
+
+// reloadAsked marks the definition as one to be read anew.
+func (s *State) reloadAsked(e ReloadAsked) bool {
+	id := "reload " + e.ID // no client's message has it: those have no space in their IDs
+	if slices.Contains(s.Seen, id) {
+		return false
+	}
+	s.see(id)
+	s.Reload, s.ReloadFailure = true, ""
+	return true
+}
+
+// reloads reports whether the definition is read anew now: that was asked for, no call is open, and no model is asked, not for a
+// summary either.
+func (s *State) reloads() bool {
+	compacts := s.TooLong && s.Held == nil && !s.answered()
+	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.Asked == "" && !compacts
 }
 
 func (s *State) resumeLost(e ResumeLost) bool {

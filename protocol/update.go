@@ -9,6 +9,7 @@ const (
 	MessageUpdate = "message"
 	CloseUpdate   = "close"
 	UpgradeUpdate = "upgrade"
+	ReloadUpdate  = "reload"
 	// ResumeLostUpdate tells a running agent that somebody else wanted to resume it.
 	ResumeLostUpdate = "resume-lost"
 )

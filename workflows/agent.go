@@ -26,6 +26,9 @@ const (
 	// UpgradeUpdate lets the agent go on in a new run, on the current version of its workers, as
 	// soon as no model or tool call runs.
 	UpgradeUpdate = protocol.UpgradeUpdate
+	// ReloadUpdate takes an ID and lets the agent read its definition anew, as soon as no model or tool call runs. An ID that
+	// came before changes nothing.
+	ReloadUpdate = protocol.ReloadUpdate
 	// ResumeLostUpdate takes the ID of a resume that lost against another one, to be counted.
 	ResumeLostUpdate = protocol.ResumeLostUpdate
 )

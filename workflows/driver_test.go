@@ -31,6 +31,8 @@ type bench struct {
 	model func(count int) (llm.Reply, error)
 	tool  func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error)
 
+	loaded int // definitions asked for
+
 	mu  sync.Mutex
 	ran map[agent.Key]int
 }
@@ -53,6 +55,10 @@ func newBench(t *testing.T) *bench {
 	}
 	workflows.New(workflows.Options{}).Register(b)
 	b.RegisterActivityWithOptions(func(_ context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
+		b.loaded++
+		if b.def.Name == "" {
+			return agent.Definition{}, temporal.NewNonRetryableApplicationError("no definition", protocol.BadAgent, nil)
+		}
 		if in.Agent == "nobody" {
 			return agent.Definition{}, temporal.NewNonRetryableApplicationError("no agent nobody", protocol.UnknownAgent, nil)
 		}
@@ -181,6 +187,50 @@ func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, state.Messages, 2)
 	require.EqualValues(t, workflow.ContinueAsNewVersioningBehaviorAutoUpgrade, next.InitialVersioningBehavior)
+}
+
+// An agent that runs reads its definition anew when it has nothing else to do: a model call that is under way is not given up,
+// and a definition that cannot be read leaves the one before.
+func TestReloadWaitsForTheModelAndKeepsADefinitionThatWorks(t *testing.T) {
+	b := newBench(t)
+	asked := 0
+	b.model = func(count int) (llm.Reply, error) {
+		if asked++; asked == 1 {
+			return llm.Reply{}, temporal.NewApplicationErrorWithOptions("busy", string(llm.Overloaded), temporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+		}
+		return llmtest.Say("one"), nil
+	}
+	view := func() (v workflows.View) {
+		value, err := b.QueryWorkflow(workflows.StateQuery)
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&v))
+		return v
+	}
+	reload := func(after time.Duration, id string) {
+		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.ReloadUpdate, fmt.Sprint(after), t, id) }, after)
+	}
+	reload(time.Minute, "a")
+	b.RegisterDelayedCallback(func() {
+		require.True(t, view().Reloading, "while the model is asked")
+		require.Zero(t, view().Reloads)
+	}, 2*time.Minute)
+	b.RegisterDelayedCallback(func() {
+		require.False(t, view().Reloading)
+		require.Equal(t, 1, view().Reloads)
+		require.Equal(t, agent.Waiting, view().Status)
+		b.def.Name = ""
+	}, 2*time.Hour)
+	reload(2*time.Hour+time.Minute, "a")
+	reload(3*time.Hour, "b")
+	b.RegisterDelayedCallback(func() {
+		require.Equal(t, "no definition", view().ReloadFailure)
+		require.Equal(t, agent.Waiting, view().Status)
+	}, 4*time.Hour)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, 5*time.Hour)
+	b.start(agent.Chat, "first")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, 2, asked, "nothing was asked twice but for its retry")
+	require.Equal(t, 3, b.loaded, "the first, and one for each ID")
 }
 
 func TestRefusedMessageChangesNothing(t *testing.T) {

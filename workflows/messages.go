@@ -60,6 +60,11 @@ type View struct {
 	Children   []agent.Child `json:"children,omitempty"`
 	ChildCount int           `json:"child_count,omitempty"`
 	Answer     string        `json:"answer,omitempty"`
+	// Reloads counts the definitions that the agent has asked for beside the first, Reloading says that one is asked for and
+	// not there yet, and ReloadFailure tells why the last one could not be read: the agent goes on with the one before.
+	Reloads       int    `json:"reloads,omitempty"`
+	Reloading     bool   `json:"reloading,omitempty"`
+	ReloadFailure string `json:"reload_failure,omitempty"`
 }
 
 // listen makes the agent reachable.
@@ -91,6 +96,15 @@ func (d *driver) listen(ctx workflow.Context) error {
 			return err
 		},
 		workflow.UpdateHandlerOptions{Description: "tells of a resume that found the agent running again"})
+	if err != nil {
+		return err
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, ReloadUpdate,
+		func(ctx workflow.Context, id string) error {
+			_, err := d.receive(ctx, agent.ReloadAsked{ID: id})
+			return err
+		},
+		workflow.UpdateHandlerOptions{Description: "lets the agent read its definition anew"})
 	if err != nil {
 		return err
 	}
@@ -150,6 +164,10 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 		var id string
 		err := decode(&id)
 		return agent.ResumeLost{ID: id}, err
+	case ReloadUpdate:
+		var id string
+		err := decode(&id)
+		return agent.ReloadAsked{ID: id}, err
 	}
 	return nil, nil
 }
@@ -273,6 +291,7 @@ func (d *driver) view() (View, error) {
 		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
 		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: cutText(s.Answer(), 100_000),
+		Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
 	}, nil
 }
 
