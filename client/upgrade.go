@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
@@ -47,6 +48,47 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	}
 	after, err = c.roll(ctx, id, after, nil)
 	return after.runID, err
+}
+
+// ReloadError says that an agent could not read its definition anew, and goes on with the one before.
+type ReloadError struct {
+	ID string
+	// Problem tells why.
+	Problem string
+}
+
+// Error names the agent and the problem.
+func (e *ReloadError) Error() string {
+	return fmt.Sprintf("reload %s: the definition could not be read, and the agent keeps the one before: %s", e.ID, e.Problem)
+}
+
+// ReloadAndWait lets an agent that runs read its definition anew, as soon as no model or tool call runs, and waits until it has. Taken,
+// which may be nil, is called when the agent has been asked: it will read it also if ctx ends before. Sub-agents keep theirs.
+// A definition that cannot be read is a [ReloadError].
+func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
+	if err := c.update(ctx, id, nil, workflows.ReloadUpdate, uuid.NewString()); err != nil {
+		return err
+	}
+	if taken != nil {
+		taken()
+	}
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		found, err := c.describe(ctx, id)
+		if err == nil && found.status.Ended() {
+			return &ClosedError{Operation: "reload", ID: id, Status: found.status}
+		}
+		view, err := c.State(ctx, id)
+		switch {
+		case err == nil && !view.Reloading && view.ReloadFailure != "":
+			return &ReloadError{ID: id, Problem: view.ReloadFailure}
+		case err == nil && !view.Reloading:
+			return nil
+		case err != nil && !unanswered(err):
+			return err
+		case !sleep(ctx, pause):
+			return fmt.Errorf("reload %s: it waits for a model or tool call to end: %w", id, context.Cause(ctx))
+		}
+	}
 }
 
 // roll asks an agent to go on in a new run and waits until it does.

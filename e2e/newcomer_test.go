@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -151,4 +152,43 @@ func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	_, errs, code = w.starter("run", "hello")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "REAGENT_CONFIG names the configuration file not/here.yaml, and there is none in /")
+}
+
+// A chat gets the configuration that was written after its start, and keeps its transcript.
+func TestNewcomerReloadsAChatAndForksIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say("by " + req.Messages[0].Content), nil
+	}, nil, "    instructions: rule one\n")
+	worker := w.worker()
+	id := t.Name()
+	require.Contains(t, w.must("run", "--chat", "--id", id, "hello"), "by rule one\n")
+	worker.kill()
+	text, err := os.ReadFile(w.config)
+	require.NoError(t, err)
+	w.write(strings.Replace(string(text), "rule one", "rule two", 1))
+	w.worker()
+	require.Equal(t, "by rule one\n", w.must("send", id, "and now?"), "the definition is pinned")
+	_, errs, code := w.starter("resume", "--reload", id)
+	require.Equal(t, 4, code)
+	require.Contains(t, errs, "its definition was not read anew: use `starter reload "+id+"`")
+	_, errs, code = w.starter("reload", id)
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "Agent "+id+" has its new definition\n")
+	require.Equal(t, "by rule two\n", w.must("send", id, "and now?"))
+	require.Equal(t, "waiting", w.show(id).Status)
+
+	requests := len(w.model.Requests())
+	require.Empty(t, w.must("fork", "-q", "--at", "2", "--detach", "--id", id+"-answered", id)[len(id+"-answered\n"):])
+	w.ends(id+"-answered", "waiting")
+	require.Len(t, w.model.Requests(), requests, "an answer wants no answer")
+	require.Equal(t, "> hello\nby rule two\n", w.must("fork", "--at", "1", id))
+	require.Len(t, w.model.Requests(), requests+1, "a user's message wants one")
+
+	w.must("close", id)
+	w.ends(id, "completed")
+	_, errs, code = w.starter("reload", id)
+	require.Equal(t, 4, code)
+	require.Contains(t, errs, "starter fork "+id+" --message TEXT")
+	require.NotContains(t, errs, "resume")
 }

@@ -18,7 +18,10 @@ func newResume(g *globals) *cobra.Command {
 		Short: "Let an agent go on that failed, or was ended from outside",
 		Long: `resume lets an agent go on that failed, was terminated or cancelled, or ran out of
 time: from its last state, under the same ID. What it has done is not done
-again; calls that have no result are worked off.`,
+again; calls that have no result are worked off.
+
+An agent that has completed is not resumed: go on from its answer in a new agent with
+"starter fork". An agent that runs gets its new configuration with "starter reload".`,
 		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
@@ -34,6 +37,9 @@ again; calls that have no result are worked off.`,
 			}
 			if err != nil {
 				return coded(err, queue)
+			}
+			if started.Found && o.Reload && !started.Status.Ended() {
+				return exitf(exitWrongState, "agent %s is %s and was not resumed, and its definition was not read anew: use `starter reload %s`", started.ID, started.Status, started.ID)
 			}
 			if started.Found && o.Message != "" {
 				return exitf(exitWrongState, "%s", notResumed(started, o))
@@ -74,8 +80,12 @@ func newFork(g *globals) *cobra.Command {
 		Use:   "fork ID",
 		Short: "Start a new agent with the first messages of another",
 		Long: `fork starts a new agent with the first messages of another, which may run or have ended.
-Nothing is run again. Without --message the new agent waits for one (starter send).
-The points where a fork is possible are those where every call has its result.`,
+No call among them is run again. A fork is possible where every call has its result.
+
+Where the last of these messages is an answer, the new agent takes --message, or waits
+for a message (starter send). Where it is a user's message or a tool's result, it wants an
+answer: the new agent asks the model at once. To say something else in the place of a
+user's message, keep one message less and give --message.`,
 		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeIDs(g, 1),

@@ -77,7 +77,7 @@ func newRoot() *cobra.Command {
 	}
 	g.register(root)
 	root.AddCommand(newDemo(g), newDemoWorker(g), newDev(g), newRun(g), newSend(g), newTail(g), newShow(g), newList(g),
-		newResume(g), newFork(g), newUpgrade(g), newClose(g), newCancel(g), newRemove(g))
+		newResume(g), newFork(g), newReload(g), newUpgrade(g), newClose(g), newCancel(g), newRemove(g))
 	return root
 }
 

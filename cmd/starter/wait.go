@@ -34,7 +34,7 @@ func (v *waitValue) String() string {
 	return time.Duration(*v).String()
 }
 
-func (v *waitValue) Type() string   { return "duration" }
+func (v *waitValue) Type() string { return "duration" }
 
 func (v *waitValue) Set(text string) error {
 	d, err := time.ParseDuration(text)
