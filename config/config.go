@@ -21,6 +21,9 @@ import (
 // MaxFileSize is how large a configuration file may be, in bytes.
 const MaxFileSize = 1 << 20
 
+// BaseURLEnv is the environment variable that names the endpoint of the models whose base_url the file leaves out.
+const BaseURLEnv = "OPENAI_BASE_URL"
+
 // The defaults of fields that a file leaves out.
 const (
 	DefaultTaskQueue       = "agents"
@@ -62,12 +65,12 @@ type Model struct {
 	Provider string
 	// Model is the provider's name for the model.
 	Model string
-	// BaseURL is the endpoint up to and without /chat/completions. Defaults to
-	// [DefaultBaseURL].
+	// BaseURL is the endpoint up to and without /chat/completions. Defaults to that of the environment variable
+	// [BaseURLEnv], else to [DefaultBaseURL].
 	BaseURL string
 	// APIKeyEnv names the environment variable that holds the key. Empty means
 	// that no key is sent, as local endpoints like it; it defaults to
-	// [DefaultAPIKeyEnv] where BaseURL is left out too.
+	// [DefaultAPIKeyEnv] where BaseURL is left out too, and that variable is set or the endpoint is DefaultBaseURL.
 	APIKeyEnv string
 	// APIKeyFile names a file that holds the key, instead of a variable; api_key_file in the file, where it is
 	// relative to the file's own folder.

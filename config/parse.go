@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 
@@ -121,12 +122,29 @@ func (r *reader) model(p place) Model {
 	// Where nothing says otherwise the endpoint is OpenAI's, which wants a key;
 	// another endpoint is sent one only where the file names it.
 	if m.BaseURL == "" {
-		m.BaseURL = DefaultBaseURL
-		if m.APIKeyEnv == "" && m.APIKeyFile == "" {
+		fromEnv := r.defaultBaseURL(&m, p)
+		// An endpoint that the environment names may need no key.
+		wantsKey := !fromEnv || os.Getenv(DefaultAPIKeyEnv) != ""
+		if m.APIKeyEnv == "" && m.APIKeyFile == "" && wantsKey {
 			m.APIKeyEnv = DefaultAPIKeyEnv
 		}
 	}
 	return m
+}
+
+// defaultBaseURL sets the endpoint of a model that names none, and reports whether it is that of OPENAI_BASE_URL.
+func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
+	m.BaseURL = DefaultBaseURL
+	base := os.Getenv(BaseURLEnv)
+	if base == "" {
+		return false
+	}
+	if problem := checkWebURL(base); problem != "" {
+		r.problemf(p.path, "has no base_url, and the environment variable %s, which stands in for it, %s", BaseURLEnv, problem)
+		return false
+	}
+	m.BaseURL = base
+	return true
 }
 
 // price reads what a million tokens cost. Input that the provider had in its cache costs as much as

@@ -240,16 +240,24 @@ func (r *reader) webURL(into *string) func(place) {
 		if len(r.problems) > before {
 			return
 		}
-		u, err := url.Parse(s)
-		switch {
-		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			r.problemf(p.path, "must be a URL such as https://example.com/v1")
-		case u.User != nil:
-			r.problemf(p.path, "must hold no user or password; they would be shown in logs")
-		default:
-			*into = s
+		if problem := checkWebURL(s); problem != "" {
+			r.problemf(p.path, "%s", problem)
+			return
 		}
+		*into = s
 	}
+}
+
+// checkWebURL returns what is wrong with the address of an endpoint; empty where nothing is.
+func checkWebURL(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "must be a URL such as https://example.com/v1"
+	case u.User != nil:
+		return "must hold no user or password; they would be shown in logs"
+	}
+	return ""
 }
 
 // matching reads a text that must match the pattern. The text itself is not

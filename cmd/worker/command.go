@@ -7,6 +7,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/serve"
+	"github.com/reagent-dev/reagent/internal/version"
 )
 
 const help = `worker serves the agents of a configuration. Start as many workers as you
@@ -18,7 +19,8 @@ The first SIGTERM or Ctrl-C lets the running model and tool calls end, for as lo
 Temporal is looked for at --address, else where TEMPORAL_ADDRESS,
 TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_PROFILE and their like say, else
 at 127.0.0.1:7233. API keys are read from the environment variables that the
-configuration names.
+configuration names. OPENAI_BASE_URL is the endpoint of the models whose base_url the
+configuration leaves out.
 
 An MCP server with state in its process (stateful: true) has to be run by one
 worker only. Every worker runs all of them unless --stateful says otherwise: with
@@ -34,9 +36,10 @@ The exit code is 0 after a drain and 1 when the worker could not start or go on.
 func newCommand() *cobra.Command {
 	var o serve.Options
 	cmd := &cobra.Command{
-		Use:   "worker --config agents.yaml",
-		Short: "Serve durable agents on Temporal",
-		Long:  help,
+		Use:     "worker --config agents.yaml",
+		Short:   "Serve durable agents on Temporal",
+		Long:    help,
+		Version: version.String(),
 		Example: `  worker --config agents.yaml
   TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m
   worker --config agents.yaml --deployment shop --build-id v2 --pinned`,
