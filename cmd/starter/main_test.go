@@ -63,6 +63,13 @@ func TestHelpListsCommandsAndExitCodes(t *testing.T) {
 	require.Contains(t, stdout, "starter dev --db-filename")
 }
 
+func TestVersionIsPrinted(t *testing.T) {
+	code, stdout, stderr := starter(t, "--version")
+	require.Equal(t, exitOK, code)
+	require.Regexp(t, `^starter version \S+.*, go\d`, stdout)
+	require.Empty(t, stderr)
+}
+
 // A task such as "--help me" is text, and no flag of ours.
 func TestNothingAfterTheDashesIsAFlag(t *testing.T) {
 	root := newRoot()

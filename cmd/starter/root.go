@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/internal/version"
 )
 
 const rootHelp = `starter runs a Temporal development server, starts agents, talks to them and
@@ -62,6 +64,7 @@ func newRoot() *cobra.Command {
 		Short:   "Run durable agents on Temporal",
 		Long:    rootHelp,
 		Example: rootExample,
+		Version: version.String(),
 		// Errors are printed once, by run, and without the usage text, in which
 		// one line would drown.
 		SilenceErrors: true,

@@ -25,3 +25,12 @@ func TestHelp(t *testing.T) {
 	require.NoError(t, err, "run the test with -update")
 	require.Equal(t, string(text), out.String(), "run the test with -update if this is meant")
 }
+
+func TestVersionIsPrinted(t *testing.T) {
+	var out bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs([]string{"--version"})
+	cmd.SetOut(&out)
+	require.NoError(t, cmd.Execute())
+	require.Regexp(t, `^worker version \S+.*, go\d`, out.String())
+}
