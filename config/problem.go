@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // Problem is one thing that is wrong with a configuration.
@@ -20,7 +22,10 @@ type Problem struct {
 	Message string
 }
 
-// String is the problem in one line: file, line, field and message.
+// maxProblem bounds the text of a problem, in characters: a file may have keys of any length.
+const maxProblem = 1000
+
+// String is the problem in one line: file, line, field and message. Control characters of keys and values are escaped.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -34,7 +39,7 @@ func (p Problem) String() string {
 		b.WriteString(p.Field + ": ")
 	}
 	b.WriteString(p.Message)
-	return b.String()
+	return printable.Line(b.String(), maxProblem)
 }
 
 // Error holds every problem that was found, sorted by line.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 const (
@@ -44,8 +45,8 @@ func completeIDs(g *globals, most int, statuses ...client.Status) completion {
 			if err != nil || len(offers) == completeLimit {
 				break
 			}
-			if strings.HasPrefix(e.ID, begun) && !slices.Contains(args, e.ID) {
-				offers = append(offers, cobra.CompletionWithDesc(e.ID, e.Agent+", "+string(e.Status)))
+			if strings.HasPrefix(e.ID, begun) && client.CheckID(e.ID) == nil && !slices.Contains(args, e.ID) {
+				offers = append(offers, cobra.CompletionWithDesc(e.ID, printable.Name(e.Agent)+", "+string(e.Status)))
 			}
 		}
 		// As the list comes: the newest first.
@@ -63,7 +64,7 @@ func completeAgentNames(g *globals, cmd *cobra.Command) {
 		}
 		var offers []cobra.Completion
 		for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
-			offers = append(offers, cobra.CompletionWithDesc(name, cfg.Agents[name].Description))
+			offers = append(offers, cobra.CompletionWithDesc(name, printable.Line(cfg.Agents[name].Description, 200)))
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp
 	})

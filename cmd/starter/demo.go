@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/demo"
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/serve"
 )
 
@@ -48,9 +49,10 @@ use. Nothing is left when the demo ends, or is ended with Ctrl-C.`,
 				return fmt.Errorf("where is this program: %w", err)
 			}
 			o.Worker = []string{self, demoWorker}
-			o.Out = cmd.OutOrStdout()
+			// The demo draws on the terminal itself.
+			o.Out = printable.Unwrap(cmd.OutOrStdout())
 			if asJSON {
-				o.Out = cmd.ErrOrStderr()
+				o.Out = printable.Unwrap(cmd.ErrOrStderr())
 				o.Done = func(s demo.Summary) error { return printJSON(cmd.OutOrStdout(), s) }
 			}
 			summary, err := demo.Run(cmd.Context(), o)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 func newClose(g *globals) *cobra.Command {
@@ -54,7 +55,7 @@ Temporal takes the cancel without a worker; the agent ends when one is up.`,
 			defer done()
 			ids, err := c.Cancel(cmd.Context(), args[0])
 			for _, id := range ids {
-				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", id)
+				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", printable.Name(id))
 			}
 			return coded(err, queue)
 		},

@@ -159,7 +159,7 @@ func printRows(w io.Writer, rows []row, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tWAITS FOR\tTOKENS\tCOST\tAGE\tTASK")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Agent, statusText(r.Standing), r.WaitsFor,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.ID), printable.Name(r.Agent), statusText(r.Standing), r.WaitsFor,
 			spentText(r.Spent), age(now.Sub(r.Started)), printable.Line(r.Standing.Task, 60))
 	}
 	return table.Flush()
@@ -170,7 +170,7 @@ func statusText(s client.Standing) string {
 	if s.Stopped == "" {
 		return string(s.Status)
 	}
-	return fmt.Sprintf("%s (%s limit)", s.Status, s.Stopped)
+	return fmt.Sprintf("%s (%s limit)", s.Status, printable.Name(s.Stopped))
 }
 
 // spentText is two columns of a list: tokens and cost.

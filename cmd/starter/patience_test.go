@@ -43,7 +43,7 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 		require.Equal(t, "model: rate limited, try 2 in 18 s\n", see(client.Progress{Retry: limited}, 2*time.Second))
 		require.Empty(t, see(client.Progress{Retry: limited}, time.Second), "once per change")
 		next := &client.Retry{What: "model", Class: "Unheard", Message: "odd\x1b[31m", Attempt: 3}
-		require.Equal(t, "model: odd[31m, try 3 runs\n", see(client.Progress{Retry: next}, time.Second), "a change is news")
+		require.Equal(t, "model: odd\\x1b[31m, try 3 runs\n", see(client.Progress{Retry: next}, time.Second), "a change is news")
 	})
 }
 

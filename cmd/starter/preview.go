@@ -28,11 +28,11 @@ type preview struct {
 // newPreview returns the preview for a command's standard output. It is nil where that is no terminal
 // on which lines can be drawn anew, and where none is wanted.
 func newPreview(stdout io.Writer, wanted bool) *preview {
-	file, ok := stdout.(*os.File)
+	file, ok := printable.Unwrap(stdout).(*os.File)
 	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &preview{out: stdout, size: func() (width, height int) {
+	return &preview{out: file, size: func() (width, height int) {
 		width, height, err := term.GetSize(file.Fd())
 		if err != nil || width <= 0 || height <= 0 {
 			return 80, 24

@@ -74,7 +74,7 @@ func TestPreviewShowsTheEndOfWhatDoesNotFit(t *testing.T) {
 // Whatever is said on whatever terminal, in the end there is the transcript and nothing else, and
 // nothing but it and the preview's own sequences ever comes to the terminal.
 func TestPreviewLeavesNothingBehind(t *testing.T) {
-	letters := []rune("abc   \n\t\x1b[2J\x07\u009bé—…")
+	letters := []rune("abc   \n\t\x1b[2J\x07\u009bé—…\u202e\u200b")
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		width := 3 + random.IntN(60)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
@@ -35,6 +36,11 @@ const rootExample = `  starter demo                                    # see it 
 
 // run is the program: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runRoot(newRoot(), args, stdin, stdout, stderr)
+}
+
+// runRoot runs a command line with a root command.
+func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// SIGHUP too: a closed terminal must not leave a server behind. After the
 	// first signal the others have their default effect, so that a second Ctrl-C
 	// ends a program that does not listen to the first.
@@ -42,7 +48,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	err := execute(ctx, newRoot(), args, stdin, stdout, stderr)
+	// Whatever a command prints may hold text of others: names, IDs, the words of models and tools.
+	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)
+	err := execute(ctx, root, args, stdin, stdout, stderr)
 	code := codeOf(err)
 	if code == exitFailure && ctx.Err() != nil {
 		// Whatever failed then failed because of the signal.

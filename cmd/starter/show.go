@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -208,15 +209,23 @@ func viewMessage(m agent.Message) messageView {
 	}
 }
 
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
+
+// encodeJSON writes v as JSON and a new line; an empty indent makes it one line.
+func encodeJSON(w io.Writer, v any, indent string) error {
+	var encoded bytes.Buffer
+	e := json.NewEncoder(&encoded)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(encoded.Bytes()))
+	return err
 }
 
 func printSnapshot(w io.Writer, s client.Snapshot) {
-	fmt.Fprintf(w, "%s  %s  %s\n", s.ID, s.Agent, s.Status)
+	fmt.Fprintf(w, "%s  %s  %s\n", printable.Name(s.ID), printable.Name(s.Agent), s.Status)
 	if s.First > 0 {
 		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
 	}
@@ -234,7 +243,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 		fmt.Fprintf(w, "… %d sub-agents ended before these\n", earlier)
 	}
 	for _, c := range s.Children {
-		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", c.ID, c.Agent, c.Status)
+		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", printable.Name(c.ID), printable.Name(c.Agent), c.Status)
 	}
 	if s.Retry != nil {
 		fmt.Fprintln(w, retryText(*s.Retry, s.ID))

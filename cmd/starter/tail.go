@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -72,8 +71,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	if err != nil {
 		return err
 	}
-	show, lines := newTranscriptPrinter(stdout), json.NewEncoder(stdout)
-	lines.SetEscapeHTML(false)
+	show := newTranscriptPrinter(stdout)
 	stands := client.Running
 	for p, err := range c.Watch(ctx, id, from) {
 		if err != nil {
@@ -86,13 +84,13 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 			fmt.Fprintf(stderr, "The agent was taken back to message %d.\n", p.Index)
 		case p.Message == nil:
 		case o.json:
-			err = lines.Encode(tailView{p.Index, viewMessage(*p.Message)})
+			err = encodeJSON(stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
 		default:
 			show.message(*p.Message)
 		}
 		if p.Status != "" && p.Status != stands {
 			if stands = p.Status; o.json && stands != client.Running {
-				err = lines.Encode(statusView{stands})
+				err = encodeJSON(stdout, statusView{stands}, "")
 			} else if !o.json && stands != client.Running {
 				fmt.Fprintf(stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
 			}

@@ -4,12 +4,25 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
+
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-func main() {
-	if err := newCommand().Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "worker: "+err.Error())
-		os.Exit(1)
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the program: it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	// Whatever the worker prints may hold text of others: the names of MCP tools, an endpoint's words.
+	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)
+	cmd := newCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	if err := cmd.Execute(); err != nil {
+		fmt.Fprintln(stderr, "worker: "+err.Error())
+		return 1
 	}
+	return 0
 }

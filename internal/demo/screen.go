@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 const (
@@ -107,7 +108,7 @@ func (s *screen) ready(what, text string) {
 // Write prints lines of others: the progress of a build.
 func (s *screen) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
-		s.say("  " + styles.dim.Render(strings.TrimSpace(line)))
+		s.say("  " + styles.dim.Render(printable.Text(strings.TrimSpace(line))))
 	}
 	return len(p), nil
 }

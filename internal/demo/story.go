@@ -118,9 +118,10 @@ func (s *story) message(name string, m agent.Message, tools map[string]string) {
 			s.screen.entry(label.Render(who), content)
 		}
 		for _, c := range m.ToolCalls {
-			tools[c.ID] = c.Name
-			s.screen.entry(quiet(label, who), styles.tool.Render("▸ "+c.Name)+" "+styles.dim.Render(
-				printable.Line(arguments(c.Arguments), max(10, s.screen.room()-lipgloss.Width(c.Name)-3))))
+			tool := printable.Line(c.Name, 100)
+			tools[c.ID] = tool
+			s.screen.entry(quiet(label, who), styles.tool.Render("▸ "+tool)+" "+styles.dim.Render(
+				printable.Line(arguments(c.Arguments), max(10, s.screen.room()-lipgloss.Width(tool)-3))))
 			if c.Name == measureTool {
 				defer s.measuredOnce.Do(func() { close(s.measured) })
 			}

@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // Summary is what a run of the demo came to, as the servers of the model and the tools
@@ -73,7 +74,7 @@ func (s Summary) show(screen *screen, keep bool) {
 	}
 	screen.say("")
 	if s.Failure != "" {
-		screen.say(styles.bad.Render("The agent is "+string(s.Status)+": ") + s.Failure)
+		screen.say(styles.bad.Render("The agent is "+string(s.Status)+": ") + printable.Text(s.Failure))
 	} else if s.Killed == 0 {
 		screen.say("No worker was killed: the model did not call measure.")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/builtin"
 	"github.com/reagent-dev/reagent/tool/mcp"
@@ -107,7 +108,7 @@ func (t *toolbox) addServer(ctx context.Context, cfg *config.Config, name string
 	}
 	var names []string
 	for _, each := range tools {
-		names = append(names, each.Spec().Name)
+		names = append(names, printable.Name(each.Spec().Name))
 	}
 	t.lines = append(t.lines, fmt.Sprintf("%s: %s%s", name, strings.Join(names, ", "), where))
 	return t.registry.AddSource(name, kept)

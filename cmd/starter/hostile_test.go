@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// hostile drives a terminal in each way that we know: it clears the screen, sets a title with C0 and with C1 controls, reverses
+// the order of letters, hides some and forges a line.
+const hostile = "\x1b[2J\x1b]0;t\x07\u009b31m\u009d0;t\u009c\u0085\x7f\u202etxt\u2066\u200b\ufeff\u2028\rx\nforged"
+
+// safeTerminal fails where text drives a terminal.
+func safeTerminal(t *testing.T, text string) {
+	t.Helper()
+	require.Equal(t, printable.Text(text), text)
+}
+
+func hostileSnapshot() client.Snapshot {
+	words := llm.Message{Role: llm.Assistant, Content: hostile, ToolCalls: []llm.ToolCall{{ID: hostile, Name: hostile, Arguments: hostile}}}
+	return client.Snapshot{
+		ID: hostile, Agent: hostile, Status: client.Failed,
+		Messages: []agent.Message{{Message: words}, {Message: llm.Message{Role: llm.Tool, Content: hostile, ToolCallID: hostile}}},
+		Pending:  []agent.Call{{CallID: hostile, Name: hostile, Arguments: hostile}},
+		Inbox:    []agent.Incoming{{ID: hostile, Text: hostile}},
+		Children: []client.Child{{ID: hostile, Agent: hostile, Status: client.Running}},
+		Retry:    &client.Retry{What: hostile, Class: hostile, Message: hostile, Attempt: 2},
+		Failure:  hostile, Class: hostile, Stopped: hostile, Answer: hostile,
+	}
+}
+
+// Whatever a command prints and wherever, what others wrote does not drive the terminal.
+func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
+	rows := []row{{
+		Entry:    client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},
+		Standing: client.Standing{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
+	}}
+	for name, print := range map[string]func(io.Writer) error{
+		"show":        func(w io.Writer) error { printSnapshot(w, hostileSnapshot()); return nil },
+		"show --json": func(w io.Writer) error { return printJSON(w, view(hostileSnapshot())) },
+		"list":        func(w io.Writer) error { return printRows(w, rows, time.Now()) },
+		"list --json": func(w io.Writer) error { return printRowsJSON(w, rows) },
+		"tail --json": func(w io.Writer) error {
+			return encodeJSON(w, tailView{1, viewMessage(hostileSnapshot().Messages[0])}, "")
+		},
+		"error":      func(io.Writer) error { return errors.New(hostile) },
+		"completion": func(w io.Writer) error { _, err := io.WriteString(w, hostile+"\t"+hostile); return err },
+	} {
+		var stdout, stderr bytes.Buffer
+		root := newRoot()
+		root.AddCommand(&cobra.Command{Use: "hostile", RunE: func(cmd *cobra.Command, _ []string) error { return print(cmd.OutOrStdout()) }})
+		runRoot(root, []string{"hostile"}, strings.NewReader(""), &stdout, &stderr)
+		require.NotEmpty(t, stdout.String()+stderr.String(), name)
+		safeTerminal(t, stdout.String())
+		safeTerminal(t, stderr.String())
+		if strings.HasSuffix(name, "--json") {
+			require.Contains(t, stdout.String(), `\u009b31m`, name)
+			var back any
+			require.NoError(t, json.Unmarshal(stdout.Bytes(), &back), name)
+		} else if name == "list" || name == "show" {
+			head, _, _ := strings.Cut(strings.TrimPrefix(stdout.String(), "ID"), "\nforged")
+			require.NotContains(t, head, "\nforged", "a name stays on its line")
+			require.Equal(t, name == "list", !strings.Contains(stdout.String(), "\nforged"), name)
+		}
+	}
+}
+
+func TestAttackKeysOfAConfigurationAreEscaped(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv(configEnv, "")
+	key, err := json.Marshal(hostile)
+	require.NoError(t, err)
+	key = printable.JSON(key)
+	require.NoError(t, os.WriteFile("agents.yaml", []byte("agents: {"+string(key)+": {model: main, "+string(key)+": 1}}\n"+string(key)+": 1\n"), 0o600))
+	code, _, stderr := starter(t, "run", "Hello")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, `\x1b[2J`)
+	require.NotContains(t, stderr, "\nforged")
+	safeTerminal(t, stderr)
+}
