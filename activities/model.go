@@ -28,6 +28,18 @@ const (
 	maxErrorBytes = 2_000
 )
 
+// MaxModelAttempts returns how often a model is asked for one reply in all where the last failure has
+// that class: 1 if asking again does not help.
+func MaxModelAttempts(class llm.Class) int {
+	switch {
+	case !class.Retryable():
+		return 1
+	case class == llm.EmptyReply:
+		return emptyAttempts
+	}
+	return modelAttempts
+}
+
 // CallModel asks the model. Its failures carry an [llm.Class] as type.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.startHeartbeat(ctx)
@@ -182,14 +194,11 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 	if known, ok := errors.AsType[*llm.Error](err); ok {
 		class, wait = known.Class, known.RetryAfter
 	}
-	bound := modelAttempts
-	if class == llm.EmptyReply {
-		bound = emptyAttempts
-	}
+	bound := MaxModelAttempts(class)
 	final := !class.Retryable() || attempt >= bound
 	text := cut(redact(err.Error()), maxErrorBytes)
 	if class.Retryable() && final {
-		text = fmt.Sprintf("%s (asked %d times)", text, attempt)
+		text = fmt.Sprintf("%s; gave up after %d attempts", text, attempt)
 	}
 	if wait == 0 {
 		wait = min(time.Second<<(attempt-1), time.Minute)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// toolAttempts bounds how often a tool is tried that does not answer.
-	toolAttempts = 5
+	// MaxToolAttempts bounds how often a tool is tried that does not answer.
+	MaxToolAttempts = 5
 )
 
 // seekDelays are the pauses before an attempt at an at-most-once tool is given out again whose result another worker
@@ -84,7 +84,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	if err := e.confirm(); err != nil {
 		return protocol.ToolResult{}, err
 	}
-	if beat.attempt() > toolAttempts {
+	if beat.attempt() > MaxToolAttempts {
 		return protocol.ToolResult{Lost: true}, nil
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
@@ -127,7 +127,7 @@ func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.Tool
 		return protocol.ToolResult{}, interrupted(ctx, problem)
 	}
 	attempt := beat.attempts()
-	if attempt >= toolAttempts {
+	if attempt >= MaxToolAttempts {
 		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(problem, maxErrorBytes), IsError: true}, nil
 	}
 	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(problem, maxErrorBytes), protocol.Unavailable,

@@ -191,7 +191,7 @@ func TestFailureOfASubAgentIsItsResult(t *testing.T) {
 			close(g.open)
 			require.NoError(t, w.temporal.GetWorkflow(t.Context(), x, "").Get(t.Context(), nil))
 			want := w.show(x).lines()
-			require.Contains(t, want[2], "error: the agent "+broken+" ended without an answer: model: Unauthorized")
+			require.Contains(t, want[2], "error: the agent "+broken+" ended without an answer: model: the API key was refused")
 			again := func() {
 				w.eventually("it has ended", func() bool { return w.show(x).Status == "completed" })
 				require.Equal(t, want, w.show(x).lines())

@@ -61,5 +61,5 @@ func TestErrorsOfOneClassAreTheSame(t *testing.T) {
 	err := error(&llm.Error{Class: llm.RateLimited, Status: 429, Message: "slow down"})
 	require.ErrorIs(t, err, &llm.Error{Class: llm.RateLimited})
 	require.NotErrorIs(t, err, llm.ErrEmptyReply)
-	require.Equal(t, "model: RateLimited (HTTP 429): slow down", err.Error())
+	require.Equal(t, "model: rate limit reached (HTTP 429): slow down", err.Error())
 }

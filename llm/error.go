@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -14,7 +15,8 @@ const (
 	// Retry: the same request may succeed later.
 
 	RateLimited Class = "RateLimited" // 429
-	Overloaded  Class = "Overloaded"  // 5xx, 408, 409, 425, 529 …
+	Overloaded  Class = "Overloaded"  // 503, 529, or an error of that name
+	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 425
 	Connection  Class = "Connection"  // no response, or one cut short
 	EmptyReply  Class = "EmptyReply"  // no text, no call
 	BadReply    Class = "BadReply"    // a success that cannot be understood
@@ -36,11 +38,31 @@ const (
 // Retryable reports whether asking the same again may succeed.
 func (c Class) Retryable() bool {
 	switch c {
-	case RateLimited, Overloaded, Connection, EmptyReply, BadReply:
+	case RateLimited, Overloaded, ServerError, Connection, EmptyReply, BadReply:
 		return true
 	}
 	return false
 }
+
+// classTexts say what happened, for people.
+var classTexts = map[Class]string{
+	RateLimited:    "rate limit reached",
+	Overloaded:     "the endpoint is overloaded",
+	ServerError:    "the endpoint failed",
+	Connection:     "no complete response from the endpoint",
+	EmptyReply:     "the reply was empty",
+	BadReply:       "the response is not a valid reply",
+	ContextTooLong: "the conversation is too long for the model",
+	InvalidRequest: "the request was refused",
+	Unauthorized:   "the API key was refused",
+	QuotaExceeded:  "the quota or the balance of the account is used up",
+	NotFound:       "the URL or the model does not exist",
+	Filtered:       "a content filter stopped the request or the reply",
+	TooLarge:       "the request or the reply is too large",
+}
+
+// Text returns what happened in a few words, and the class's own name for an unknown class.
+func (c Class) Text() string { return cmp.Or(classTexts[c], string(c)) }
 
 // ErrEmptyReply is the sentinel that every [*Error] of class [EmptyReply]
 // matches with errors.Is.
@@ -66,12 +88,12 @@ type Error struct {
 	Err error
 }
 
-// Error describes the error in one line that names class and status.
+// Error describes the error in one line: what happened, the HTTP status and the message.
 func (e *Error) Error() string {
 	if e.Status != 0 {
-		return fmt.Sprintf("model: %s (HTTP %d): %s", e.Class, e.Status, e.Message)
+		return fmt.Sprintf("model: %s (HTTP %d): %s", e.Class.Text(), e.Status, e.Message)
 	}
-	return fmt.Sprintf("model: %s: %s", e.Class, e.Message)
+	return fmt.Sprintf("model: %s: %s", e.Class.Text(), e.Message)
 }
 
 // Unwrap returns the cause.

@@ -191,7 +191,7 @@ func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client)
 func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	// Not TooLarge: what is too large for an endpoint may fit when it is shorter.
 	for _, class := range []llm.Class{
-		llm.RateLimited, llm.Overloaded, llm.Connection, llm.BadReply, llm.ContextTooLong,
+		llm.RateLimited, llm.Overloaded, llm.ServerError, llm.Connection, llm.BadReply, llm.ContextTooLong,
 		llm.InvalidRequest, llm.Unauthorized, llm.QuotaExceeded, llm.NotFound, llm.Filtered,
 	} {
 		t.Run(string(class), func(t *testing.T) {

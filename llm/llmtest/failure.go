@@ -43,6 +43,7 @@ func invalid(param, format string, args ...any) *refusal {
 var usual = map[llm.Class]refusal{
 	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
 	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},
+	llm.ServerError:    {status: http.StatusInternalServerError, kind: "server_error"},
 	llm.ContextTooLong: {status: http.StatusBadRequest, code: "context_length_exceeded"},
 	llm.InvalidRequest: {status: http.StatusBadRequest},
 	llm.Unauthorized:   {status: http.StatusUnauthorized, code: "invalid_api_key"},

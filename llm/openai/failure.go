@@ -22,6 +22,9 @@ func (a answer) failure() error {
 	if location := a.header.Get("Location"); a.status < http.StatusBadRequest && location != "" {
 		message = "the endpoint redirects to " + location
 	}
+	if a.status < http.StatusMultipleChoices && p.status != 0 {
+		message += fmt.Sprintf(" (status %d in the body)", p.status)
+	}
 	told := &llm.Error{
 		Class:      p.class(a.status),
 		Message:    message,
@@ -53,12 +56,12 @@ func (a answer) bad(cause error) error {
 	e := &llm.Error{Class: llm.BadReply, Status: a.status, Err: cause}
 	switch {
 	case strings.TrimSpace(string(a.body)) == "":
-		e.Message = "the endpoint answered nothing"
+		e.Message = "the body of the response is empty"
 	case a.html():
 		e.Class = llm.NotFound // another URL is needed, not another try
-		e.Message = fmt.Sprintf("the endpoint answered HTML (%s), not JSON: is base_url right?", title(a.body))
+		e.Message = fmt.Sprintf("the endpoint returned HTML (%s), not JSON", title(a.body))
 	default:
-		e.Message = "the endpoint answered what is no completion: " + string(a.body)
+		e.Message = "the response is not a chat completion: " + string(a.body)
 	}
 	return e
 }
@@ -78,7 +81,7 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 		return c.tell(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 	case limited.Err() != nil:
 		// Without the cause: a context's error would look like the caller's own.
-		return c.tell(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no answer within %v", c.options.Timeout)})
+		return c.tell(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no response within %v, the timeout of the model", c.options.Timeout)})
 	}
 	// The URL that the HTTP client puts before its errors is not for people.
 	err = lost.err
@@ -93,7 +96,7 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 func (c *Client) tell(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
-		e.Message += fmt.Sprintf(" (%s of model %q)", hint, cmp.Or(c.options.Name, model))
+		e.Message += fmt.Sprintf("; %s of model %q in the configuration", hint, cmp.Or(c.options.Name, model))
 	}
 	if e.Err != nil && c.errors.Text(e.Err.Error()) != e.Err.Error() {
 		e.Err = nil

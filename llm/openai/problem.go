@@ -175,6 +175,9 @@ func title(page []byte) string {
 	return "a web page titled " + strconv.Quote(strings.TrimSpace(html.UnescapeString(string(page[from+len("<title>"):to]))))
 }
 
+// statusOverloaded is Anthropic's own HTTP status for an overloaded service.
+const statusOverloaded = 529
+
 // class decides what the problem means: the provider's words before the status,
 // since a 200 may carry an error, a 429 may never pass, and a 500 may be a
 // context that is too long.
@@ -198,12 +201,18 @@ func (p *problem) class(status int) llm.Class {
 		return llm.ContextTooLong
 	case http.StatusTooManyRequests:
 		return llm.RateLimited
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+	case http.StatusServiceUnavailable, statusOverloaded:
 		return llm.Overloaded
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return llm.ServerError
 	}
 	switch {
 	case status >= http.StatusInternalServerError:
-		return llm.Overloaded
+		// A provider that is overloaded may say so in its words alone.
+		if classOfType(p.words) == llm.Overloaded {
+			return llm.Overloaded
+		}
+		return llm.ServerError
 	case status < http.StatusBadRequest:
 		return llm.NotFound // a redirect
 	}

@@ -64,7 +64,7 @@ func judge(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	case empty != nil && strings.TrimSpace(refusal) != "":
 		told.Class, told.Message = llm.Filtered, "the model refused: "+refusal
 	case reason == "error":
-		told.Class, told.Message = llm.Overloaded, "the provider broke the answer off (finish reason error)"
+		told.Class, told.Message = llm.ServerError, "the provider ended the reply early (finish_reason \"error\")"
 	case empty != nil:
 		return empty
 	case reason == openai.FinishReasonNull && len(reply.Message.ToolCalls) == 0:

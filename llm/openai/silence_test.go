@@ -85,7 +85,7 @@ func TestAModelMayThinkForAsLongAsItIsGiven(t *testing.T) {
 
 	_, took, err := within(t, time.Hour, time.Minute, 0, think(61*time.Minute))
 	require.ErrorIs(t, err, &llm.Error{Class: llm.Connection})
-	require.ErrorContains(t, err, "no answer within 1h0m0s")
+	require.ErrorContains(t, err, "no response within 1h0m0s")
 	require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context has not ended")
 	require.Equal(t, time.Hour, took)
 }
@@ -113,7 +113,7 @@ func TestTheWholeAnswerHasALimit(t *testing.T) {
 			pause(30 * time.Second)
 		}
 	})
-	require.ErrorContains(t, err, "no answer within 10m0s")
+	require.ErrorContains(t, err, "no response within 10m0s")
 	require.Equal(t, 10*time.Minute, took)
 }
 

@@ -167,8 +167,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for status, says := range map[int]string{
 		401: `check the API key of model "fast"`,
-		402: `check the account`,
-		404: `check base_url`,
+		402: `check the plan and the balance of the account`,
+		404: `check the fields base_url and model`,
 	} {
 		client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
 
@@ -212,7 +212,7 @@ func TestNoAnswerInTimeIsAConnectionError(t *testing.T) {
 	_, err := client.Complete(t.Context(), ask())
 
 	require.ErrorIs(t, err, &llm.Error{Class: llm.Connection})
-	require.ErrorContains(t, err, "no answer within 10ms")
+	require.ErrorContains(t, err, "no response within 10ms")
 	require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context has not ended")
 }
 

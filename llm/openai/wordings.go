@@ -78,10 +78,10 @@ var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,
 	"overloaded_error":      llm.Overloaded,
-	"server_error":          llm.Overloaded,
-	"internal_server_error": llm.Overloaded,
-	"api_error":             llm.Overloaded,
-	"upstream_error":        llm.Overloaded,
+	"server_error":          llm.ServerError,
+	"internal_server_error": llm.ServerError,
+	"api_error":             llm.ServerError,
+	"upstream_error":        llm.ServerError,
 	"permission_error":      llm.Unauthorized,
 	"not_found_error":       llm.NotFound,
 	"invalid_request_error": llm.InvalidRequest,
@@ -116,8 +116,8 @@ func classOfType(words []string) llm.Class {
 // hints say what to do about an error of a class, where a person has to act.
 var hints = map[llm.Class]string{
 	llm.Unauthorized:  "check the API key",
-	llm.NotFound:      "check base_url and the provider's name of the model",
-	llm.QuotaExceeded: "check the account that the API key belongs to",
+	llm.NotFound:      "check the fields base_url and model",
+	llm.QuotaExceeded: "check the plan and the balance of the account of the API key",
 }
 
 // waits finds the wait in messages such as "Please try again in 9m38.016s."
