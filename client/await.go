@@ -18,7 +18,7 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look
 		case err == nil:
 			return look, nil
 		case ctx.Err() != nil:
-			return Look{}, wrap("ask", id, context.Cause(ctx))
+			return Look{}, c.blame(ctx, "ask", id, context.Cause(ctx))
 		case !unanswered(err):
 			return Look{}, err
 		}
@@ -27,13 +27,13 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look
 			see(Progress{NoServer: down, NoWorker: !down})
 		}
 		if !sleep(ctx, awaitPause) {
-			return Look{}, wrap("ask", id, context.Cause(ctx))
+			return Look{}, c.blame(ctx, "ask", id, context.Cause(ctx))
 		}
 	}
 }
 
 // unanswered reports whether err says that no worker, or Temporal itself, has answered.
-func unanswered(err error) bool { return errors.Is(err, ErrNoWorker) || unavailable(err) }
+func unanswered(err error) bool { return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err) }
 
 // TaskQueue returns the name of the task queue of an agent's newest run.
 func (c *Client) TaskQueue(ctx context.Context, id string) (string, error) {

@@ -42,6 +42,8 @@ var (
 	ErrClosed = errors.New("the agent has ended")
 	// ErrNoWorker: nobody answers for the agent, because no worker runs on its task queue.
 	ErrNoWorker = errors.New("no worker answers")
+	// ErrNoServer: Temporal itself does not answer.
+	ErrNoServer = errors.New("Temporal does not answer")
 	// ErrNoNamespace: Temporal has no namespace of that name.
 	ErrNoNamespace = errors.New("no such namespace")
 	// ErrRefused: the agent refused a message; the error's text says why.
@@ -268,10 +270,10 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 			if ctx.Err() != nil {
 				err = context.Cause(ctx) // the SDK does not tell it
 			}
-			return wrap(name, id, err)
+			return c.blame(ctx, name, id, err)
 		}
 		if !sleep(ctx, pause) {
-			return wrap(name, id, context.Cause(ctx))
+			return c.blame(ctx, name, id, context.Cause(ctx))
 		}
 	}
 }
@@ -318,10 +320,23 @@ func wrap(operation, id string, err error) error {
 	return served(operation, id, err)
 }
 
+// blame is wrap for what takes a worker. It asks whether Temporal answers where nobody did: a question that no
+// worker answers and one that Temporal does not answer look the same.
+func (c *Client) blame(ctx context.Context, operation, id string, err error) error {
+	wrapped := wrap(operation, id, err)
+	if errors.Is(wrapped, ErrNoWorker) && c.down(context.WithoutCancel(ctx)) {
+		return fmt.Errorf("%s %s: %w: %w", operation, id, ErrNoServer, err)
+	}
+	return wrapped
+}
+
 // served is wrap for what Temporal does without a worker.
 func served(operation, id string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return fmt.Errorf("%s %s: %w: %s", operation, id, ErrNoNamespace, namespace.Namespace)
+	}
+	if unavailable(err) {
+		return fmt.Errorf("%s %s: %w: %w", operation, id, ErrNoServer, err)
 	}
 	return fmt.Errorf("%s %s: %w", operation, id, err)
 }

@@ -107,7 +107,7 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 			refused = failures < maxQueryFailures
 		}
 		if err == nil || !refused || time.Since(began) > busyTimeout || !sleep(ctx, pause) {
-			return wrap("ask", id, err)
+			return c.blame(ctx, "ask", id, err)
 		}
 	}
 }

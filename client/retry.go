@@ -7,6 +7,8 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -14,12 +16,15 @@ import (
 type Retry struct {
 	// What is tried: "model", "tool" or "definition".
 	What string
-	// Class is the type of the last failure, such as an [llm.Class], and Message its words.
+	// Class is the type of the last failure, such as an [llm.Class], and Message its text. It is "Timeout" where the
+	// attempt ended without an answer of its worker.
 	Class   string
 	Message string
-	// Attempt is the number of the try that runs or comes next.
+	// Attempt is the number of the attempt that runs or comes next, counted from 1. Limit is the number of the last
+	// attempt; 0 where time bounds them and not a number.
 	Attempt int
-	// Next is when it comes; zero while it runs.
+	Limit   int
+	// Next is when the attempt starts; zero while it runs.
 	Next time.Time
 }
 
@@ -41,10 +46,19 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		converter.DecodeCommonFailureAttributes(c.converter, failure)
 		r := &Retry{
 			What: what, Class: failure.GetApplicationFailureInfo().GetType(), Message: failure.GetMessage(),
-			Attempt: int(p.GetAttempt()),
+			Attempt: c.attempt(p),
 		}
-		if failure.GetTimeoutFailureInfo() != nil {
-			r.Class, r.Message = "Timeout", "the worker was lost while it worked on this"
+		if timeout := failure.GetTimeoutFailureInfo(); timeout != nil {
+			r.Class, r.Message = "Timeout", protocol.TimeoutText(timeout.GetTimeoutType())
+		}
+		switch {
+		case what == "model" && llm.Class(r.Class).Retryable():
+			r.Limit = activities.MaxModelAttempts(llm.Class(r.Class))
+		case what == "tool" && r.Class == protocol.Unavailable:
+			r.Limit = activities.MaxToolAttempts
+		}
+		if r.Attempt > r.Limit {
+			r.Limit = 0
 		}
 		// Next is set as long as the attempt has not been given to a worker.
 		if next := p.GetNextAttemptScheduleTime(); next != nil && p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
@@ -53,4 +67,17 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		return r
 	}
 	return nil
+}
+
+// attempt returns the number of the attempt at the effect that runs or comes next. The activity counts them in its heartbeats;
+// Temporal's own number has also attempts that failed before they came to the model or the tool.
+func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
+	var said activities.Progress
+	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {
+		return int(p.GetAttempt())
+	}
+	if said.Attempt == p.GetAttempt() {
+		return said.Tried
+	}
+	return said.Tried + 1
 }

@@ -71,7 +71,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 			case ctx.Err() != nil:
 				yield(Progress{}, context.Cause(ctx))
 				return
-			case errors.Is(err, ErrNoWorker), unavailable(err):
+			case errors.Is(err, ErrNoWorker), errors.Is(err, ErrNoServer):
 				down := c.down(ctx)
 				if !down && c.watchEnded(ctx, id, from, yield) {
 					return

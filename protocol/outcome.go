@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -217,8 +218,17 @@ func cause(err error) (class, message string) {
 	case errors.As(err, &app):
 		return app.Type(), app.Message()
 	case errors.As(err, &timeout):
-		return "Timeout", "the worker was lost again and again while it worked on this"
+		return "Timeout", TimeoutText(timeout.TimeoutType())
 	default:
 		return "Failed", err.Error()
 	}
+}
+
+// TimeoutText says what is known of an attempt whose worker did not answer. Temporal cannot tell a worker that died from one
+// that could not reach Temporal, for instance while Temporal itself was down.
+func TimeoutText(kind enumspb.TimeoutType) string {
+	if kind == enumspb.TIMEOUT_TYPE_HEARTBEAT {
+		return "the worker sent no more heartbeats: it died, or it could not reach Temporal"
+	}
+	return "the call took longer than its time limit"
 }
