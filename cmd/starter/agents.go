@@ -109,6 +109,8 @@ func coded(err error, queue string) error {
 		return exitf(exitWrongState, "%w: end it first with `starter cancel`, or let it finish with `starter close`", err)
 	case errors.Is(err, client.ErrNoNamespace):
 		return exitf(exitUnreachable, "%w: name another with --namespace or TEMPORAL_NAMESPACE, or create it with `temporal operator namespace create --namespace NAME`", err)
+	case errors.Is(err, client.ErrNoServer):
+		return exitf(exitUnreachable, "%w; check that Temporal runs, and the address: --address or TEMPORAL_ADDRESS", err)
 	case errors.Is(err, client.ErrNoWorker):
 		return exitf(exitUnreachable, "%w on task queue %q: start one with `%s`", err, queue, startWorker)
 	case errors.Is(err, client.ErrRefused):

@@ -49,11 +49,10 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 		show = newTranscriptPrinter(io.Discard)
 	}
 	wait := newLimitedPatience(words.beside(stderr), queue, f.limit)
-	wait.id = started.ID
+	wait.id, wait.live = started.ID, words
 	defer wait.stop()
 	status, err := follow(ctx, c, started.ID, f.limit, func(p client.Progress) {
 		wait.see(p)
-		words.see(p)
 		if p.Message != nil {
 			show.message(*p.Message)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,12 +26,17 @@ type patience struct {
 	first *time.Timer
 	// limit is how long the command waits for a worker; 0 means without end.
 	limit time.Duration
+	// live is where a person sees what the agent works on; nil where lines tell it.
+	live *preview
 
 	mu    sync.Mutex
 	kind  trouble
 	since time.Time // of the trouble
 	told  string    // what was said of it; empty while nothing was
 	tried *client.Retry
+	work  work
+	// reported is when a line last told what the agent works on.
+	reported time.Time
 }
 
 type trouble string
@@ -53,7 +59,8 @@ func newLimitedPatience(stderr io.Writer, queue string, limit time.Duration) *pa
 }
 
 func patienceOf(p *patience) *patience {
-	p.kind, p.since = noWorker, time.Now()
+	p.kind, p.since, p.reported = noWorker, time.Now(), time.Now()
+	p.work.since = p.since
 	p.first = time.AfterFunc(silence, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -78,6 +85,7 @@ func (p *patience) see(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.report(progress)
 	switch {
 	case progress.NoServer:
 		p.turn(noServer)
@@ -93,6 +101,22 @@ func (p *patience) see(progress client.Progress) {
 	// A name that no worker knows is most often a mistyped one, for which waiting is no cure.
 	if time.Since(p.since) >= silence || p.kind == retrying && p.tried.Class == protocol.UnknownAgent {
 		p.tell()
+	}
+}
+
+// report shows what the agent works on: as the live line of a terminal, else as a line every reportEvery.
+func (p *patience) report(progress client.Progress) {
+	now := time.Now()
+	text := p.work.see(progress, now)
+	if p.live != nil {
+		p.live.see(progress, text)
+		return
+	}
+	if progress.Message != nil || text == "" {
+		p.reported = now
+	} else if now.Sub(p.reported) >= reportEvery {
+		p.reported = now
+		fmt.Fprintln(p.out, "Waiting for "+text)
 	}
 }
 
@@ -145,30 +169,27 @@ func (p *patience) tell() {
 	p.told = news
 }
 
-// classTexts are words for the classes of failures that are tried again.
-var classTexts = map[string]string{
-	"RateLimited": "rate limited",
-	"Overloaded":  "the endpoint is overloaded",
-	"Connection":  "the endpoint cannot be reached",
-	"EmptyReply":  "the reply was empty",
-	"BadReply":    "the reply could not be understood",
-	"Timeout":     "the worker was lost",
-}
-
 // retryText describes a call that is tried again, and what can be done about it where that is more than waiting.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
 		return fmt.Sprintf("%s. Some minutes long it waits for a worker that has it; if the name is wrong, end it with `starter cancel %s`.",
 			printable.Line(r.Message, 500), id)
 	}
-	text := r.What + ": "
-	if known, ok := classTexts[r.Class]; ok {
-		text += known
-	} else {
-		text += printable.Line(r.Message, 200)
+	// The text of a model's failure begins with "model: ".
+	text := printable.Line(r.Message, 300)
+	if !strings.HasPrefix(text, r.What+": ") {
+		text = printable.Name(r.What) + ": " + text
 	}
 	if wait := time.Until(r.Next).Round(time.Second); wait > 0 {
-		return fmt.Sprintf("%s, try %d in %d s", text, r.Attempt, int(wait.Seconds()))
+		return fmt.Sprintf("%s; %s starts in %d s", text, attemptText(r.Attempt, r.Limit), int(wait.Seconds()))
 	}
-	return fmt.Sprintf("%s, try %d runs", text, r.Attempt)
+	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
+}
+
+// attemptText returns such as "attempt 3 of 8"; a limit of 0 is unknown.
+func attemptText(attempt, limit int) string {
+	if limit == 0 {
+		return fmt.Sprintf("attempt %d", attempt)
+	}
+	return fmt.Sprintf("attempt %d of %d", attempt, limit)
 }

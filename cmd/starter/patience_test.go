@@ -38,12 +38,12 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 		require.Equal(t, "Temporal does not answer; trying again until it does.\n", see(client.Progress{NoServer: true}, 2*time.Second))
 		require.Equal(t, "Temporal answers again.\n", see(good, time.Second))
 
-		limited := &client.Retry{What: "model", Class: "RateLimited", Attempt: 2, Next: time.Now().Add(20 * time.Second)}
+		limited := &client.Retry{What: "model", Class: "RateLimited", Message: "model: rate limit reached (HTTP 429): slow down", Attempt: 2, Limit: 8, Next: time.Now().Add(20 * time.Second)}
 		require.Empty(t, see(client.Progress{Retry: limited}, 0))
-		require.Equal(t, "model: rate limited, try 2 in 18 s\n", see(client.Progress{Retry: limited}, 2*time.Second))
+		require.Equal(t, "model: rate limit reached (HTTP 429): slow down; attempt 2 of 8 starts in 18 s\n", see(client.Progress{Retry: limited}, 2*time.Second))
 		require.Empty(t, see(client.Progress{Retry: limited}, time.Second), "once per change")
 		next := &client.Retry{What: "model", Class: "Unheard", Message: "odd\x1b[31m", Attempt: 3}
-		require.Equal(t, "model: odd\\x1b[31m, try 3 runs\n", see(client.Progress{Retry: next}, time.Second), "a change is news")
+		require.Equal(t, "model: odd\\x1b[31m; attempt 3 is running\n", see(client.Progress{Retry: next}, time.Second), "a change is news")
 	})
 }
 

@@ -14,14 +14,15 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows, as the last lines of a terminal, what a model says while it says it. The message takes
-// its place when it comes. Where there is no terminal it is nil, and does nothing.
+// preview shows, as the last lines of a terminal, what a model says while it says it, and below it a line that says what the
+// agent works on. The message takes their place when it comes. Where there is no terminal it is nil, and does nothing.
 type preview struct {
 	out  io.Writer
 	size func() (width, height int)
 
 	mu    sync.Mutex
 	words *client.Words
+	work  string
 	drawn []int // the width of each line that is on the terminal
 }
 
@@ -41,32 +42,33 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// see takes what [client.Client.Watch] yields. While nobody answers nothing is known, and what was
-// shown stays.
-func (p *preview) see(progress client.Progress) {
+// see takes what [client.Client.Watch] yields, and the line that says what the agent works on. While nobody answers nothing
+// is known, and what was shown stays.
+func (p *preview) see(progress client.Progress, work string) {
 	switch {
 	case p == nil:
 	case progress.Message != nil, progress.Rewound:
-		p.show(nil)
+		p.show(nil, "")
 	case progress.Status != "":
-		p.show(progress.Words)
+		p.show(progress.Words, work)
 	}
 }
 
 // end takes the preview away.
 func (p *preview) end() {
 	if p != nil {
-		p.show(nil)
+		p.show(nil, "")
 	}
 }
 
-func (p *preview) show(words *client.Words) {
+func (p *preview) show(words *client.Words, work string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if words == p.words || words != nil && p.words != nil && *words == *p.words {
+	same := words == p.words || words != nil && p.words != nil && *words == *p.words
+	if same && work == p.work {
 		return
 	}
-	p.words = words
+	p.words, p.work = words, work
 	p.draw(p.clear())
 }
 
@@ -114,7 +116,12 @@ func (p *preview) clear() string {
 
 // draw writes what comes before and the preview at once, or the terminal would flicker. The caller has the lock.
 func (p *preview) draw(before string) {
-	lines := p.lines()
+	width, height := p.size()
+	lines := p.lines(width, height)
+	// The last column stays free, as in lines.
+	if room := max(1, width-1); p.work != "" && height > len(lines)+1 {
+		lines = append(lines, lipgloss.NewStyle().MaxWidth(room).Render("… "+p.work))
+	}
 	for i, line := range lines {
 		p.drawn = append(p.drawn, lipgloss.Width(line))
 		lines[i] = "\x1b[2m" + line + "\x1b[0m" // faint
@@ -126,16 +133,18 @@ func (p *preview) draw(before string) {
 
 // lines are the last of the words that fit on the terminal. One that began anew says so: what was
 // read before is void.
-func (p *preview) lines() []string {
+func (p *preview) lines(width, height int) []string {
 	if p.words == nil {
 		return nil
 	}
-	width, height := p.size()
+	if p.work != "" && height > 3 {
+		height-- // for the line below
+	}
 	text := strings.ReplaceAll(printable.Text(p.words.Text), "\t", "  ")
 	text = strings.TrimRight(text, " \n")
 	mark, gap := "", ""
 	if p.words.Attempt > 1 {
-		mark = fmt.Sprintf("(try %d) ", p.words.Attempt)
+		mark = fmt.Sprintf("(attempt %d) ", p.words.Attempt)
 	}
 	if p.words.Said > len(p.words.Text) {
 		gap = "…"

@@ -27,7 +27,7 @@ func watcher(s *terminal) (see func(client.Progress), p *preview) {
 	p = &preview{out: s, size: s.size}
 	show := newTranscriptPrinter(p.beside(s))
 	return func(progress client.Progress) {
-		p.see(progress)
+		p.see(progress, "")
 		if progress.Message != nil {
 			show.message(*progress.Message)
 		}
@@ -57,7 +57,7 @@ func TestPreviewSaysThatAnotherAttemptSpeaks(t *testing.T) {
 	see(client.Progress{Status: client.Running, Retry: &client.Retry{What: "model"}})
 	require.Empty(t, s.text(), "what the first said is void")
 	see(client.Progress{Status: client.Running, Words: &client.Words{Text: "Another", Said: 7, Attempt: 2}})
-	require.Equal(t, "(try 2) Another", s.text())
+	require.Equal(t, "(attempt 2) Another", s.text())
 	p.end()
 	require.Empty(t, s.text())
 }
@@ -121,7 +121,7 @@ func TestPreviewIsForTerminalsOnly(t *testing.T) {
 	var out bytes.Buffer
 	p := newPreview(&out, true)
 	require.Nil(t, p)
-	p.see(speaks("words"))
+	p.see(speaks("words"), "")
 	require.Equal(t, &out, p.beside(&out))
 	p.end()
 	require.Empty(t, out.String())

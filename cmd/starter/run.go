@@ -130,7 +130,7 @@ func nextStep(snap ending) string {
 		return "check the API key in the worker's environment, under the name in api_key_env, restart the worker, then " + again
 	case llm.QuotaExceeded:
 		return "check the plan and the billing of the API key, then " + again
-	case llm.Connection, llm.Overloaded, llm.RateLimited:
+	case llm.Connection, llm.Overloaded, llm.ServerError, llm.RateLimited:
 		return "check that base_url in the worker's configuration answers, then " + again
 	}
 	if snap.Class == protocol.UnknownAgent {

@@ -53,6 +53,7 @@ An agent takes each message ID once. A script that sends again what may have arr
 			defer words.end()
 			wait := newLimitedPatience(words.beside(cmd.ErrOrStderr()), queue, limit)
 			wait.id = id
+			wait.live = words
 			defer wait.stop()
 			before, err := reach(ctx, c, id, wait)
 			if err != nil {
@@ -78,10 +79,7 @@ An agent takes each message ID once. A script that sends again what may have arr
 				}
 				return nil
 			}
-			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, func(p client.Progress) {
-				wait.see(p)
-				words.see(p)
-			})
+			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, wait.see)
 			words.end()
 			if err != nil {
 				return goesOn(ctx, coded(err, queue), id)

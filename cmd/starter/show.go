@@ -261,11 +261,17 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 // transcriptPrinter writes messages for people.
 type transcriptPrinter struct {
 	out   io.Writer
-	tools map[string]string // call ID → tool, of the last assistant message
+	calls map[string]printedCall // by call ID, of the last assistant message
+}
+
+// printedCall is a tool call that was printed: the tool's name, and when the model asked, in Unix milliseconds.
+type printedCall struct {
+	name  string
+	asked int64
 }
 
 func newTranscriptPrinter(out io.Writer) *transcriptPrinter {
-	return &transcriptPrinter{out: out, tools: map[string]string{}}
+	return &transcriptPrinter{out: out, calls: map[string]printedCall{}}
 }
 
 func (p *transcriptPrinter) message(m agent.Message) {
@@ -273,14 +279,18 @@ func (p *transcriptPrinter) message(m agent.Message) {
 	case llm.User:
 		fmt.Fprintf(p.out, "> %s\n", strings.ReplaceAll(printable.Text(m.Content), "\n", "\n> "))
 	case llm.Tool:
-		fmt.Fprintf(p.out, "  %s → %s\n", p.tools[m.ToolCallID], printable.Line(m.Content, 200))
+		call, took := p.calls[m.ToolCallID], ""
+		if call.asked > 0 {
+			took = tookText(m.Time - call.asked)
+		}
+		fmt.Fprintf(p.out, "  %s → %s%s\n", call.name, printable.Line(m.Content, 200), took)
 	default:
 		if m.Content != "" {
 			fmt.Fprintln(p.out, printable.Text(m.Content))
 		}
 		for _, c := range m.ToolCalls {
 			name := printable.Line(c.Name, 100)
-			p.tools[c.ID] = name
+			p.calls[c.ID] = printedCall{name, m.Time}
 			fmt.Fprintf(p.out, "  %s %s\n", name, printable.Line(c.Arguments, 200))
 		}
 	}

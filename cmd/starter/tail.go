@@ -66,6 +66,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	defer words.end()
 	stdout, stderr = words.beside(stdout), words.beside(stderr)
 	wait := newPatience(stderr, queue)
+	wait.live = words
 	defer wait.stop()
 	from, err := firstOf(ctx, c, id, o.last, wait)
 	if err != nil {
@@ -78,7 +79,6 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 			return err
 		}
 		wait.see(p)
-		words.see(p)
 		switch {
 		case p.Rewound:
 			fmt.Fprintf(stderr, "The agent was taken back to message %d.\n", p.Index)

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+func asks(at int64, calls ...llm.ToolCall) client.Progress {
+	return client.Progress{Message: &agent.Message{Time: at, Message: llm.Message{Role: llm.Assistant, ToolCalls: calls}}}
+}
+
+func answers(at int64, id, content string) client.Progress {
+	return client.Progress{Message: &agent.Message{Time: at, Message: llm.Message{Role: llm.Tool, ToolCallID: id, Content: content}}}
+}
+
+var slowCalls = []llm.ToolCall{{ID: "1", Name: "read_file"}, {ID: "2", Name: "search_files"}}
+
+// A person who waits sees for what, for how long, how much has arrived and which attempt it is.
+func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTerminal(t, 60, 10)
+		words := &preview{out: s, size: s.size}
+		wait := newPatience(words.beside(s), "q")
+		wait.live = words
+		defer wait.stop()
+		running := client.Progress{Status: client.Running}
+		see := func(p client.Progress, after time.Duration) string {
+			time.Sleep(after) // of the bubble's clock
+			wait.see(p)
+			return s.text()
+		}
+		require.Equal(t, "… the model: 1 s", see(running, time.Second))
+		require.Equal(t, "… the model: 2 s", see(running, time.Second))
+		require.Equal(t, "one two three\n… the model: 3 s, 3 words", see(speaks("one two three"), time.Second))
+		failed := running
+		failed.Retry = &client.Retry{What: "model", Class: "Overloaded", Message: "model: the endpoint is overloaded (HTTP 503)", Attempt: 2, Limit: 8, Next: time.Now().Add(5 * time.Second)}
+		require.Equal(t, "… the model: 4 s, attempt 2 of 8 starts in 4 s", see(failed, time.Second))
+		again := client.Progress{Status: client.Running, Words: &client.Words{Text: "other words", Said: 1100, Attempt: 2}}
+		require.Equal(t, "(attempt 2) …other words\n… the model: 1 min 4 s, about 200 words, attempt 2", see(again, time.Minute))
+		see(asks(0, slowCalls...), 0)
+		require.Equal(t, "… read_file, search_files: 2 s", see(running, 2*time.Second))
+		see(answers(0, "1", "x"), 0)
+		require.Equal(t, "… search_files: 1 s", see(running, time.Second))
+		require.Equal(t, "… search_files: 1 s", see(client.Progress{NoServer: true}, time.Second), "nothing is known of it")
+		require.Empty(t, see(client.Progress{Status: client.Completed}, 0))
+		require.Equal(t, 1, strings.Count(s.text()+"\n", "\n"), "nothing of it stays")
+	})
+}
+
+// A log gets whole lines, at most one every ten seconds.
+func TestNewcomerSeesLinesWhereThereIsNoTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		wait := newPatience(&out, "q")
+		defer wait.stop()
+		for range 50 {
+			time.Sleep(500 * time.Millisecond) // of the bubble's clock
+			wait.see(speaks("one two"))
+		}
+		require.Equal(t, "Waiting for the model: 10 s, 2 words\nWaiting for the model: 20 s, 2 words\n", out.String())
+		wait.see(asks(0, slowCalls...))
+		for range 19 {
+			time.Sleep(500 * time.Millisecond) // of the bubble's clock
+			wait.see(client.Progress{Status: client.Running})
+		}
+		require.Equal(t, 2, strings.Count(out.String(), "\n"), "what is new came less than ten seconds ago")
+	})
+}
+
+func TestTranscriptTellsHowLongAToolTook(t *testing.T) {
+	var out bytes.Buffer
+	show := newTranscriptPrinter(&out)
+	for _, p := range []client.Progress{asks(1000, slowCalls...), answers(1050, "1", "quick"), answers(2300, "2", "slow")} {
+		show.message(*p.Message)
+	}
+	for _, p := range []client.Progress{asks(5000, slowCalls...), answers(76_000, "1", "long"), answers(4000, "2", "recalled")} {
+		show.message(*p.Message)
+	}
+	require.Equal(t, `  read_file 
+  search_files 
+  read_file → quick
+  search_files → slow (1.3 s)
+  read_file 
+  search_files 
+  read_file → long (1 min 11 s)
+  search_files → recalled
+`, out.String())
+}
