@@ -291,6 +291,12 @@ func (h *heartbeat) attempt() int {
 // attempts returns how often the effect was tried so far.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
+// repeats returns the attempts before this one.
+func (h *heartbeat) repeats() agent.Repeats {
+	lost := h.lost()
+	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
+}
+
 // seek counts an attempt that is given back because another worker may have the result, and returns how many
 // there were, this one included.
 func (h *heartbeat) seek() int {

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
@@ -173,7 +174,9 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 		reported int
 		last     *failurepb.Failure
 		runs     bool
+		tried    int
 	}{
+		"three failed":                        {attempt: 4, reported: 3, last: refused, runs: true, tried: 3},
 		"four lost":                           {attempt: 5, last: lost, runs: true},
 		"five lost":                           {attempt: 6, last: lost},
 		"four lost of five":                   {attempt: 6, reported: 1, last: lost, runs: true},
@@ -198,9 +201,13 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 			asks := s.input(1)
 			s.workflow.pending = string(s.named.key)
 			second := s.attempt(c.attempt)
-			second.SetHeartbeatDetails(activities.Progress{Reported: c.reported})
-			_, err = second.ask(asks)
+			second.SetHeartbeatDetails(activities.Progress{Reported: c.reported, Tried: c.tried})
+			reply, err := run[protocol.ModelResult](second, protocol.CallModel, asks)
 			require.Equal(t, c.runs, len(s.model.Requests()) == 1)
+			if c.runs {
+				lost := int(c.attempt) - 1 - c.reported
+				require.Equal(t, agent.Repeats{Attempts: max(lost, c.tried), Lost: lost}, reply.Repeats)
+			}
 			if !c.runs {
 				require.Equal(t, protocol.WorkerLost, failure(t, err).Type())
 				require.True(t, failure(t, err).NonRetryable())

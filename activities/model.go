@@ -103,7 +103,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	if !in.Compact {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Invalid: invalid}, nil
+	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
 }
 
 // redactReply returns a reply without secrets.

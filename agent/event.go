@@ -46,6 +46,8 @@ type (
 		Reply llm.Reply
 		// Empty are the replies that came before this one.
 		Empty EmptyReplies
+		// Repeats are the attempts before the one that brought this reply.
+		Repeats Repeats
 		// Invalid tells how the answer does not fit the schema that was asked for; empty where it does.
 		Invalid string
 		// Recalled says that the reply was given in an earlier run, New that all earlier runs were searched and none

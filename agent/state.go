@@ -146,10 +146,31 @@ type Usage struct {
 	Compactions     int `json:"compactions,omitempty"`
 	EmptyReplies    int `json:"empty_replies,omitempty"`
 	RepairedReplies int `json:"repaired_replies,omitempty"`
+	// Repeats are the attempts at model calls that were made again.
+	Repeats Repeats `json:"repeats,omitzero"`
 	// ResumeConflicts counts resumes that lost against another one, DuplicateEvents messages,
 	// decisions and results that came again and changed nothing.
 	ResumeConflicts int `json:"resume_conflicts,omitempty"`
 	DuplicateEvents int `json:"duplicate_events_ignored,omitempty"`
+}
+
+// Repeats counts attempts at model calls that were repeated.
+type Repeats struct {
+	// Attempts counts those before the ones that brought the replies.
+	Attempts int `json:"attempts,omitempty"`
+	// Lost counts those among them whose worker was lost. The provider may have billed them, and no reply tells
+	// for how many tokens.
+	Lost int `json:"lost,omitempty"`
+	// LostInputTokens are the input tokens of the lost attempts, taken from the replies to the same requests. They are
+	// not part of the agent's usage.
+	LostInputTokens int `json:"lost_input_tokens,omitempty"`
+}
+
+// add counts the repeats before one reply, whose request had so many input tokens.
+func (r *Repeats) add(before Repeats, inputTokens int) {
+	r.Attempts += before.Attempts
+	r.Lost += before.Lost
+	r.LostInputTokens += before.Lost * inputTokens
 }
 
 // EmptyReplies are replies of a model that said nothing.

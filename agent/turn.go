@@ -129,6 +129,7 @@ func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
 	s.countEmpty(e.Empty)
+	s.Usage.Repeats.add(e.Repeats, e.Reply.Usage.InputTokens)
 	if len(e.Reply.Repaired) > 0 {
 		s.Usage.RepairedReplies++
 	}

@@ -69,7 +69,10 @@ func TestModelCallIsRepeatedOnceWhenTheWorkerDiesDuringIt(t *testing.T) {
 	w.finished(t.Name(), "42")
 	t.Logf("recovered %v after the kill, the worker's start included", time.Since(died).Round(10*time.Millisecond))
 	require.Equal(t, []int{1, 2}, values(w.requests()))
-	require.Len(t, w.show(t.Name()).Messages, 4)
+	shown := w.show(t.Name())
+	require.Len(t, shown.Messages, 4)
+	require.Equal(t, 1, shown.Usage["lost_attempts"])
+	require.Contains(t, w.must("show", t.Name()), "1 of them lost with a worker, which the provider may have billed too")
 }
 
 // A tool that may be repeated is, under the same key.

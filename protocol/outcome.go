@@ -22,6 +22,8 @@ type ModelResult struct {
 	llm.Reply
 	// Empty are the replies that came before this one and said nothing.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
+	// Repeats are the attempts before the one that brought this reply.
+	Repeats agent.Repeats `json:"repeats,omitzero"`
 	// Invalid tells how an answer does not fit the schema that was asked for.
 	Invalid string `json:"invalid,omitempty"`
 	// Recalled says that the reply is that of an earlier run.
@@ -101,7 +103,7 @@ func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 		class, message := cause(err)
 		return agent.ModelFailed{Key: key, Class: class, Message: message, Empty: emptyReplies(err), Time: now}
 	}
-	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
+	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
 // Finished is the event of a tool call; nil when the call was given up, since it was

@@ -237,7 +237,7 @@ func recoveries(u agent.Usage) string {
 		what string
 	}{
 		{u.Recalled, "recalled"}, {u.Reattached, "reattached"}, {u.Interrupted, "interrupted"}, {u.Repaired, "repaired"},
-		{u.EmptyReplies, "empty replies"}, {u.RepairedReplies, "replies put right"},
+		{u.EmptyReplies, "empty replies"}, {u.Repeats.Attempts, "attempts repeated"}, {u.Repeats.Lost, "attempts lost with a worker"}, {u.RepairedReplies, "replies put right"},
 		{u.ResumeConflicts, "resume conflicts"}, {u.DuplicateEvents, "duplicates ignored"},
 	} {
 		if c.n > 0 {

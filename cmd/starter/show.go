@@ -143,6 +143,12 @@ type usageView struct {
 	// What the model's endpoint and other programs did.
 	EmptyReplies    int `json:"empty_replies"`
 	RepairedReplies int `json:"repaired_replies"`
+	// Attempts at model calls before those that brought the replies. Lost attempts are those whose worker was lost: the
+	// provider may have billed them, in addition to the tokens above.
+	RepeatedAttempts int `json:"repeated_attempts"`
+	LostAttempts     int `json:"lost_attempts"`
+	LostInputTokens  int `json:"lost_input_tokens"`
+
 	ResumeConflicts int `json:"resume_conflicts"`
 	DuplicateEvents int `json:"duplicate_events_ignored"`
 }
@@ -169,6 +175,7 @@ func view(s client.Snapshot) agentView {
 			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,
 			Interrupted: s.Usage.Interrupted, Repaired: s.Usage.Repaired,
 			EmptyReplies: s.Usage.EmptyReplies, RepairedReplies: s.Usage.RepairedReplies,
+			RepeatedAttempts: s.Usage.Repeats.Attempts, LostAttempts: s.Usage.Repeats.Lost, LostInputTokens: s.Usage.Repeats.LostInputTokens,
 			ResumeConflicts: s.Usage.ResumeConflicts, DuplicateEvents: s.Usage.DuplicateEvents,
 		},
 	}
@@ -253,6 +260,9 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	if s.Stopped != "" {
 		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
 	}
+	if text := repeatsText(s.Usage.Repeats); text != "" {
+		fmt.Fprintln(w, text)
+	}
 	if s.Failure != "" {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}
@@ -294,6 +304,21 @@ func (p *transcriptPrinter) message(m agent.Message) {
 			fmt.Fprintf(p.out, "  %s %s\n", name, printable.Line(c.Arguments, 200))
 		}
 	}
+}
+
+// repeatsText says how often model calls were asked again, and what of it the provider may have billed. It is empty where none was.
+func repeatsText(r agent.Repeats) string {
+	if r.Attempts == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d attempts at model calls were repeated", r.Attempts)
+	if r.Attempts == 1 {
+		text = "1 attempt at a model call was repeated"
+	}
+	if r.Lost > 0 {
+		text += fmt.Sprintf("; %d of them lost with a worker, which the provider may have billed too (%d tokens in)", r.Lost, r.LostInputTokens)
+	}
+	return text
 }
 
 // costText tells what the agent and its sub-agents have cost, where a price is known.
