@@ -82,7 +82,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	if d.about, err = subjectHere(); err != nil {
 		return err
 	}
-	d.screen.say(styles.title.Render("Reagent demo") + styles.dim.Render(" · an agent, a kill -9, and nothing done twice"))
+	d.screen.say(styles.title.Render("Reagent demo") + styles.dim.Render(" · an agent, a kill -9, and no finished work repeated"))
 	d.screen.say("")
 	if d.model, err = startModel(d.Offline, d.about); err != nil {
 		return err
@@ -110,7 +110,8 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	d.client = client.New(d.sdk, config.DefaultTaskQueue)
 	over()
-	d.screen.ready("Temporal", d.server.Address()+", Web UI "+d.server.UIURL())
+	d.screen.ready("Temporal", d.server.Address())
+	d.screen.ready("Web UI", d.server.UIURL()+styles.dim.Render(" (while the demo runs)"))
 	return d.startWorker(ctx, "a process of its own")
 }
 
@@ -137,7 +138,8 @@ func (d *demo) play(ctx context.Context) error {
 	}
 	d.summary.AgentID = started.ID
 	d.summary.WebUI = fmt.Sprintf("%s/namespaces/%s/workflows/%s", d.server.UIURL(), d.server.Namespace(), started.ID)
-	d.screen.ready("Agent", started.ID+styles.dim.Render(", live at "+d.summary.WebUI))
+	d.screen.ready("Agent", started.ID)
+	d.screen.say("  " + styles.dim.Render("see it work at ") + d.summary.WebUI)
 	d.screen.say("")
 
 	tale := newStory(d.client, d.screen)

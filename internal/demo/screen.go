@@ -46,6 +46,8 @@ type screen struct {
 	out   io.Writer
 	live  bool
 	width int
+	// wraps says that lines wider than width are wrapped: a terminal would break them within words.
+	wraps bool
 	began time.Time
 
 	mu   sync.Mutex
@@ -61,7 +63,7 @@ func newScreen(out io.Writer, plain bool) *screen {
 	if isFile && !plain && term.IsTerminal(file.Fd()) {
 		profile = colorprofile.Detect(file, os.Environ())
 		if width, _, err := term.GetSize(file.Fd()); err == nil && width > 0 {
-			s.width = min(width, maxWidth)
+			s.width, s.wraps = min(width, maxWidth), true
 		}
 	}
 	s.live = profile > colorprofile.NoTTY
@@ -74,7 +76,11 @@ func (s *screen) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	fmt.Fprintln(s.out, strings.TrimRight(text, " "))
+	text = strings.TrimRight(text, " ")
+	if s.wraps {
+		text = strings.Join(wrap(text, s.width-1), "\n  ")
+	}
+	fmt.Fprintln(s.out, text)
 	s.draw()
 }
 
@@ -90,7 +96,7 @@ func (s *screen) room() int { return max(20, s.width-clock-labels-1) }
 // entry prints text behind a label, wrapped and indented, with the time since the start in front.
 func (s *screen) entry(label, text string) {
 	at := fmt.Sprintf("%5.1fs ", time.Since(s.began).Seconds())
-	for i, line := range strings.Split(lipgloss.Wrap(text, s.room(), ""), "\n") {
+	for i, line := range wrap(text, s.room()) {
 		if i == 0 {
 			pad := strings.Repeat(" ", max(1, labels-lipgloss.Width(label)))
 			s.say(styles.dim.Render(at) + " " + label + pad + line)
@@ -113,14 +119,43 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// working shows what is being waited for until the returned function is called.
+// wrap returns text in lines of at most width columns, broken at spaces. A word that is wider, such as the address of
+// a page, has a line of its own and stays whole. A line that fits keeps its spaces.
+func wrap(text string, width int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if lipgloss.Width(line) <= width {
+			lines = append(lines, line)
+			continue
+		}
+		now, wide := "", 0
+		for _, word := range strings.Fields(line) {
+			w := lipgloss.Width(word)
+			if wide > 0 && wide+1+w > width {
+				lines, now, wide = append(lines, now), "", 0
+			}
+			if wide > 0 {
+				now, wide = now+" ", wide+1
+			}
+			now, wide = now+word, wide+w
+		}
+		lines = append(lines, now)
+	}
+	return lines
+}
+
+// working shows what is being waited for until the returned function is called. Within another wait it takes
+// that one's place until then.
 func (s *screen) working(what string) (over func()) {
 	stop := make(chan struct{})
 	var running sync.WaitGroup
 	s.mu.Lock()
+	s.clear()
+	before, since := s.work, s.from
 	s.work, s.from = what, time.Now()
 	s.draw()
 	s.mu.Unlock()
+	began := time.Now()
 	running.Go(func() {
 		every := waitFirst
 		if s.live {
@@ -139,8 +174,12 @@ func (s *screen) working(what string) (over func()) {
 				s.draw()
 				s.mu.Unlock()
 			} else {
-				s.say(fmt.Sprintf("  %s … %.0f s", what, time.Since(s.from).Seconds()))
-				every = waitEvery
+				if tell := s.waited(what); tell != "" {
+					s.say(tell)
+				}
+				if every = waitEvery; time.Since(began) >= time.Minute {
+					every = time.Minute
+				}
 			}
 		}
 	})
@@ -150,8 +189,27 @@ func (s *screen) working(what string) (over func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.clear()
-		s.work = ""
+		s.work, s.from = before, since
+		s.draw()
 	})
+}
+
+// waited returns a line that says how long a wait lasts, or nothing while another one within it is shown.
+func (s *screen) waited(what string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.work != what {
+		return ""
+	}
+	return fmt.Sprintf("  %s … %s", what, lasting(time.Since(s.from)))
+}
+
+// lasting returns a duration in seconds, or in minutes and seconds.
+func lasting(d time.Duration) string {
+	if seconds := int(d.Seconds()); seconds >= 60 {
+		return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
 }
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
@@ -159,7 +217,7 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 // draw and clear keep the live line the last one. The caller has the lock.
 func (s *screen) draw() {
 	if s.live && s.work != "" {
-		line := fmt.Sprintf("%c %s  %.1f s", spinner[s.spin%len(spinner)], s.work, time.Since(s.from).Seconds())
+		line := fmt.Sprintf("%c %s  %s", spinner[s.spin%len(spinner)], s.work, lasting(time.Since(s.from)))
 		// A line that wraps could not be cleared.
 		fmt.Fprint(s.out, styles.dim.MaxWidth(s.width-1).Render(line))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -24,8 +23,8 @@ const (
 const dialTimeout = 10 * time.Second
 
 // startServer starts a Temporal server, on free ports where one of the usual ones is in use.
-func startServer(ctx context.Context, progress io.Writer) (*devserver.Server, error) {
-	options := devserver.Options{Port: usualPort, UIPort: usualUIPort, Progress: progress}
+func startServer(ctx context.Context, progress *screen) (*devserver.Server, error) {
+	options := devserver.Options{Port: usualPort, UIPort: usualUIPort, Progress: progress, Waiting: progress.working}
 	server, err := devserver.Start(ctx, options)
 	if err == nil || ctx.Err() != nil {
 		return server, err
@@ -33,7 +32,7 @@ func startServer(ctx context.Context, progress io.Writer) (*devserver.Server, er
 	// The port was in use, or another program took it between the look at it and the start. Where
 	// it is something else, the second error says so too.
 	if !errors.As(err, new(*devserver.PortInUseError)) {
-		fmt.Fprintln(progress, "The usual ports did not do; trying others.")
+		fmt.Fprintln(progress, "Temporal could not start on the usual ports; it starts on others.")
 	}
 	options.Port, options.UIPort = 0, 0
 	return devserver.Start(ctx, options)

@@ -81,7 +81,7 @@ func (s Summary) show(screen *screen, keep bool) {
 	if keep {
 		screen.say("Web UI    " + s.WebUI)
 	} else {
-		screen.say("Web UI    " + s.WebUI + styles.dim.Render("  (ends with the demo; --keep leaves it running)"))
+		screen.say(styles.dim.Render("The Web UI ends with the demo; `starter demo --keep` leaves it running."))
 	}
 }
 

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // CLIVersion is the version of the Temporal CLI that is built where none is on
@@ -23,12 +26,16 @@ const (
 	ourModule  = "github.com/reagent-dev/reagent"
 )
 
-// Binary returns the path of a Temporal CLI: `temporal` from the PATH, else one
-// from the cache, else one that it builds into the cache, which takes minutes
-// and is told to progress. Several processes may call it at once; one builds and
-// the others wait for it.
-func Binary(ctx context.Context, progress io.Writer) (string, error) {
-	if path, err := exec.LookPath("temporal"); err == nil {
+// minVersion is the oldest Temporal CLI that is taken from the PATH. Its server is the oldest with which this project is tested.
+var minVersion = [2]int{1, 5}
+
+// Binary returns the path of a Temporal CLI: `temporal` from the PATH if its version suffices, else one
+// from the cache, else one that it builds into the cache, which takes minutes.
+// Several processes may call it at once; one builds and the others wait for it. Progress gets lines for a person, and
+// waiting is called when a long wait begins: see [Options].
+func Binary(ctx context.Context, progress io.Writer, waiting func(what string) (over func())) (string, error) {
+	path, reason := fromPath(ctx)
+	if path != "" {
 		return path, nil
 	}
 	dir, err := CacheDir()
@@ -39,7 +46,7 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	path := filepath.Join(dir, name)
+	path = filepath.Join(dir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
 	}
@@ -59,10 +66,42 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	if isFile(path) { // built while we waited
 		return path, nil
 	}
-	if err := build(ctx, path, progress); err != nil {
+	if err := build(ctx, path, reason, progress, waiting); err != nil {
 		return "", err
 	}
 	return path, nil
+}
+
+// versionTimeout bounds how long a program may take to tell its version.
+const versionTimeout = 10 * time.Second
+
+var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
+
+// fromPath returns the path of `temporal` on the PATH if it can be used, and otherwise an empty path and the reason. A version
+// that is not a release, such as one of a person's own build, is used.
+func fromPath(ctx context.Context) (path, reason string) {
+	path, err := exec.LookPath("temporal")
+	if err != nil {
+		return "", "There is no `temporal` on the PATH"
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = environment(os.Environ())
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Sprintf("`%s --version` failed (%v)", path, err)
+	}
+	v := versionLine.FindStringSubmatch(string(said))
+	if v == nil || v[3] != "" {
+		return path, ""
+	}
+	major, _ := strconv.Atoi(v[1]) // digits
+	minor, _ := strconv.Atoi(v[2])
+	if slices.Compare([]int{major, minor}, minVersion[:]) < 0 {
+		return "", fmt.Sprintf("`%s` has version %s.%s and at least %d.%d is needed", path, v[1], v[2], minVersion[0], minVersion[1])
+	}
+	return path, ""
 }
 
 // CacheDir is where the built CLI is kept: REAGENT_CACHE, else the folder
@@ -80,10 +119,9 @@ func CacheDir() (string, error) {
 
 // build makes the CLI at path. It is written beside path first and renamed when
 // it is whole: a build that is killed leaves no half of a program to run.
-func build(ctx context.Context, path string, progress io.Writer) error {
+func build(ctx context.Context, path, reason string, progress io.Writer, waiting func(string) func()) error {
 	if _, err := exec.LookPath("go"); err != nil {
-		return errors.New("there is no `temporal` on the PATH, and no `go` to build it with: install one of them " +
-			"(https://docs.temporal.io/cli#install)")
+		return fmt.Errorf("%s, and there is no `go` to build one with: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
 	}
 	removeAbandoned(path)
 	scratch, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".build-")
@@ -97,10 +135,13 @@ func build(ctx context.Context, path string, progress io.Writer) error {
 	// An interrupted go command takes its compilers and its temporary files along.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = grace
-	fmt.Fprintf(progress, "There is no `temporal` on the PATH: building the Temporal CLI %s, once. It takes about 2 minutes on 2 cores.\n", CLIVersion)
-	done := elapsed(progress, "Building the Temporal CLI", tickEvery)
+	fmt.Fprintf(progress, "%s: the Temporal CLI %s is built from source, which has the Temporal server and its Web UI.\n"+
+		"This happens once. It takes 2 minutes on fast cores and up to 13 on 2 busy ones; this machine has %d.\n"+
+		"To do without it, press Ctrl-C and install `temporal`: https://docs.temporal.io/cli#install\n", reason, CLIVersion, runtime.NumCPU())
+	began := time.Now()
+	over := waiting("Building the Temporal CLI")
 	out, err := cmd.CombinedOutput()
-	took := done()
+	over()
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
@@ -114,7 +155,7 @@ func build(ctx context.Context, path string, progress io.Writer) error {
 	if err := errors.Join(os.Chmod(built, 0o755), os.Rename(built, path)); err != nil {
 		return fmt.Errorf("build the Temporal CLI: %w", err)
 	}
-	fmt.Fprintf(progress, "Built the Temporal CLI in %s: %s\n", took, path)
+	fmt.Fprintf(progress, "Built the Temporal CLI in %s: %s\n", time.Since(began).Round(time.Second), path)
 	return nil
 }
 
@@ -155,6 +196,9 @@ func buildEnv(env []string, scratch string) []string {
 	})
 	return append(env, "GOBIN="+scratch, "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
+
+// lowerFirst returns a sentence's beginning as the part of another one.
+func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
 // removeAbandoned removes what builds left that were killed. Nobody builds now:
 // the caller has the lock.

@@ -5,6 +5,7 @@ package devserver
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,12 +60,36 @@ func TestVersionIsThePinnedOne(t *testing.T) {
 func TestPathGoesBeforeTheCache(t *testing.T) {
 	calls := withFakeGo(t)
 	temporal := filepath.Join(t.TempDir(), "temporal")
-	require.NoError(t, os.WriteFile(temporal, nil, 0o755))
 	t.Setenv("PATH", filepath.Dir(temporal)+":"+os.Getenv("PATH"))
-	path, err := Binary(t.Context(), &bytes.Buffer{})
+	for version, used := range map[string]bool{
+		"temporal version 1.5.0 (Server 1.29.0, UI 2.40.1)": true,
+		"temporal version 1.12.0 (Server 1.31.0, UI 2.50)":  true,
+		"temporal version 2.0.0 (Server 2.0.0, UI 3.0.0)":   true,
+		"temporal version 0.0.0-DEV (Server 1.29.0)":        true, // a person's own build
+		"temporal version 1.4.1 (Server 1.28.0, UI 2.39.0)": false,
+		"temporal version 0.13.2 (Server 1.24.1)":           false,
+	} {
+		require.NoError(t, os.WriteFile(temporal, []byte("#!/bin/sh\necho '"+version+"'\n"), 0o755))
+		var progress bytes.Buffer
+		path, err := binaryHere(t, &progress)
+		require.NoError(t, err)
+		require.Equal(t, used, path == temporal, version)
+		if !used && progress.Len() > 0 {
+			require.Contains(t, progress.String(), "and at least 1.5 is needed: the Temporal CLI v1.5.1 is built from source")
+		}
+	}
+	require.Len(t, calls(), 1, "one of both builds it")
+
+	require.NoError(t, os.WriteFile(temporal, []byte("#!/bin/sh\nexit 1\n"), 0o755))
+	path, err := binaryHere(t, &bytes.Buffer{})
 	require.NoError(t, err)
-	require.Equal(t, temporal, path)
-	require.Empty(t, calls())
+	require.NotEqual(t, temporal, path, "what cannot tell its version is no Temporal CLI")
+}
+
+func noWait(string) func() { return func() {} }
+
+func binaryHere(t *testing.T, progress io.Writer) (string, error) {
+	return Binary(t.Context(), progress, noWait)
 }
 
 func TestOneOfManyBuildsAndTheOthersWait(t *testing.T) {
@@ -87,7 +112,7 @@ func TestOneOfManyBuildsAndTheOthersWait(t *testing.T) {
 	errs := make([]error, callers)
 	var all sync.WaitGroup
 	for i := range callers {
-		all.Go(func() { paths[i], errs[i] = Binary(ctx, progress) })
+		all.Go(func() { paths[i], errs[i] = Binary(ctx, progress, noWait) })
 	}
 	for range callers - 1 {
 		select {
@@ -111,7 +136,7 @@ func TestOneOfManyBuildsAndTheOthersWait(t *testing.T) {
 	require.FileExists(t, paths[0])
 	require.Len(t, calls(), 1)
 
-	_, err = Binary(t.Context(), progress)
+	_, err = binaryHere(t, progress)
 	require.NoError(t, err)
 	require.Len(t, calls(), 1, "found in the cache")
 	entries, err := os.ReadDir(filepath.Dir(paths[0]))
@@ -122,10 +147,10 @@ func TestOneOfManyBuildsAndTheOthersWait(t *testing.T) {
 func TestPinnedModuleIsBuiltInACheckoutAndInstalledElsewhere(t *testing.T) {
 	calls := withFakeGo(t)
 	var progress bytes.Buffer
-	path, err := Binary(t.Context(), &progress)
+	path, err := binaryHere(t, &progress)
 	require.NoError(t, err)
 	require.Regexp(t, `^install -ldflags=.* github.com/temporalio/cli/cmd/temporal@v1.5.1$`, calls()[0])
-	require.Contains(t, progress.String(), "building the Temporal CLI v1.5.1, once")
+	require.Contains(t, progress.String(), "There is no `temporal` on the PATH: the Temporal CLI v1.5.1 is built from source")
 	require.Contains(t, progress.String(), path)
 
 	require.NoError(t, os.Remove(path))
@@ -133,7 +158,7 @@ func TestPinnedModuleIsBuiltInACheckoutAndInstalledElsewhere(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(module, "internal", "cli"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(module, "internal", "cli", "go.mod"), nil, 0o644))
 	t.Setenv("FAKE_MODULE", module)
-	_, err = Binary(t.Context(), &progress)
+	_, err = binaryHere(t, &progress)
 	require.NoError(t, err)
 	require.Contains(t, calls()[1], "build -C "+filepath.Join(module, "internal", "cli")+" -mod=readonly ")
 }
@@ -141,7 +166,7 @@ func TestPinnedModuleIsBuiltInACheckoutAndInstalledElsewhere(t *testing.T) {
 func TestFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
 	withFakeGo(t)
 	t.Setenv("FAKE_FAILS", "1")
-	_, err := Binary(t.Context(), &bytes.Buffer{})
+	_, err := binaryHere(t, &bytes.Buffer{})
 	require.ErrorContains(t, err, "build the Temporal CLI (go install")
 	require.ErrorContains(t, err, "no network")
 	left, globErr := filepath.Glob(filepath.Join(os.Getenv("REAGENT_CACHE"), "*"))
@@ -152,6 +177,6 @@ func TestFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
 func TestNeitherTemporalNorGo(t *testing.T) {
 	withFakeGo(t)
 	t.Setenv("PATH", t.TempDir())
-	_, err := Binary(t.Context(), &bytes.Buffer{})
-	require.EqualError(t, err, "there is no `temporal` on the PATH, and no `go` to build it with: install one of them (https://docs.temporal.io/cli#install)")
+	_, err := binaryHere(t, &bytes.Buffer{})
+	require.EqualError(t, err, "there is no `temporal` on the PATH, and there is no `go` to build one with: install the Temporal CLI (https://docs.temporal.io/cli#install)")
 }

@@ -43,6 +43,9 @@ type Options struct {
 	// Progress gets lines for a person while the server is found, built and
 	// started; nil drops them.
 	Progress io.Writer
+	// Waiting is called when a wait of minutes begins, with what is waited for; over is called at its end. Nil means lines
+	// on Progress: after 10, 30 and 60 seconds and every minute from then on.
+	Waiting func(what string) (over func())
 
 	// StartTimeout is for the server to become ready, once it is built.
 	// Defaults to 60 seconds.
@@ -78,6 +81,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Progress == nil {
 		opts.Progress = io.Discard
 	}
+	if opts.Waiting == nil {
+		opts.Waiting = func(what string) func() { return elapsed(opts.Progress, what, nextTick) }
+	}
 	if err := checkFree(opts); err != nil {
 		return nil, err
 	}
@@ -86,7 +92,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 			return nil, fmt.Errorf("the database of the Temporal server holds what agents say, and others must not read it: %w", err)
 		}
 	}
-	binary, err := Binary(ctx, opts.Progress)
+	binary, err := Binary(ctx, opts.Progress, opts.Waiting)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -174,18 +175,17 @@ func TestTailKeepsWholeLinesOfTheEnd(t *testing.T) {
 	require.True(t, strings.HasSuffix(report, "  line 998\n  line 999"))
 }
 
-func TestElapsedWritesUntilDone(t *testing.T) {
-	lines := make(chan string)
-	done := elapsed(writerFunc(func(p []byte) (int, error) {
-		select {
-		case lines <- string(p):
-		default: // the test has seen enough
-		}
-		return len(p), nil
-	}), "Building", time.Millisecond)
-	require.Equal(t, "Building: 0s\n", <-lines)
-	require.Equal(t, "Building: 0s\n", <-lines)
-	done()
+// A build of 13 minutes is some lines, not one every five seconds.
+func TestNewcomerIsToldOfALongBuildNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		over := elapsed(&out, "Building", nextTick)
+		time.Sleep(13*time.Minute + time.Second) // of the bubble's clock
+		over()
+		require.True(t, strings.HasPrefix(out.String(), "Building: 10s\nBuilding: 30s\nBuilding: 1m0s\nBuilding: 2m0s\n"), out.String())
+		require.True(t, strings.HasSuffix(out.String(), "Building: 13m0s\n"), out.String())
+		require.Equal(t, 15, strings.Count(out.String(), "\n"))
+	})
 }
 
 // startFor starts a server for one test.
