@@ -7,10 +7,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ForkPointError says that a fork would part a call from its result, and where
-// it would not.
+// ForkPointError says that an agent cannot be forked after so many messages: there are not so many, or a tool call among them has
+// its result behind them.
 type ForkPointError struct {
 	At int
+	// Count is the number of the agent's messages.
+	Count int
 	// Before and After are the nearest numbers of messages at which a fork is
 	// possible; -1 where there is none.
 	Before, After int
@@ -18,14 +20,20 @@ type ForkPointError struct {
 
 // Error names the nearest points.
 func (e *ForkPointError) Error() string {
-	text := fmt.Sprintf("no fork after %d messages: it would part a call from its result, or there are not so many", e.At)
+	text := fmt.Sprintf("the agent cannot be forked after message %d: the result of a tool call before it comes after it", e.At)
+	switch {
+	case e.At > e.Count:
+		text = fmt.Sprintf("the agent cannot be forked after message %d: it has %d messages", e.At, e.Count)
+	case e.At < 1:
+		text = fmt.Sprintf("the agent cannot be forked after message %d: the first message has number 1", e.At)
+	}
 	switch {
 	case e.Before >= 0 && e.After >= 0:
-		return fmt.Sprintf("%s; %d and %d are possible", text, e.Before, e.After)
+		return fmt.Sprintf("%s; fork it after message %d or %d", text, e.Before, e.After)
 	case e.Before >= 0:
-		return fmt.Sprintf("%s; %d is possible", text, e.Before)
+		return fmt.Sprintf("%s; fork it after message %d", text, e.Before)
 	case e.After >= 0:
-		return fmt.Sprintf("%s; %d is possible", text, e.After)
+		return fmt.Sprintf("%s; fork it after message %d", text, e.After)
 	}
 	return text
 }
@@ -36,7 +44,7 @@ func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
 	}
-	e := &ForkPointError{At: at, Before: -1, After: -1}
+	e := &ForkPointError{At: at, Count: s.Count(), Before: -1, After: -1}
 	for n := min(at, s.Count()); n > 0 && e.Before < 0; n-- {
 		if s.forkable(n) {
 			e.Before = n

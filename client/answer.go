@@ -54,7 +54,7 @@ func Answer[T any](ctx context.Context, c *Client, id string) (T, error) {
 		return answer, &InvalidOutputError{ID: id, Problem: failed.Message()}
 	}
 	if err != nil {
-		return answer, wrap("answer of", id, err)
+		return answer, wrap("wait for", id, err)
 	}
 	if err := json.Unmarshal([]byte(result.Answer), &answer); err != nil {
 		return answer, &InvalidOutputError{ID: id, Problem: fmt.Sprintf("the answer is not JSON of the type %T: %v", answer, err)}

@@ -33,7 +33,9 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look
 }
 
 // unanswered reports whether err says that no worker, or Temporal itself, has answered.
-func unanswered(err error) bool { return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err) }
+func unanswered(err error) bool {
+	return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err)
+}
 
 // TaskQueue returns the name of the task queue of an agent's newest run.
 func (c *Client) TaskQueue(ctx context.Context, id string) (string, error) {

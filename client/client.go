@@ -126,7 +126,7 @@ type Started struct {
 // start one ID start one agent. A found agent does not get the message.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent == "" {
-		return Started{}, errors.New("start: name the agent")
+		return Started{}, errors.New("start: StartOptions.Agent is empty: set it to the name of an agent of the configuration")
 	}
 	if o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -141,7 +141,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Message != "" || len(o.Images) > 0 || o.Mode != agent.Chat {
 		var err error
 		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Images: o.Images}); err != nil {
-			return Started{}, fmt.Errorf("start %s: %w", o.ID, err)
+			return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
 		}
 	}
 	started, err := c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
@@ -184,11 +184,11 @@ func newMessage(m agent.Incoming) (*agent.Incoming, error) {
 func CheckID(id string) error {
 	switch {
 	case id == "":
-		return errors.New("agent ID is empty")
+		return errors.New("the agent ID is empty")
 	case len(id) > maxIDBytes:
-		return fmt.Errorf("agent ID has %d bytes; the limit is %d", len(id), maxIDBytes)
+		return fmt.Errorf("the agent ID has %d bytes; the limit is %d", len(id), maxIDBytes)
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
-		return fmt.Errorf("agent ID %q has white space or control characters", id)
+		return fmt.Errorf("the agent ID %q has white space or control characters: use letters, digits, - and _", id)
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	sent := Sent{MessageID: m.ID}
 	in := agent.Incoming{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer}
 	if err := agent.CheckMessage(in); err != nil {
-		return sent, fmt.Errorf("send to %s: %w", id, err)
+		return sent, fmt.Errorf("send to agent %q: %w", id, err)
 	}
 	var accepted workflows.Accepted
 	err := c.deliver(ctx, id, &accepted, in)
@@ -311,11 +311,11 @@ func wrap(operation, id string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &notFound):
-		return fmt.Errorf("%s %s: %w", operation, id, ErrNotFound)
+		return notFoundError(id, "")
 	case errors.As(err, &refused) && refused.Type() == workflows.Refused:
-		return fmt.Errorf("%s %s: %w: %s", operation, id, ErrRefused, refused.Message())
+		return &agentError{fmt.Sprintf("agent %q refused it: %s", id, refused.Message()), []error{ErrRefused}}
 	case errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s %s: %w: %w", operation, id, ErrNoWorker, err)
+		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}
 	}
 	return served(operation, id, err)
 }
@@ -325,7 +325,7 @@ func wrap(operation, id string, err error) error {
 func (c *Client) blame(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.down(context.WithoutCancel(ctx)) {
-		return fmt.Errorf("%s %s: %w: %w", operation, id, ErrNoServer, err)
+		return fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	return wrapped
 }
@@ -333,10 +333,27 @@ func (c *Client) blame(ctx context.Context, operation, id string, err error) err
 // served is wrap for what Temporal does without a worker.
 func served(operation, id string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
-		return fmt.Errorf("%s %s: %w: %s", operation, id, ErrNoNamespace, namespace.Namespace)
+		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}
 	}
 	if unavailable(err) {
-		return fmt.Errorf("%s %s: %w: %w", operation, id, ErrNoServer, err)
+		return fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
-	return fmt.Errorf("%s %s: %w", operation, id, err)
+	return fmt.Errorf("%s agent %q: %w", operation, id, err)
+}
+
+// agentError is an error of this package whose text is more than that of the sentinel for which callers look.
+type agentError struct {
+	text string
+	errs []error
+}
+
+// Error returns the text.
+func (e *agentError) Error() string { return e.text }
+
+// Unwrap returns the sentinel, and the cause where there is one.
+func (e *agentError) Unwrap() []error { return e.errs }
+
+// notFoundError returns an [ErrNotFound] for an ID; why, which may be empty, begins with a colon.
+func notFoundError(id, why string) error {
+	return &agentError{fmt.Sprintf("there is no agent with ID %q%s", id, why), []error{ErrNotFound}}
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -39,7 +38,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 // previous returns the run from which another one goes on.
 func (c *Client) previous(ctx context.Context, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
-		return nil, fmt.Errorf("earlier messages: %w: the agent had no run before", ErrNotFound)
+		return nil, &agentError{"the earlier messages of the agent are gone: it has no earlier run", []error{ErrNotFound}}
 	}
 	return c.read(ctx, *run.Previous)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -107,7 +106,7 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 			refused = failures < maxQueryFailures
 		}
 		if err == nil || !refused || time.Since(began) > busyTimeout || !sleep(ctx, pause) {
-			return c.blame(ctx, "ask", id, err)
+			return c.blame(ctx, "query", id, err)
 		}
 	}
 }
@@ -267,11 +266,11 @@ type description struct {
 func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
-		return description{}, wrap("look at", id, err)
+		return description{}, wrap("describe", id, err)
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if info.GetType().GetName() != workflows.Agent {
-		return description{}, fmt.Errorf("look at %s: %w: this is a workflow of type %s", id, ErrNotFound, info.GetType().GetName())
+		return description{}, notFoundError(id, ": that is a workflow of type "+info.GetType().GetName())
 	}
 	return description{
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),

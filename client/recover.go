@@ -53,7 +53,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
 	if o.Message != "" {
 		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Steer: true}); err != nil {
-			return Started{}, fmt.Errorf("resume %s: %w", id, err)
+			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
 	}
 	// An agent that somebody else resumed, and that has completed since, is not resumed.
@@ -98,7 +98,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		return Started{}, err
 	}
 	if run.State == nil {
-		return Started{}, fmt.Errorf("fork %s: it has no messages yet", id)
+		return Started{}, fmt.Errorf("fork agent %q: the agent has no messages yet", id)
 	}
 	if o.At == 0 {
 		o.At = run.State.Count()
@@ -108,11 +108,11 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	for o.At > 0 && o.At < run.State.Dropped {
 		from = *run.Previous
 		if run, err = c.previous(ctx, run); err != nil {
-			return Started{}, fmt.Errorf("fork %s: %w", id, err)
+			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 	}
 	if err := run.State.CheckFork(o.At); err != nil {
-		return Started{}, fmt.Errorf("fork %s: %w", id, err)
+		return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 	}
 	if o.ID == "" {
 		o.ID = run.Start.Agent + "-" + uuid.NewString()[:8]
@@ -132,7 +132,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	if o.Message != "" {
 		// A fork in the middle of a turn reads the message before it goes on.
 		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Steer: true}); err != nil {
-			return Started{}, fmt.Errorf("fork %s: %w", id, err)
+			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 	}
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)

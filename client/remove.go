@@ -12,7 +12,12 @@ import (
 )
 
 // ErrRunning says that the agent, or a sub-agent below it, has not ended.
-var ErrRunning = errors.New("it still runs")
+var ErrRunning = errors.New("the agent is still running")
+
+// StillRunning returns an [ErrRunning] that names the agent.
+func StillRunning(id string) error {
+	return &agentError{fmt.Sprintf("agent %q is still running", id), []error{ErrRunning}}
+}
 
 // Remove deletes an agent that has ended, with the sub-agents below it and all their runs. It fails with
 // [ErrRunning] and deletes nothing where one of them has not ended.
@@ -30,13 +35,13 @@ func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 			return err
 		}
 		if err == nil && !found.status.Ended() {
-			return fmt.Errorf("remove %s: %w: %s", id, ErrRunning, e.ID)
+			return StillRunning(e.ID)
 		}
 	}
 	// The root last: as long as it is there, the rest can be found by asking again.
 	for _, e := range slices.Backward(tree) {
 		if err := c.removeRuns(ctx, namespace, e.ID); err != nil {
-			return fmt.Errorf("remove %s: %w", e.ID, err)
+			return fmt.Errorf("remove agent %q: %w", e.ID, err)
 		}
 	}
 	return nil

@@ -91,7 +91,7 @@ func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	}
 	found, err := p.client.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
-		return false, served("look at", id, err)
+		return false, served("describe", id, err)
 	}
 	p.ended[id] = found.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	return p.ended[id], nil

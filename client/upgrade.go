@@ -109,7 +109,7 @@ func (c *Client) roll(ctx context.Context, id string, from description, taken fu
 		case found.status.Ended():
 			return description{}, &ClosedError{Operation: "upgrade", ID: id, Status: found.status}
 		case !sleep(ctx, pause):
-			return description{}, fmt.Errorf("upgrade %s: it waits for a model or tool call to end: %w", id, context.Cause(ctx))
+			return description{}, fmt.Errorf("upgrade agent %q: a model or tool call of it is still running; the agent goes on in a new run when the call has ended: %w", id, context.Cause(ctx))
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (r *reader) check(cfg *Config) {
 		return // not even a mapping: everything is missing
 	}
 	if cfg.TaskQueue == "" {
-		r.problemf("task_queue", "is empty; leave it out for %q", DefaultTaskQueue)
+		r.problemf("task_queue", "is empty; write a name, or leave it out for the default %q", DefaultTaskQueue)
 	}
 	for _, name := range sorted(cfg.Models) {
 		r.checkModel("models."+name, cfg.Models[name])
@@ -62,13 +62,13 @@ func (r *reader) checkMCPServer(path string, s MCPServer) {
 		r.problemf(path+".url", "is empty")
 	}
 	if s.Stateful && hasURL {
-		r.problemf(path+".stateful", "is for a command: over HTTP the server keeps its own state")
+		r.problemf(path+".stateful", "is for servers with a command; a server with a url keeps its state itself")
 	}
 	if s.Env != nil && hasURL {
-		r.problemf(path+".env", "is for a command; a url has headers")
+		r.problemf(path+".env", "is for servers with a command; write headers for a server with a url")
 	}
 	if s.Headers != nil && hasCommand {
-		r.problemf(path+".headers", "is for a url; a command has env")
+		r.problemf(path+".headers", "is for servers with a url; write env for a server with a command")
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 		case !known:
 			r.problemf(item, "%q is not one of the models; %s", name, suggest(name, cfg.Models))
 		case name == a.Model || slices.Contains(a.Fallback[:i], name):
-			r.problemf(item, "%q is asked already", name)
+			r.problemf(item, "%q is in the list already; name each model once", name)
 		}
 	}
 	offered := map[string]string{} // what the model sees, by name
@@ -128,7 +128,7 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	case !known:
 		r.problemf(path, "%q is not one of the mcp_servers; %s", server, suggest(server, cfg.MCPServers))
 	case name == "":
-		r.problemf(path, "names no tool; write %s.* for all tools of the server", server)
+		r.problemf(path, "names a server and no tool; write %s.* for all tools of the server", server)
 	}
 }
 

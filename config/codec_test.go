@@ -66,7 +66,7 @@ func TestCodecServerThatIsAwayIsAnErrorAtTheStart(t *testing.T) {
 	_, err = opts.DataConverter.ToPayload("text")
 	require.ErrorContains(t, err, "Service Unavailable: later")
 	_, err = WorkerOptions("", "")
-	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode: Service Unavailable: later")
+	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode payloads: Service Unavailable: later")
 }
 
 // One that goes away while a worker runs fails no activity and no agent: it is asked again, and a
@@ -96,7 +96,7 @@ func TestCodecNeedsAnEndpoint(t *testing.T) {
 	serveCodec(t, nil)
 	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "")
 	_, err := ClientOptions("", "")
-	require.EqualError(t, err, "TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would be in clear")
+	require.EqualError(t, err, "TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would not be encrypted: set both, or neither")
 	t.Setenv("TEMPORAL_CODEC_AUTH", "")
 	opts, err := WorkerOptions("", "")
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func (r *reader) jsonScalar(b *bytes.Buffer, p place) {
 	case "!!str", "!!timestamp":
 		b.Write(jsonString(p.node.Value))
 	default:
-		r.problemf(p.path, "has the tag %s, which JSON does not know", p.node.ShortTag())
+		r.problemf(p.path, "has the YAML tag %s, for which JSON has no value; write a text, a number, true, false, a list or a mapping", p.node.ShortTag())
 	}
 }
 

@@ -187,7 +187,7 @@ func (r *reader) renames(into *map[string]string) func(place) {
 			var to string
 			r.matching(&to, toolName, toolNameHelp)(p)
 			if other, ok := owner[to]; ok && to != "" {
-				r.problemf(p.path, "%q is the new name of %q too", to, other)
+				r.problemf(p.path, "%q is the new name of %q already; give each tool a name of its own", to, other)
 				return
 			}
 			m[from], owner[to] = to, from

@@ -209,7 +209,7 @@ func (r *reader) money(into *agent.Money, units int64) func(place) {
 		case amount.Sign() < 0 || amount.Cmp(big.NewRat(1_000_000*int64(agent.Dollar), 1)) > 0:
 			r.problemf(p.path, "must be between 0 and a million US dollars, not %s", p.node.Value)
 		case !amount.IsInt():
-			r.problemf(p.path, "has more digits than are counted: %s", p.node.Value)
+			r.problemf(p.path, "has too many digits after the point: %s; leave out the last ones", p.node.Value)
 		default:
 			*into = agent.Money(amount.Num().Int64())
 		}
@@ -223,7 +223,7 @@ func (r *reader) duration(into *time.Duration) func(place) {
 		case p.node.Kind != yaml.ScalarNode || err != nil:
 			r.problemf(p.path, "%s is not a duration; write 90s, 10m or 1h", quoted(p))
 		case d <= 0:
-			r.problemf(p.path, "must be longer than nothing, not %s; leave it out for the default", p.node.Value)
+			r.problemf(p.path, "must be more than 0, not %s; leave it out for the default", p.node.Value)
 		default:
 			*into = d
 		}
@@ -255,7 +255,7 @@ func checkWebURL(s string) string {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "must be a URL such as https://example.com/v1"
 	case u.User != nil:
-		return "must hold no user or password; they would be shown in logs"
+		return "must not hold a user name or a password, since logs would show them"
 	}
 	return ""
 }

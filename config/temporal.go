@@ -50,7 +50,7 @@ func WorkerOptions(address, namespace string) (client.Options, error) {
 		return opts, err
 	}
 	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
-		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode: %w", err)
+		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode payloads: %w", err)
 	}
 	encode(&opts, steadfast(codec))
 	return opts, nil
@@ -85,7 +85,7 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 		return opts, nil, nil
 	}
 	if profile.Codec.Endpoint == "" {
-		return client.Options{}, nil, errors.New("TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would be in clear")
+		return client.Options{}, nil, errors.New("TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would not be encrypted: set both, or neither")
 	}
 	return opts, remote(*profile.Codec, opts.Namespace), nil
 }

@@ -186,7 +186,7 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 		require.Equal(t, "assistant: read 20 pages", all.lines()[len(all.lines())-1])
 	}
 	_, errs, _ := w.starter("fork", t.Name(), "--at", "4")
-	require.Contains(t, errs, "3 and 5 are possible")
+	require.Contains(t, errs, "fork it after message 3 or 5")
 }
 
 // An agent may work for thousands of turns: its state stays as small as its window, over all

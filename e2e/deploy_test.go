@@ -175,7 +175,7 @@ agents:
 // A version that cannot be is a mistake in the command line, and not a worker that gets nothing.
 func TestVersionThatCannotBeIsRefused(t *testing.T) {
 	w := newWorld(t, counting, nil, "")
-	const half = "a version has two names: give --deployment and --build-id, or neither of them and no --pinned"
+	const half = "--deployment and --build-id name a version together: give both, or neither; --pinned needs both"
 	for flags, want := range map[string]string{
 		"--deployment shop":                 half,
 		"--build-id v1":                     half,

@@ -396,7 +396,7 @@ func TestForkRepeatsNothing(t *testing.T) {
 	w.must("run", "--id", t.Name(), "pay")
 	_, errs, code := w.starter("fork", t.Name(), "--at", "3")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "1 and 5 are possible")
+	require.Contains(t, errs, "fork it after message 1 or 5")
 	w.must("fork", t.Name(), "--at", "5", "--id", t.Name()+"-2", "--message", "and then?")
 	s := w.show(t.Name() + "-2")
 	require.Equal(t, "completed", s.Status)

@@ -88,7 +88,7 @@ func TestTailOfNoAgentSaysSo(t *testing.T) {
 	w := newWorld(t, counting, nil, "")
 	_, errs, code := w.starter("tail", "nobody")
 	require.Equal(t, 4, code)
-	require.Contains(t, errs, "no such agent: `starter list` shows the agents")
+	require.Contains(t, errs, "there is no agent with ID \"nobody\": `starter list` shows the agents")
 }
 
 // Temporal goes and comes back, with its data in a file.
@@ -307,7 +307,7 @@ func TestRemoveDeletesTheTreeAndRefusesWhatRuns(t *testing.T) {
 
 	_, errs, code := starter("", "rm", "--yes", id("quick"), id("slow"))
 	require.Equal(t, 4, code)
-	require.Contains(t, errs, "it still runs: "+id("slow"))
+	require.Contains(t, errs, fmt.Sprintf("agent %q is still running", id("slow")))
 	require.Contains(t, errs, "starter cancel")
 	require.Len(t, w.list(at...), 4)
 
@@ -338,5 +338,5 @@ func TestRemoveDeletesTheTreeAndRefusesWhatRuns(t *testing.T) {
 	w.eventually("nothing is listed", func() bool { return len(w.list(at...)) == 0 })
 	_, errs, code = starter("", "rm", "--yes", id("slow"))
 	require.Equal(t, 4, code)
-	require.Contains(t, errs, "no such agent")
+	require.Contains(t, errs, "there is no agent with ID")
 }

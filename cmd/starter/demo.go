@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/demo"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/serve"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 // demoWorker is the hidden command by which this program becomes the worker process of the demo.
@@ -39,14 +40,14 @@ use. Nothing is left when the demo ends, or is ended with Ctrl-C.`,
   starter demo --keep                         # then look around in the Web UI
   OPENAI_API_KEY=… OPENAI_MODEL=gpt-4o starter demo
   starter demo --json 2>/dev/null | jq .repeated`,
-		Args: noArguments,
+		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.address != "" || g.namespace != "" || g.configPath != "" || g.queue != "" {
 				return exitf(exitUsage, "demo runs a server, a configuration and a task queue of its own: leave out --address, --namespace, --config and --task-queue")
 			}
 			self, err := os.Executable()
 			if err != nil {
-				return fmt.Errorf("where is this program: %w", err)
+				return fmt.Errorf("find the path of this program: %w", err)
 			}
 			o.Worker = []string{self, demoWorker}
 			// The demo draws on the terminal itself.
@@ -76,7 +77,7 @@ func verdict(s demo.Summary) error {
 	case s.Repeated > 0:
 		return fmt.Errorf("%d effects or requests were repeated that must not be; what the servers counted says which", s.Repeated)
 	case s.Status != client.Completed:
-		return exitf(exitAgentFailed, "the agent is %s: %s; where the model is your own, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or leave it out with --offline", s.Status, s.Failure)
+		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or leave it out with --offline", statusText(s.Status), s.Failure)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func verdict(s demo.Summary) error {
 // outlive the demo, however that ends.
 func newDemoWorker(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: demoWorker, Hidden: true, Args: noArguments,
+		Use: demoWorker, Hidden: true, Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			go func() {
 				_, _ = io.Copy(io.Discard, cmd.InOrStdin())

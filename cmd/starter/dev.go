@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 const (
@@ -39,7 +40,7 @@ built once, which takes about 2 minutes, and kept in the user's cache folder
   starter dev --port 7300                 # the Web UI is at 8300 then
   starter dev --port 0 --ui-port 0        # any free ports
   starter dev --db-filename dev.db        # keep the agents over a restart`,
-		Args: noArguments,
+		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.address != "" {
 				return exitf(exitUsage, "dev runs a server on this machine: use --port in place of --address")

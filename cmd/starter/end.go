@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 func newClose(g *globals) *cobra.Command {
@@ -19,7 +20,7 @@ func newClose(g *globals) *cobra.Command {
 		Long: `close lets an agent answer what it was sent and then end. An agent that waits ends at once.
 It takes a worker; while none answers close waits, as long as --wait allows.`,
 		Example:           "  starter close talk",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
@@ -45,7 +46,7 @@ are cancelled also where the agent itself has ended.
 
 Temporal takes the cancel without a worker; the agent ends when one is up.`,
 		Example:           "  starter cancel talk",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])

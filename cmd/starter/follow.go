@@ -132,7 +132,7 @@ func (e ending) answered() bool { return e.Status == client.Completed || e.Statu
 func (e ending) verdict() error {
 	switch {
 	case !e.answered():
-		return exitf(exitAgentFailed, "agent %s is %s: %s; %s", e.ID, e.Status, printable.Text(e.Failure), nextStep(e))
+		return exitf(exitAgentFailed, "agent %s %s: %s; %s", e.ID, statusText(e.Status), printable.Text(e.Failure), nextStep(e))
 	case e.Stopped != "":
 		return exitf(exitLimit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", e.ID, e.Stopped, e.pastLimit())
 	}

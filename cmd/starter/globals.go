@@ -123,7 +123,7 @@ func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &denied):
-		return nil, exitf(exitUnreachable, "Temporal at %s refuses: %w; check TEMPORAL_API_KEY or the TLS certificate", opts.HostPort, err)
+		return nil, exitf(exitUnreachable, "Temporal at %s refuses the connection: %w; check TEMPORAL_API_KEY or the TLS certificate", opts.HostPort, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.Unavailable)):
 		return nil, fmt.Errorf("%w (%w)", noTemporal(opts.HostPort), err)
 	}

@@ -32,7 +32,7 @@ func readImages(names []string) ([]string, error) {
 		}
 		kind := http.DetectContentType(data)
 		if !strings.HasPrefix(kind, "image/") {
-			return nil, exitf(exitUsage, "--image: %s is no image that is known here, but %s", name, kind)
+			return nil, exitf(exitUsage, "--image: %s is not an image (its content is %s): use PNG, JPEG, GIF or WebP", name, kind)
 		}
 		images = append(images, fmt.Sprintf("data:%s;base64,%s", kind, base64.StdEncoding.EncodeToString(data)))
 	}

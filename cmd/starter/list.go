@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 type listOptions struct {
@@ -47,7 +48,7 @@ An orphan is a sub-agent that runs although the agent that asked for it has ende
   starter list --failed --agent assistant
   starter list --orphans              # sub-agents that nobody waits for
   starter list --limit 0 --json`,
-		Args: noArguments,
+		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd, g, o) },
 	}
 	f := cmd.Flags()
@@ -159,14 +160,14 @@ func printRows(w io.Writer, rows []row, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tWAITS FOR\tTOKENS\tCOST\tAGE\tTASK")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.ID), printable.Name(r.Agent), statusText(r.Standing), r.WaitsFor,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.ID), printable.Name(r.Agent), standingText(r.Standing), r.WaitsFor,
 			spentText(r.Spent), age(now.Sub(r.Started)), printable.Line(r.Standing.Task, 60))
 	}
 	return table.Flush()
 }
 
-// statusText is the status, with the limit that ended the last turn.
-func statusText(s client.Standing) string {
+// standingText is the status, with the limit that ended the last turn.
+func standingText(s client.Standing) string {
 	if s.Stopped == "" {
 		return string(s.Status)
 	}

@@ -55,7 +55,7 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 	require.Equal(t, "odd", rows[1].ID)
 	require.Equal(t, client.Standing{Status: client.Unknown, Task: "sums"}, rows[1].Standing)
 	require.Equal(t, "b", rows[2].ID)
-	require.Equal(t, "Agent odd: its state is unknown: of another[2J version\n", out.String())
+	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n", out.String())
 }
 
 // Without Temporal nothing is known of any agent: that is an error and no list.
@@ -98,7 +98,7 @@ func TestListShowsWhoMustActAndWhatItCost(t *testing.T) {
 		{client.Entry{ID: "odd", Agent: "x", Started: began}, client.Standing{Status: client.Unknown}},
 	}, began.Add(3*time.Minute)))
 	require.Equal(t, `ID    AGENT  STATUS                   WAITS FOR  TOKENS  COST     AGE  TASK
-talk  x      waiting                  message    1234    $0.0100  3 m  add[2J it up
+talk  x      waiting                  message    1234    $0.0100  3 m  add\x1b[2J it up
 sum   x      completed (turns limit)             0       -        3 m  
 odd   x      unknown                             ?       ?        3 m  
 `, out.String())

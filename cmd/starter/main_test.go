@@ -24,8 +24,14 @@ func TestMain(m *testing.M) {
 // starter runs a command line in this process.
 func starter(t *testing.T, args ...string) (code exitCode, stdout, stderr string) {
 	t.Helper()
+	return starterReads(t, "", args...)
+}
+
+// starterReads is starter with a text on standard input.
+func starterReads(t *testing.T, stdin string, args ...string) (code exitCode, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	code = exitCode(run(args, strings.NewReader(""), &out, &errs))
+	code = exitCode(run(args, strings.NewReader(stdin), &out, &errs))
 	return code, out.String(), errs.String()
 }
 
@@ -35,13 +41,13 @@ func TestUsageMistakesAreOneLineAndCodeTwo(t *testing.T) {
 		"nothing":                   "starter: unknown command \"nothing\"; see `starter --help`\n",
 		"--prt 1":                   "starter: unknown flag: --prt; see `starter --help`\n",
 		"dev --prt 1":               "starter: unknown flag: --prt; see `starter dev --help`\n",
-		"dev --port many":           "starter: invalid argument \"many\" for \"--port\" flag: strconv.ParseInt: parsing \"many\": invalid syntax; see `starter dev --help`\n",
+		"dev --port many":           "starter: --port must be a whole number, not \"many\"; see `starter dev --help`\n",
 		"dev now":                   "starter: dev takes no arguments, but got \"now\"; see `starter dev --help`\n",
 		"dev -- --port":             "starter: dev takes no arguments, but got \"--port\"; see `starter dev --help`\n",
 		"dev --address 127.0.0.1:1": "starter: dev runs a server on this machine: use --port in place of --address\n",
 		"--address 127.0.0.1:1 dev": "starter: dev runs a server on this machine: use --port in place of --address\n",
-		"--config":                  "starter: flag needs an argument: --config; see `starter --help`\n",
-		"dev --port 7000 --port=":   "starter: invalid argument \"\" for \"--port\" flag: strconv.ParseInt: parsing \"\": invalid syntax; see `starter dev --help`\n",
+		"--config":                  "starter: the value of --config is missing; see `starter --help`\n",
+		"dev --port 7000 --port=":   "starter: --port must be a whole number, not \"\"; see `starter dev --help`\n",
 	} {
 		code, stdout, stderr := starter(t, strings.Fields(line)...)
 		require.Equal(t, want, stderr, line)

@@ -172,7 +172,7 @@ func (p *patience) tell() {
 // retryText describes a call that is tried again, and what can be done about it where that is more than waiting.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
-		return fmt.Sprintf("%s. Some minutes long it waits for a worker that has it; if the name is wrong, end it with `starter cancel %s`.",
+		return fmt.Sprintf("%s. It waits some minutes for a worker that has this agent; if the name is wrong, end it with `starter cancel %s`.",
 			printable.Line(r.Message, 500), id)
 	}
 	// The text of a model's failure begins with "model: ".

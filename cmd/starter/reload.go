@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 func newReload(g *globals) *cobra.Command {
@@ -26,7 +27,7 @@ cannot be read changes nothing. A held turn stays held: send the agent a message
 
 An agent that has ended gets its new configuration with "starter resume --reload".`,
 		Example:           "  starter reload talk",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 func newResume(g *globals) *cobra.Command {
@@ -23,7 +24,7 @@ again; calls that have no result are worked off.
 An agent that has completed is not resumed: go on from its answer in a new agent with
 "starter fork". An agent that runs gets its new configuration with "starter reload".`,
 		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
@@ -87,7 +88,7 @@ for a message (starter send). Where it is a user's message or a tool's result, i
 answer: the new agent asks the model at once. To say something else in the place of a
 user's message, keep one message less and give --message.`,
 		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 func newRemove(g *globals) *cobra.Command {
@@ -27,7 +28,7 @@ ended just now.
 What is deleted is not found again by an agent that would have recalled or
 reattached it.`,
 		Example:           "  starter rm talk\n  starter rm --yes daily-report-1 daily-report-2",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              usage.SomeIDs,
 		ValidArgsFunction: completeIDs(g, 0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, queue, done, err := g.agentsOf(cmd.Context(), "")
@@ -74,7 +75,7 @@ func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int
 		}
 		for _, e := range tree {
 			if !e.Status.Ended() {
-				return 0, fmt.Errorf("remove %s: %w: %s", id, client.ErrRunning, e.ID)
+				return 0, client.StillRunning(e.ID)
 			}
 			seen[e.ID] = true
 		}

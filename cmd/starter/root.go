@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/usage"
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
@@ -86,6 +87,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
+	root.SetFlagErrorFunc(usage.FlagError)
 	g.register(root)
 	root.AddCommand(newDemo(g), newDemoWorker(g), newDev(g), newRun(g), newSend(g), newTail(g), newShow(g), newList(g),
 		newResume(g), newFork(g), newReload(g), newUpgrade(g), newClose(g), newCancel(g), newRemove(g))
@@ -116,12 +118,4 @@ func similar(cmd *cobra.Command, name string) string {
 		return ", did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return ""
-}
-
-// noArguments is for commands that take flags only.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, but got %q", cmd.Name(), args[0])
-	}
-	return nil
 }

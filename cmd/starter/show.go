@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/usage"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -26,7 +27,7 @@ func newShow(g *globals) *cobra.Command {
 has used, also when it has ended. Of a conversation that was summarised it shows what
 came after the summary; --all reads the rest from Temporal's histories.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])

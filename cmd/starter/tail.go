@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 type tailOptions struct {
@@ -29,7 +30,7 @@ With --json each message is one line of JSON, with its place in the transcript a
 		Example: `  starter tail talk
   starter tail --last 5 talk
   starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.last < 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
 )
 
 func newUpgrade(g *globals) *cobra.Command {
@@ -20,7 +21,7 @@ func newUpgrade(g *globals) *cobra.Command {
 versions of workers (worker --deployment), the new run begins on the current one:
 an agent of pinned workers stays on its version until then. Nothing is repeated.`,
 		Example:           "  starter upgrade talk",
-		Args:              cobra.ExactArgs(1),
+		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, taken func()) error {

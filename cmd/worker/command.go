@@ -7,6 +7,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/serve"
+	"github.com/reagent-dev/reagent/internal/usage"
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
@@ -43,11 +44,12 @@ func newCommand() *cobra.Command {
 		Example: `  worker --config agents.yaml
   TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m
   worker --config agents.yaml --deployment shop --build-id v2 --pinned`,
-		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		Args: usage.NoArguments, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.SetFlagErrorFunc(usage.FlagError)
 	f := cmd.Flags()
 	f.StringVar(&o.Config, "config", "", "configuration `file` (default $REAGENT_CONFIG, else agents.yaml)")
 	f.StringVar(&o.TaskQueue, "task-queue", "", "task `queue` to serve (default: the configuration's)")

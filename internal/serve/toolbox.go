@@ -117,9 +117,9 @@ func (t *toolbox) addServer(ctx context.Context, cfg *config.Config, name string
 // mend says what a person can do about a server that cannot be reached.
 func mend(name string, conf config.MCPServer) string {
 	if conf.URL != "" {
-		return fmt.Sprintf("is it running? If so, put mcp_servers.%s.url right in the configuration", name)
+		return fmt.Sprintf("check that the server is running, and mcp_servers.%s.url in the configuration", name)
 	}
-	return fmt.Sprintf("install %q, or put mcp_servers.%s.command right in the configuration", conf.Command[0], name)
+	return fmt.Sprintf("install %q, or correct mcp_servers.%s.command in the configuration", conf.Command[0], name)
 }
 
 func (t *toolbox) close() {

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// shellWords splits a command line of the help as a shell does, without what follows a # and without variables before the program.
+func shellWords(t *testing.T, line string) []string {
+	t.Helper()
+	line, _, _ = strings.Cut(line, " #")
+	var words []string
+	for _, m := range regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`).FindAllString(line, -1) {
+		words = append(words, strings.Trim(m, `"'`))
+	}
+	return words
+}
+
+// examples are the command lines of the help and the README that call starter, without those that run a server.
+func examples(t *testing.T) [][]string {
+	t.Helper()
+	var lines []string
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		lines = append(lines, strings.Split(cmd.Example, "\n")...)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot())
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(readme)) {
+		if rest, ok := strings.CutPrefix(line, "go run ./cmd/starter "); ok {
+			lines = append(lines, "starter "+rest)
+		}
+	}
+	var all [][]string
+	for _, line := range lines {
+		if inner, ok := strings.CutPrefix(strings.TrimSpace(line), "answer=$("); ok {
+			line = strings.TrimSuffix(inner, ")")
+		}
+		words := shellWords(t, line)
+		if at := slices.Index(words, "starter"); at >= 0 {
+			words = words[at+1:]
+		}
+		if cut := slices.IndexFunc(words, func(w string) bool { return w == "|" || w == "<" || w == "2>/dev/null" }); cut >= 0 {
+			words = words[:cut]
+		}
+		if len(words) == 0 || slices.Contains([]string{"dev", "demo", "help"}, words[0]) || slices.Contains(words, "--image") || slices.Contains(words, "--output-schema") {
+			continue
+		}
+		all = append(all, words)
+	}
+	require.Greater(t, len(all), 20)
+	return all
+}
+
+// nowhere is an address at which nothing listens.
+func nowhere(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+// Every command of the help and the README, typed before the server was started: one line that says what is missing and how
+// to start it.
+func TestNewcomerHasNoTemporal(t *testing.T) {
+	lines := examples(t)
+	t.Chdir(t.TempDir())
+	t.Setenv(configEnv, "")
+	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+	address := nowhere(t)
+	t.Setenv("TEMPORAL_ADDRESS", address)
+	for _, args := range lines {
+		code, stdout, stderr := starterReads(t, "a text", args...)
+		if code == exitUsage && strings.Contains(stderr, "name the agent with -a") {
+			continue // the example is for a folder with a configuration
+		}
+		require.Equal(t, exitUnreachable, code, "%q: %s", args, stderr)
+		require.Empty(t, stdout, args)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), "%q: %s", args, stderr)
+		require.Contains(t, stderr, address, args)
+		require.Contains(t, stderr, "go run ./cmd/starter dev", args)
+	}
+}
+
+// The README sets REAGENT_CONFIG relative to the checkout. In another folder the file is missing, and the message names it.
+func TestNewcomerIsInAWrongFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv(configEnv, "examples/agents.yaml")
+	code, stdout, stderr := starter(t, "run", "-a", "assistant", "Hello")
+	require.Equal(t, exitUsage, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "REAGENT_CONFIG names the configuration file examples/agents.yaml, and there is none in ")
+}
+
+// What is left out or mistyped is named, in words that are no Go.
+func TestNewcomerMistypes(t *testing.T) {
+	for line, want := range map[string]string{
+		"show":                    "the ID of the agent is missing: `starter show ID`",
+		"tail":                    "the ID of the agent is missing: `starter tail ID`",
+		"cancel":                  "the ID of the agent is missing: `starter cancel ID`",
+		"rm":                      "the ID of the agent is missing: `starter rm ID`",
+		"show one two":            "show takes the ID of one agent, but got 2 arguments: \"two\" is the second",
+		"tail --last many talk":   "--last must be a whole number, not \"many\"",
+		"fork --at first talk":    "--at must be a whole number, not \"first\"",
+		"list --limit ten":        "--limit must be a whole number, not \"ten\"",
+		"run --chat=perhaps Text": "--chat must be true or false, not \"perhaps\"",
+		"tail --last":             "the value of --last is missing",
+	} {
+		code, stdout, stderr := starter(t, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, line)
+		require.Empty(t, stdout, line)
+		require.Contains(t, stderr, want, line)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), line)
+		require.NotContains(t, stderr, "strconv", line)
+	}
+}
