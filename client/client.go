@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -187,8 +186,8 @@ func CheckID(id string) error {
 		return errors.New("the agent ID is empty")
 	case len(id) > maxIDBytes:
 		return fmt.Errorf("the agent ID has %d bytes; the limit is %d", len(id), maxIDBytes)
-	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
-		return fmt.Errorf("the agent ID %q has white space or control characters: use letters, digits, - and _", id)
+	case strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("the agent ID %q has white space or other characters than printable ASCII: use letters, digits, - and _", id)
 	}
 	return nil
 }
