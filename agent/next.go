@@ -154,6 +154,9 @@ func noRoom(now int64) Event {
 //     and no reply is on its way                → Take
 //  5. the last message is not the assistant's   → CallModel
 //  6. a message waits in the inbox              → Take
+//     (in both cases, where the message is new
+//     and the run was reset and has not looked
+//     for messages of other runs                → FindMessages)
 //     the run was reset, and has not looked for
 //     messages of other runs                    → FindMessages
 //     else                                      → Wait (chat), Finish (task)
@@ -180,13 +183,13 @@ func (s *State) Next() Step {
 		call = CallModel{Key: s.Origin().Key(s.Chain), Count: s.SentCount()}
 	}
 	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
-		return Take{ID: s.Inbox[i].ID}
+		return s.take(s.Inbox[i])
 	}
 	if call.Key != "" {
 		return call
 	}
 	if len(s.Inbox) > 0 {
-		return Take{ID: s.nextTurn().ID}
+		return s.take(s.nextTurn())
 	}
 	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {
@@ -196,4 +199,14 @@ func (s *State) Next() Step {
 		return FindMessages{Key: s.key(KindMessages, s.Reset), Then: rest}
 	}
 	return rest
+}
+
+// take returns the step for a message that enters the transcript now. What other runs took was sent before a message that is new
+// to a run that was reset, so it enters before.
+func (s *State) take(m Incoming) Step {
+	take := Take{ID: m.ID}
+	if m.Fresh && s.Reset != s.Searched {
+		return FindMessages{Key: s.key(KindMessages, s.Reset), Then: take}
+	}
+	return take
 }

@@ -19,16 +19,23 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound takes the messages that the agent has not seen yet.
+// messagesFound takes the messages that the agent has not seen yet, before those that are new to its run. The places of messages
+// that steered another run mean nothing here.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
 	}
 	s.Searched = e.Run
+	var fresh []Incoming
+	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Fresh }); i >= 0 {
+		fresh = slices.Clone(s.Inbox[i:])
+		s.Inbox = s.Inbox[:i]
+	}
 	for _, m := range e.Messages {
-		m.Fresh = false
+		m.Fresh, m.After = false, min(m.After, s.Count())
 		s.messageReceived(MessageReceived{Message: m, Time: e.Time})
 	}
+	s.Inbox = append(s.Inbox, fresh...)
 	return true
 }
 

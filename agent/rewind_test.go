@@ -71,6 +71,37 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 	}
 }
 
+// What other runs took enters before a message that was sent to the run that was reset, wherever it stands.
+func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
+	for _, steer := range []bool{false, true} {
+		w := &walk{t: t, state: chat(), done: map[agent.Key]agent.Event{}}
+		s := w.state
+		require.True(t, s.Apply(agent.Rewound{Run: "second"}))
+		if !steer {
+			w.rest()
+			require.True(t, s.Apply(agent.Rewound{Run: "third"}))
+		}
+		sent := agent.Incoming{ID: "sent", Text: "t", Steer: steer, After: s.Entry(), Fresh: true}
+		require.True(t, s.Apply(agent.MessageReceived{Message: sent}))
+		if steer {
+			w.step(func(int) int { return 0 }) // reads the definition
+			s.Advance(0)
+		}
+		require.Equal(t, agent.Take{ID: "sent"}, s.Next().(agent.FindMessages).Then)
+		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Messages: []agent.Incoming{
+			{ID: "steered another run", Text: "t", Steer: true, After: 50}, {ID: "of another run", Text: "t", Steer: steer},
+		}}))
+		w.rest()
+		var got []agent.Key
+		for _, m := range s.Messages {
+			if m.Role == llm.User && m.Key != "m0" {
+				got = append(got, m.Key)
+			}
+		}
+		require.Equal(t, []agent.Key{"steered another run", "of another run", "sent"}, got)
+	}
+}
+
 func chat() *agent.State {
 	return agent.New("a", agent.Start{
 		Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m0", Text: "the task"},

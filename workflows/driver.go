@@ -103,7 +103,13 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 			return d.finish(end.Outcome)
 		}
 		if find, ok := step.(agent.FindMessages); ok && !d.looksBack() {
-			if step = find.Then; step != (agent.Wait{}) {
+			switch then := find.Then.(type) {
+			case agent.Wait:
+				step = then
+			case agent.Take:
+				d.apply(agent.MessageTaken{ID: then.ID, Time: d.now()})
+				continue
+			default:
 				d.apply(agent.MessagesFound{Run: d.state.Reset})
 				continue
 			}
