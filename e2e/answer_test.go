@@ -66,7 +66,7 @@ func TestImageReachesTheModel(t *testing.T) {
 	require.Equal(t, "https://example.com/b.png", last[2].Parts[1].URL)
 	_, errs, code := w.starter("send", t.Name(), "--image", w.config, "and this?")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "is no image")
+	require.Contains(t, errs, "is not an image")
 }
 
 // Where a model cannot answer the next one does, under the same key; what that costs is its price.
@@ -114,7 +114,8 @@ func TestBudgetHoldsOverTheTree(t *testing.T) {
 		return reply, nil
 	}, nil, "    agents: [clerk]\n    limits: {tokens: 2000}\n  clerk:\n    model: main\n    instructions: You count.\n    tools: [calculator]\n")
 	w.worker()
-	w.must("run", "-a", "x", "--id", t.Name(), "ask the clerk")
+	_, errs, code := w.starter("run", "-a", "x", "--id", t.Name(), "ask the clerk")
+	require.Equal(t, 6, code, errs)
 	s := w.show(t.Name())
 	require.Contains(t, s.Result, "this agent reached its limit of 2000 tokens (limits.tokens)")
 	require.Greater(t, len(s.Children), 1)

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -32,11 +31,12 @@ type demoRun struct {
 }
 
 func startDemo(t *testing.T, dir string, env []string, args ...string) *demoRun {
-	d := &demoRun{t: t, tmp: t.TempDir(), mark: "REAGENT_TEST_MARK=" + uuid.NewString()}
+	d := &demoRun{t: t, tmp: t.TempDir()}
+	d.mark = "TMPDIR=" + d.tmp // which every process inherits
 	d.cmd = exec.Command(binary("starter"), append([]string{"demo", "--json"}, args...)...)
 	d.cmd.Dir = dir
 	d.cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "OPENAI_") })
-	d.cmd.Env = append(append(d.cmd.Env, "TMPDIR="+d.tmp, d.mark), env...)
+	d.cmd.Env = append(append(d.cmd.Env, d.mark), env...)
 	d.cmd.Stdout, d.cmd.Stderr = &d.stdout, &d.out
 	require.NoError(t, d.cmd.Start())
 	d.out.cmd, d.out.done = d.cmd, make(chan struct{})
@@ -169,7 +169,11 @@ func TestKilledDemoLeavesNoProcess(t *testing.T) {
 	}
 	d := startDemo(t, "..", nil)
 	d.says("✓ Agent")
-	require.GreaterOrEqual(t, len(d.processes()), 3, "the demo, the server, the worker")
+	want := 3 // the demo, the server, the worker
+	if os.Geteuid() != 0 {
+		want = 2 // the environment of the worker is for root alone
+	}
+	require.GreaterOrEqual(t, len(d.processes()), want)
 	d.out.kill()
 	eventually(t, "all are gone", func() bool { return len(d.processes()) == 0 })
 }
@@ -193,7 +197,7 @@ func TestKeptDemoRunsOnUntilCtrlC(t *testing.T) {
 func demoAddress(t *testing.T, d *demoRun) string {
 	_, rest, ok := strings.Cut(d.out.output(), "✓ Temporal  ")
 	require.True(t, ok, d.out.output())
-	address, _, ok := strings.Cut(rest, ",")
+	address, _, ok := strings.Cut(rest, "\n")
 	require.True(t, ok)
 	return address
 }

@@ -61,7 +61,7 @@ func TestStarterSaysWhatIsWrong(t *testing.T) {
 		want  string
 	}{
 		"no Temporal":         {"", []string{"list", "--address", "127.0.0.1:1"}, 5, "no Temporal at 127.0.0.1:1"},
-		"no configuration":    {"", []string{"list", "--config", "/nowhere/agents.yaml"}, 2, "--config"},
+		"no configuration":    {"", []string{"run", "--config", "/nowhere/agents.yaml", "hi"}, 2, "--config"},
 		"unknown agent":       {"", []string{"run", "-a", "nobody", "hi"}, 2, `no agent "nobody"`},
 		"no such agent":       {"", []string{"show", "no-such-agent"}, 4, `there is no agent with ID "no-such-agent"`},
 		"send to none":        {"", []string{"send", "no-such-agent", "hi"}, 4, `there is no agent with ID "no-such-agent"`},

@@ -142,7 +142,7 @@ func TestRunSaysThatTheModelIsTriedAgain(t *testing.T) {
 	out, errs, code := w.starter("run", "--id", t.Name(), "hurry")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "at last\n")
-	told := regexp.MustCompile(`(?m)^model: rate limited, try 2 in [123] s$`)
+	told := regexp.MustCompile(`(?m)^model: rate limit reached \(HTTP 429\): .*slow down; attempt 2 of 8 starts in [1-5] s$`)
 	require.Len(t, told.FindAllString(errs, -1), 1, errs)
 }
 

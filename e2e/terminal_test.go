@@ -41,7 +41,7 @@ func TestTextGrowsOnATerminal(t *testing.T) {
 	}
 	ends := func(p *process) {
 		t.Helper()
-		w.says(p, "\r\x1b[J"+said+"\r\n")
+		w.says(p, "\x1b[J"+said+"\r\n")
 		require.Equal(t, 1, strings.Count(p.output(), said+"\r\n"), "once")
 	}
 	run := w.terminal("run", "--chat", "--id", t.Name(), "speak")
