@@ -211,30 +211,34 @@ func (s *State) see(id string) {
 }
 
 // Entry returns the number of messages that the transcript has at least when a message that steers, and comes now, enters
-// the running turn: it waits for the results of open calls, for a reply that is on its way, and for the messages that steer and
-// came before it, which after a reset may wait longer.
+// the running turn: it waits for the results of open calls, and for a reply that is on its way.
 func (s *State) Entry() int {
-	entry := s.Count()
 	switch {
 	case len(s.Calls) > 0:
-		entry += len(s.Calls)
+		return s.Count() + len(s.Calls)
 	case s.Count() == 0:
-		entry = 1 // behind the first message
+		return 1 // behind the first message
 	case s.Held == nil && !s.answered() && (s.Asked != "" || s.TooLong || s.Compacted > 0):
-		entry++
+		return s.Count() + 1
 	}
-	for _, m := range s.Inbox {
-		if m.Steer {
-			entry = max(entry, m.After)
-		}
-	}
-	return entry
+	return s.Count()
 }
 
 // steers returns the index in the inbox of the message that enters the running turn now, or -1 if there is none. No
-// message enters before the first one.
+// message enters before the first one, and no user's message before one that steers and came earlier: after a reset the messages
+// delivered again wait for their places, and behind them may be one with an earlier place, or with none.
 func (s *State) steers() int {
-	return slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Steer && s.Count() >= max(m.After, 1) })
+	waits := false
+	for i, m := range s.Inbox {
+		if !m.Steer || m.Late == nil && waits {
+			continue
+		}
+		if s.Count() >= max(m.After, 1) {
+			return i
+		}
+		waits = waits || m.Late == nil
+	}
+	return -1
 }
 
 // nextTurn returns the message that begins the next turn: the first one, but a late result whose place in the transcript is
