@@ -12,6 +12,10 @@ help: ## list the targets
 build: ## build worker and starter into bin/
 	$(GO) build -o bin/ ./cmd/...
 
+.PHONY: install
+install: ## install worker and starter into the folder of Go programs (go env GOBIN, or GOPATH/bin)
+	$(GO) install ./cmd/...
+
 .PHONY: dev
 dev: ## run a Temporal development server with Web UI
 	$(GO) run ./cmd/starter dev
