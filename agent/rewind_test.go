@@ -219,6 +219,7 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 
 	require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "new to the run that is reset", Text: "t", Fresh: true}}))
 	require.True(t, s.Apply(agent.Rewound{Run: "third"}))
+	require.True(t, s.Apply(agent.MessagesFound{Run: "third"}))
 	s.Advance(0)
 	require.True(t, s.MayRecall("model-1"))
 	w.rest()
