@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -92,7 +91,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
-	reply = redactReply(reply, a.redact)
+	reply = reply.MapText(a.redact)
 	if reply = fit(reply); len(reply.Repaired) > 0 {
 		a.log.InfoContext(ctx, "a reply was put right", "agent", id, "key", key, "repairs", reply.Repaired)
 	}
@@ -104,20 +103,6 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
-}
-
-// redactReply returns a reply without secrets.
-func redactReply(reply llm.Reply, redact func(string) string) llm.Reply {
-	m := &reply.Message
-	for _, field := range []*string{&reply.Model, &reply.FinishReason, &m.Content, &m.Reasoning} {
-		*field = redact(*field)
-	}
-	m.ToolCalls = slices.Clone(m.ToolCalls)
-	for i := range m.ToolCalls {
-		call := &m.ToolCalls[i]
-		call.ID, call.Name, call.Arguments = redact(call.ID), redact(call.Name), redact(call.Arguments)
-	}
-	return reply
 }
 
 // checkRequest reports why a request must not be sent. An answer to it would be checked against its output schema.

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +75,23 @@ type Reply struct {
 	// Repaired says, in a few words each, what the client put right in what the
 	// model wrote, such as a tool's name in the wrong case.
 	Repaired []string `json:"repaired,omitempty"`
+}
+
+// MapText returns a copy of the reply in which f replaced each text that comes from the endpoint: the content, the reasoning, the
+// IDs, names and arguments of tool calls, the model's name, the finish reason, and the repairs. Parts stay as they are.
+func (r Reply) MapText(f func(string) string) Reply {
+	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
+	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)
+	r.Message.ToolCalls = slices.Clone(r.Message.ToolCalls)
+	for i := range r.Message.ToolCalls {
+		call := &r.Message.ToolCalls[i]
+		call.ID, call.Name, call.Arguments = f(call.ID), f(call.Name), f(call.Arguments)
+	}
+	r.Repaired = slices.Clone(r.Repaired)
+	for i, repair := range r.Repaired {
+		r.Repaired[i] = f(repair)
+	}
+	return r
 }
 
 // Validate reports an [*Error] of class [EmptyReply] when the reply holds

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -34,21 +33,10 @@ const (
 	maxCallID = 16 << 10
 )
 
-// redactReply hides the keys that an endpoint says back, in each field of a reply, and cuts the fields that have no other
-// bound. Here only what looks random counts as a key: a placeholder such as "ollama" is a word that answers may hold.
-func redactReply(hide *redact.Redactor, reply llm.Reply) llm.Reply {
-	for _, field := range []*string{&reply.Model, &reply.FinishReason, &reply.Message.Content, &reply.Message.Reasoning} {
-		*field = hide.Text(*field)
-	}
+// boundFields cuts the fields of a reply that have no other bound.
+func boundFields(reply llm.Reply) llm.Reply {
 	for i := range reply.Message.ToolCalls {
-		call := &reply.Message.ToolCalls[i]
-		for _, field := range []*string{&call.ID, &call.Name, &call.Arguments} {
-			*field = hide.Text(*field)
-		}
-		call.ID = cut(call.ID, maxCallID)
-	}
-	for i := range reply.Repaired {
-		reply.Repaired[i] = hide.Text(reply.Repaired[i])
+		reply.Message.ToolCalls[i].ID = cut(reply.Message.ToolCalls[i].ID, maxCallID)
 	}
 	reply.Model, reply.FinishReason = cut(reply.Model, maxWord), cut(reply.FinishReason, maxWord)
 	return reply
