@@ -48,7 +48,7 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	if !plain {
 		show = newTranscriptPrinter(io.Discard)
 	}
-	wait := newLimitedPatience(words.beside(stderr), queue, f.limit)
+	wait := newPatience(words.beside(stderr), queue, f.limit)
 	wait.id, wait.live = started.ID, words
 	defer wait.stop()
 	status, err := follow(ctx, c, started.ID, f.limit, func(p client.Progress) {

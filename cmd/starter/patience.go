@@ -48,19 +48,11 @@ const (
 	retrying  trouble = "retrying"
 )
 
-// newPatience begins with nobody having answered. The caller calls stop at the end.
-func newPatience(stderr io.Writer, queue string) *patience {
-	return patienceOf(&patience{out: stderr, queue: queue})
-}
-
-// newLimitedPatience is for a command that waits for a worker no longer than limit; 0 means without end.
-func newLimitedPatience(stderr io.Writer, queue string, limit time.Duration) *patience {
-	return patienceOf(&patience{out: stderr, queue: queue, limit: limit})
-}
-
-func patienceOf(p *patience) *patience {
-	p.kind, p.since, p.reported = noWorker, time.Now(), time.Now()
-	p.work.since = p.since
+// newPatience returns the patience of a command that waits for a worker up to limit; a limit of 0 means without end. At
+// first no worker has answered. The caller must call stop.
+func newPatience(stderr io.Writer, queue string, limit time.Duration) *patience {
+	now := time.Now()
+	p := &patience{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
 	p.first = time.AfterFunc(silence, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

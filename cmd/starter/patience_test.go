@@ -15,7 +15,7 @@ import (
 func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newPatience(&out, "q")
+		p := newPatience(&out, "q", 0)
 		defer p.stop()
 		said := func() string {
 			defer out.Reset()
@@ -50,7 +50,7 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 func TestPatienceBeginsWithNobodyThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newLimitedPatience(&out, "q", time.Minute)
+		p := newPatience(&out, "q", time.Minute)
 		time.Sleep(silence) // of the bubble's clock
 		synctest.Wait()
 		p.stop()

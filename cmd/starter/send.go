@@ -51,7 +51,7 @@ An agent takes each message ID once. A script that sends again what may have arr
 			defer done()
 			words := newPreview(stdout, !asJSON)
 			defer words.end()
-			wait := newLimitedPatience(words.beside(cmd.ErrOrStderr()), queue, limit)
+			wait := newPatience(words.beside(cmd.ErrOrStderr()), queue, limit)
 			wait.id = id
 			wait.live = words
 			defer wait.stop()

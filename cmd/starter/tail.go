@@ -66,7 +66,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	words := newPreview(stdout, !o.json)
 	defer words.end()
 	stdout, stderr = words.beside(stdout), words.beside(stderr)
-	wait := newPatience(stderr, queue)
+	wait := newPatience(stderr, queue, 0)
 	wait.live = words
 	defer wait.stop()
 	from, err := firstOf(ctx, c, id, o.last, wait)

@@ -85,7 +85,7 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 		return err
 	}
 	defer done()
-	wait := newLimitedPatience(cmd.ErrOrStderr(), queue, limit)
+	wait := newPatience(cmd.ErrOrStderr(), queue, limit)
 	defer wait.stop()
 	if _, err := reach(ctx, c, id, wait); err != nil {
 		return unanswered(err, wait, "nothing was changed")

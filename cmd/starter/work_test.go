@@ -29,7 +29,7 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTerminal(t, 60, 10)
 		words := &preview{out: s, size: s.size}
-		wait := newPatience(words.beside(s), "q")
+		wait := newPatience(words.beside(s), "q", 0)
 		wait.live = words
 		defer wait.stop()
 		running := client.Progress{Status: client.Running}
@@ -60,7 +60,7 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 func TestNewcomerSeesLinesWhereThereIsNoTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		wait := newPatience(&out, "q")
+		wait := newPatience(&out, "q", 0)
 		defer wait.stop()
 		for range 50 {
 			time.Sleep(500 * time.Millisecond) // of the bubble's clock
