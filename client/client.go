@@ -117,8 +117,6 @@ type Started struct {
 	Found bool
 	// Status is the found agent's.
 	Status Status
-	// Same says that the found agent has the definition and the first message that were given to [Client.Start].
-	Same bool
 }
 
 // Start starts an agent, or finds the one that has its ID: two programs that
@@ -143,34 +141,32 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 			return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
 		}
 	}
-	started, err := c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
-	if err == nil && started.Found {
-		started.Same, err = c.same(ctx, o.ID, in)
-	}
-	return started, err
+	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// same reports whether the agent of that ID has the definition and the first message of a start. It has not where the history does
-// not tell any more.
-func (c *Client) same(ctx context.Context, id string, in workflows.Start) (bool, error) {
-	found, err := c.describe(ctx, id)
+// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. It reads the history of the
+// agent's newest run, and returns false if that history no longer shows the first message.
+func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
+	found, err := c.describe(ctx, o.ID)
 	if err != nil {
 		return false, err
 	}
-	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.From{ID: o.ID, RunID: found.runID})
 	if err != nil {
 		return false, err
 	}
-	if run.Start.Agent != in.Agent {
+	if run.Start.Agent != o.Agent {
 		return false, nil
 	}
 	if !run.Start.Continues() {
-		first := run.Start.Message
-		return (first == nil) == (in.Message == nil) && (first == nil || first.Text == in.Message.Text && slices.Equal(first.Images, in.Message.Images)), nil
+		var first agent.Incoming
+		if run.Start.Message != nil {
+			first = *run.Start.Message
+		}
+		return first.Text == o.Message && slices.Equal(first.Images, o.Images), nil
 	}
 	s := run.State
-	return s != nil && s.Dropped == 0 && len(s.Messages) > 0 && in.Message != nil && len(in.Message.Images) == 0 &&
-		s.Messages[0].Content == in.Message.Text, nil
+	return s != nil && s.Dropped == 0 && len(s.Messages) > 0 && o.Message != "" && len(o.Images) == 0 && s.Messages[0].Content == o.Message, nil
 }
 
 // newMessage returns m with a new ID, or why no agent takes it.
@@ -186,7 +182,7 @@ func CheckID(id string) error {
 		return errors.New("the agent ID is empty")
 	case len(id) > maxIDBytes:
 		return fmt.Errorf("the agent ID has %d bytes; the limit is %d", len(id), maxIDBytes)
-	case strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case strings.Contains(id, " ") || agent.CheckID(id) != nil:
 		return fmt.Errorf("the agent ID %q has white space or other characters than printable ASCII: use letters, digits, - and _", id)
 	}
 	return nil

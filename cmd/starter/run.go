@@ -99,11 +99,17 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	if err != nil {
 		return coded(err, queue)
 	}
+	same := false
+	if started.Found && !started.Status.Ended() {
+		if same, err = c.Same(ctx, start); err != nil {
+			return coded(err, queue)
+		}
+	}
 	switch {
 	case started.Found && started.Status.Ended():
 		return exitf(exitTaken, "the ID %s is taken: that agent has ended (%s), and this task was not started; %s; or choose another --id",
 			started.ID, started.Status, goOnFrom(started.ID, started.Status))
-	case started.Found && !started.Same:
+	case started.Found && !same:
 		return exitf(exitTaken, "the ID %s is taken: that agent is %s with another task, and this one was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
 			started.ID, started.Status, started.ID, started.ID)
 	case started.Found:
