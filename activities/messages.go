@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -34,8 +36,14 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	if err != nil {
 		return protocol.FoundMessages{}, err
 	}
-	redelivered := own.bases
-	var found protocol.FoundMessages
+	received, redelivered, err := a.lineage(ctx, here, own, in.From)
+	if err != nil {
+		return protocol.FoundMessages{}, err
+	}
+	found := protocol.FoundMessages{Run: protocol.RunSuffix(here.RunID)}
+	for _, m := range received {
+		found.Received = append(found.Received, m.ID)
+	}
 	skip, size := in.Skip, 0
 	for _, run := range slices.Backward(others) {
 		t, err := a.told(ctx, agent.From{ID: here.ID, RunID: run})
@@ -66,12 +74,33 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	return found, nil
 }
 
+// lineage returns the messages that senders brought to a run and to those it goes on from, back to the last one that began by a
+// reset, and the runs that this one was reset from.
+func (a *Activities) lineage(ctx context.Context, here workflow.Execution, own told, from string) (messages []agent.Incoming, bases []string, err error) {
+	for {
+		messages = append(slices.Clone(own.messages), messages...)
+		earlier := cmp.Or(from, own.continues)
+		if len(own.bases) > 0 || earlier == "" {
+			return messages, own.bases, nil
+		}
+		own, err = a.told(ctx, agent.From{ID: here.ID, RunID: earlier})
+		if errors.As(err, new(*serviceerror.NotFound)) {
+			return messages, nil, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		from = own.resumes
+	}
+}
+
 // told is what a run was told.
 type told struct {
 	life string
-	// bases are the runs that it was reset from, continues the one that continued as this one.
+	// bases are the runs that it was reset from, continues the one that continued as this one, and resumes the one that it resumed.
 	bases     []string
 	continues string
+	resumes   string
 	messages  []agent.Incoming
 }
 
@@ -99,6 +128,9 @@ func (a *Activities) hear(t *told, event *historypb.HistoryEvent) error {
 			t.life = began.GetFirstExecutionRunId()
 		}
 		t.continues = began.GetContinuedExecutionRunId()
+		if start.From != nil && !start.From.Fork {
+			t.resumes = start.From.RunID
+		}
 		if start.Message != nil {
 			t.messages = append(t.messages, *start.Message)
 		}

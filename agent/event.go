@@ -140,10 +140,12 @@ type (
 	// Rewound says that the run with this name began by a reset of an earlier one.
 	Rewound struct{ Run string }
 
-	// MessagesFound are messages that other runs of the agent took. Run is the state's Reset when they were looked for.
+	// MessagesFound are messages that other runs of the agent took. Run is the run for which they were looked for. Received are the
+	// IDs of the messages that senders, and not Temporal, brought to that run: they were sent later.
 	MessagesFound struct {
 		Run      string
 		Messages []Incoming
+		Received []string
 		Time     int64
 	}
 

@@ -30,6 +30,8 @@ type Incoming struct {
 	Run string `json:"run,omitempty"`
 	// Fresh says that no earlier run can have had the message. The driver sets it.
 	Fresh bool `json:"fresh,omitempty"`
+	// Found says that another run took the message: see [MessagesFound].
+	Found bool `json:"found,omitempty"`
 	// Late is set where the message carries the result of an interrupted call.
 	Late *Late `json:"late,omitempty"`
 	// Time is when the agent received it, in Unix milliseconds.
@@ -226,17 +228,25 @@ func (s *State) Entry() int {
 
 // steers returns the index in the inbox of the message that enters the running turn now, or -1 if there is none. No
 // message enters before the first one, and no user's message before one that steers and came earlier: after a reset the messages
-// delivered again wait for their places, and behind them may be one with an earlier place, or with none.
+// delivered again wait for their places, and behind them may be one with an earlier place, or with none. A message that was found
+// in another run has no place in the turn. It enters with one that came later, or begins a turn: what the run that was reset has
+// paid for is not asked for again with another text in it.
 func (s *State) steers() int {
-	waits := false
+	found, waits := -1, false
 	for i, m := range s.Inbox {
-		if !m.Steer || m.Late == nil && waits {
-			continue
-		}
-		if s.Count() >= max(m.After, 1) {
+		switch {
+		case !m.Steer || m.Late == nil && waits:
+		case m.Found:
+			if found < 0 {
+				found = i
+			}
+		case s.Count() < max(m.After, 1):
+			waits = waits || m.Late == nil
+		case found >= 0 && m.Late == nil:
+			return found
+		default:
 			return i
 		}
-		waits = waits || m.Late == nil
 	}
 	return -1
 }

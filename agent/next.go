@@ -154,12 +154,9 @@ func noRoom(now int64) Event {
 //     and no reply is on its way                → Take
 //  5. the last message is not the assistant's   → CallModel
 //  6. a message waits in the inbox              → Take
-//     (in both cases, where the message is new
-//     and the run was reset and has not looked
-//     for messages of other runs                → FindMessages)
-//     the run was reset, and has not looked for
-//     messages of other runs                    → FindMessages
 //     else                                      → Wait (chat), Finish (task)
+//     (in 4 and 6, where the run was reset and
+//     has not looked for messages of other runs → FindMessages)
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
@@ -195,18 +192,18 @@ func (s *State) Next() Step {
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {
 		rest = Wait{}
 	}
-	if s.Reset != s.Searched {
-		return FindMessages{Key: s.key(KindMessages, s.Reset), Then: rest}
-	}
-	return rest
+	return s.search(rest)
 }
 
-// take returns the step for a message that enters the transcript now. What other runs took was sent before a message that is new
-// to a run that was reset, so it enters before.
-func (s *State) take(m Incoming) Step {
-	take := Take{ID: m.ID}
-	if m.Fresh && s.Reset != s.Searched {
-		return FindMessages{Key: s.key(KindMessages, s.Reset), Then: take}
+// take returns the step for a message that enters the transcript now.
+func (s *State) take(m Incoming) Step { return s.search(Take{ID: m.ID}) }
+
+// search returns the step before which a run that was reset looks for messages of other runs. It cannot tell which of its messages
+// were sent later than those, so it looks before it takes any. The key says how many searches came before, and not
+// for which run it is: a run that is reset later has this step in its history.
+func (s *State) search(then Step) Step {
+	if s.Reset == s.Searched {
+		return then
 	}
-	return take
+	return FindMessages{Key: s.key(KindMessages, s.Searches), Then: then}
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 		again := first
 		for range 2 { // a reset, and one of the run that it began
 			earlier := clone(again.state)
-			again = &walk{t: t, seed: seed, state: chat(), done: first.done, known: true, roomy: true}
+			again = &walk{t: t, seed: seed, state: chat(), done: first.done, known: math.MaxInt, roomy: true}
 			again.state.Apply(agent.Rewound{Run: "second"})
 			for _, m := range accepted {
 				require.True(t, again.state.Apply(agent.MessageReceived{Message: m}))
@@ -83,7 +84,7 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 		}
 		first.state = base
 		first.rest()
-		again.known = false
+		again.known = 0
 		again.rest()
 		require.Equal(t, transcript(base), transcript(again.state), "seed %d: late answers", seed)
 	}

@@ -19,23 +19,24 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound takes the messages that the agent has not seen yet, before those that are new to its run. The places of messages
-// that steered another run mean nothing here.
+// messagesFound takes the messages that the agent has not seen yet, before those that senders brought to its run. The places of
+// messages that steered another run mean nothing here.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
 	}
 	s.Searched = e.Run
-	var fresh []Incoming
-	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Fresh }); i >= 0 {
-		fresh = slices.Clone(s.Inbox[i:])
+	s.Searches++
+	var received []Incoming
+	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return slices.Contains(e.Received, m.ID) }); i >= 0 {
+		received = slices.Clone(s.Inbox[i:])
 		s.Inbox = s.Inbox[:i]
 	}
 	for _, m := range e.Messages {
-		m.Fresh, m.After = false, min(m.After, s.Count())
+		m.Fresh, m.Found, m.After = false, true, 0
 		s.messageReceived(MessageReceived{Message: m, Time: e.Time})
 	}
-	s.Inbox = append(s.Inbox, fresh...)
+	s.Inbox = append(s.Inbox, received...)
 	return true
 }
 

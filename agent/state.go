@@ -85,10 +85,12 @@ type State struct {
 	Reload        bool   `json:"reload,omitempty"`
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
-	// Reset is the run that began by Temporal's reset of an earlier one, the newest of those; Searched is the one
-	// in which the messages of other runs were looked for.
+	// Reset is the run that began by Temporal's reset of an earlier one, the newest of those. Searched is the run
+	// for which the messages of other runs were looked for last, and Searches counts how often they were looked for: a run that
+	// was reset after that has the search of the run before in its history, and searches once more.
 	Reset    string `json:"reset,omitempty"`
 	Searched string `json:"searched,omitempty"`
+	Searches int    `json:"searches,omitempty"`
 	// Recall says that an earlier run may have had what the agent asks for next. It is set by a reset, until
 	// something happens that no earlier run can know. Reopened are the effects that were asked for when the agent was
 	// resumed: the run that ended may have them.

@@ -15,8 +15,10 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
 	"google.golang.org/grpc"
 
+	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/history"
@@ -91,6 +93,43 @@ func TestSteeringMessagesKeepTheirPlacesOverAReset(t *testing.T) {
 		w.reset(t.Name(), "", 1)
 		require.Equal(t, want, w.transcript(t.Name(), len(want)))
 		w.once()
+	}
+}
+
+// A run that was reset is reset again, at each of its tasks. The events that are copied hold what that run asked its earlier runs:
+// for messages, and for the answers of sub-agents.
+func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case req.Messages[0].Content == "You count.":
+			return llmtest.Say("counted " + last.Content), nil
+		case last.Role == llm.User:
+			return llmtest.Call(llmtest.ToolCall("1", "clerk", fmt.Sprintf(`{"task":%q}`, last.Content))), nil
+		}
+		return llmtest.Say("the clerk " + last.Content), nil
+	}, nil, "")
+	w.workerHere(worker.Options{}, func(*agent.Definition) {},
+		activities.Agent{Name: "x", Model: "main", Agents: []string{"clerk"}, Limits: agent.Limits{Depth: 1}},
+		activities.Agent{Name: "clerk", Model: "main", Instructions: "You count."},
+	)
+	id := t.Name()
+	w.must("run", "--chat", "-a", "x", "--id", id, "one")
+	w.must("send", id, "two")
+	first := w.runID(id)
+	for n, part := range []int{1000, 2} { // of the run's tasks
+		second := w.reset(id, first, w.taskCount(id, first)/part+1)
+		messages := 4*n + 8
+		w.transcript(id, messages)
+		require.Equal(t, "the clerk counted "+second+"\n", w.must("send", id, second))
+		want := w.transcript(id, messages+4)
+		for task := range w.taskCount(id, second) {
+			w.reset(id, second, task+1)
+			require.Equal(t, want, w.transcript(id, messages+4), "reset to task %d", task+1)
+			w.once()
+		}
+		first = second
 	}
 }
 

@@ -72,10 +72,16 @@ type ReadAgentInput struct {
 type FindMessagesInput struct {
 	// Skip is the number of messages that earlier pages had.
 	Skip int `json:"skip,omitempty"`
+	// From is the ID of the run that the asking run goes on from by a resume; empty if there is none.
+	From string `json:"from,omitempty"`
 }
 
 // FoundMessages is a page of messages that other runs of the agent took. A run may have those already.
 type FoundMessages struct {
+	// Run is the end of the ID of the run that asked: see [RunSuffix].
+	Run      string           `json:"run"`
 	Messages []agent.Incoming `json:"messages,omitempty"`
-	More     bool             `json:"more,omitempty"`
+	// Received are the IDs of the messages that senders brought to the run, and to those it goes on from, since the last reset.
+	Received []string `json:"received,omitempty"`
+	More     bool     `json:"more,omitempty"`
 }

@@ -159,7 +159,7 @@ func (d *driver) cancelChildren() {
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
-		if d.recalledBy[call.Key] != "" || !d.asksEarlier("recall", call.Key) {
+		if d.recalledBy[call.Key] != "" || !d.asksEarlier(call.Key) {
 			continue
 		}
 		all = false
@@ -173,15 +173,14 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 	return all
 }
 
-// asksEarlier reports whether the earlier runs of the agent are asked at this point. Only a run that was reset or
-// resumed has any. A run that was reset begins with the history of another, which had none to ask: replay passes over
-// that part as it was, call by call.
-func (d *driver) asksEarlier(point string, call agent.Key) bool {
-	if d.start.Base == "" || !d.state.MayRecall(call) {
-		return false
-	}
-	version := func(id string) bool { return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1 }
-	return version(point) || version(point+"-"+call.Handle())
+// mayAsk reports whether earlier runs of the agent may know what became of a call. Only a run that was reset or resumed has any.
+func (d *driver) mayAsk(call agent.Key) bool { return d.start.Base != "" && d.state.MayRecall(call) }
+
+// asksEarlier reports whether the earlier runs of the agent are asked about a call before it is carried out. A run that was reset
+// begins with the history of another, which asked about other calls or about none: replay passes over that part as it
+// was, call by call.
+func (d *driver) asksEarlier(call agent.Key) bool {
+	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
 // recall asks the earlier runs what became of a call for a sub-agent. Where they are being asked already, it waits for
@@ -228,7 +227,7 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 // this run but, at most, by one that it was reset from.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
-		return d.recalledBy[call.Key] == d.runSuffix || !d.asksEarlier("recall-end", call.Key)
+		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")
 	})
 }
 

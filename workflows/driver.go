@@ -99,20 +99,15 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		d.hear()
 		d.state.Advance(d.now())
 		step := d.state.Next()
-		if end, ok := step.(agent.Finish); ok {
-			return d.finish(end.Outcome)
-		}
 		if find, ok := step.(agent.FindMessages); ok && !d.looksBack() {
-			switch then := find.Then.(type) {
-			case agent.Wait:
-				step = then
-			case agent.Take:
-				d.apply(agent.MessageTaken{ID: then.ID, Time: d.now()})
-				continue
-			default:
-				d.apply(agent.MessagesFound{Run: d.state.Reset})
-				continue
-			}
+			step = find.Then
+		}
+		switch step := step.(type) {
+		case agent.Finish:
+			return d.finish(step.Outcome)
+		case agent.Take:
+			d.apply(agent.MessageTaken{ID: step.ID, Time: d.now()})
+			continue
 		}
 		if d.rolls(ctx, step) {
 			if err := d.roll(ctx); !errors.Is(err, protocol.ErrStateSize) {
@@ -142,10 +137,15 @@ func (d *driver) cancelsFirst() bool {
 }
 
 // looksBack reports whether the run looks for messages that other runs took. The events that a reset copied are of a run that
-// did not, so the version is asked for anew whenever the agent has nothing else to do, and found where the
-// copy ends.
-func (d *driver) looksBack() bool {
-	return workflow.GetVersion(d.root, fmt.Sprint("messages of other runs, at ", d.version), workflow.DefaultVersion, 1) >= 1
+// did not, or did so elsewhere. So the version is asked for anew in each task, and found where that run looked, and where
+// the copy ends.
+func (d *driver) looksBack() bool { return d.since("messages of other runs") }
+
+// since reports whether the run was at this point in the task that runs now, or is there for the first time. It is false where a
+// reset copied the task from a run that was not there, because it knew of no earlier run.
+func (d *driver) since(point string) bool {
+	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
+	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
 }
 
 // apply tells the state what has happened, and reports whether that changed it.

@@ -99,7 +99,11 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 
 // findMessages takes the messages that other runs of the agent took.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
-	found := agent.MessagesFound{Run: d.state.Reset}
+	var found agent.MessagesFound
+	var in protocol.FindMessagesInput
+	if from := d.start.From; from != nil && !from.Fork {
+		in.From = from.RunID
+	}
 	for page := 0; ; page++ {
 		id := string(step.Key)
 		if page > 0 {
@@ -110,14 +114,19 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
 		var out protocol.FoundMessages
-		in := protocol.FindMessagesInput{Skip: len(found.Messages)}
 		if err := workflow.ExecuteActivity(ctx, protocol.FindMessages, in).Get(ctx, &out); err != nil {
 			return // it was given up; the retry policy has no end
 		}
+		if page == 0 {
+			found.Run, found.Received = out.Run, out.Received
+		}
 		found.Messages = append(found.Messages, out.Messages...)
-		if !out.More {
+		if in.Skip = len(found.Messages); !out.More {
 			break
 		}
+	}
+	if found.Run == d.runSuffix {
+		found.Run = d.state.Reset // an earlier run may have been reset, and this one goes on from it
 	}
 	found.Time = d.now()
 	d.apply(found)
