@@ -11,10 +11,13 @@ import (
 )
 
 const (
-	// maxFieldBytes bounds the short fields of a reply: names, IDs and the reason to finish. Providers' own have some tens
+	// maxFieldBytes bounds the names of models and tools in a reply, and the reason to finish. Providers' own have some tens
 	// of bytes.
 	maxFieldBytes = 256
-	// maxRepairs bounds how many repairs of a reply are told.
+	// maxCallIDBytes bounds the ID of a call. Some gateways put the model's signature into it, which has kilobytes and has to be
+	// sent back whole.
+	maxCallIDBytes = 16 << 10
+	// maxRepairs is the highest number of repairs that a reply lists.
 	maxRepairs = 20
 	// callsBytes bounds the tool calls of a reply; the rest of [maxReplyBytes] is for all others of its fields.
 	callsBytes = maxReplyBytes * 3 / 4
@@ -35,7 +38,7 @@ func fit(reply llm.Reply) llm.Reply {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
-		c.ID, c.Name = clipField(c.ID), clipField(c.Name)
+		c.ID, c.Name = cut(c.ID, maxCallIDBytes), clipField(c.Name)
 	}
 	if all, kept := len(m.ToolCalls), fitting(m.ToolCalls); kept < all {
 		m.ToolCalls = m.ToolCalls[:kept]

@@ -14,6 +14,16 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
+// A gateway that keeps the model's signature in the ID of a call needs the whole ID back.
+func TestLongIDOfACallIsKept(t *testing.T) {
+	id := strings.Repeat("s", 10<<10)
+	s := newStage(t, llmtest.Script(llmtest.Call(llmtest.ToolCall(id, "read", "{}"))))
+	s.say(llm.User, "hello")
+	got, err := s.ask(s.input(1))
+	require.NoError(t, err)
+	require.Equal(t, id, got.Message.ToolCalls[0].ID)
+}
+
 // A reply that is paid for is not lost because a field of it does not fit into a payload.
 func TestAttackReplyWithLongFields(t *testing.T) {
 	long := strings.Repeat("é\"", 1<<20)

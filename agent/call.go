@@ -17,7 +17,7 @@ type Call struct {
 	Arguments string `json:"arguments"`
 	// Child is the key of the sub-agent that the call waits for; empty for a tool.
 	Child Key `json:"child,omitempty"`
-	// Began is when the call began to wait for its sub-agent, in Unix milliseconds; 0 while it has not begun.
+	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds; 0 if it has not begun.
 	Began int64 `json:"began,omitempty"`
 	// Failed says that the call was told that its sub-agent ended without an answer.
 	Failed   bool     `json:"failed,omitempty"`

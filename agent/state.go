@@ -116,7 +116,7 @@ type State struct {
 type Turn struct {
 	Number     int `json:"number"` // from 1; 0 before the first message
 	ModelCalls int `json:"model_calls,omitempty"`
-	// Began is when the turn began, or went on after it was held.
+	// Began is the time at which the turn began, or went on after it was held, in Unix milliseconds.
 	Began int64 `json:"began,omitempty"`
 	// Stopped names the limit that ended the turn: "turns", "tokens", "cost" or "wall".
 	Stopped string `json:"stopped,omitempty"`

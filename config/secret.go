@@ -62,8 +62,9 @@ func (c *Config) SecretFiles() []string {
 // fileTools are the built-in tools that reach the files below files_root.
 var fileTools = []string{"list_files", "read_file", "search_files"}
 
-// CheckFiles reports every api_key_file below files_root that agents could read, links followed. It reports nothing
-// where no agent has a file tool. A worker calls it before it serves anything. An error is an [*Error].
+// CheckFiles returns an error that names every api_key_file which an agent's file tools could read: a file below files_root, or one
+// to which a link below it points. It returns nil if no agent has a file tool. The worker calls it before it serves
+// anything. The error is an [*Error].
 func (c *Config) CheckFiles() error {
 	reader := ""
 	for _, name := range sorted(c.Agents) {

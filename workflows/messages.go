@@ -60,8 +60,8 @@ type View struct {
 	Children   []agent.Child `json:"children,omitempty"`
 	ChildCount int           `json:"child_count,omitempty"`
 	Answer     string        `json:"answer,omitempty"`
-	// Reloads counts the definitions that the agent has asked for beside the first, Reloading says that one is asked for and
-	// not there yet, and ReloadFailure tells why the last one could not be read: the agent goes on with the one before.
+	// Reloads counts the reloads of the definition. Reloading is true while a reload is under way. ReloadFailure is the reason
+	// why the last reload failed; the agent then keeps the definition that it had.
 	Reloads       int    `json:"reloads,omitempty"`
 	Reloading     bool   `json:"reloading,omitempty"`
 	ReloadFailure string `json:"reload_failure,omitempty"`

@@ -90,8 +90,9 @@ func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
 // leastEvents is how many events a run adds at least before its history's length is a reason to continue as new.
 const leastEvents = 1000
 
-// grown reports whether Temporal suggests to continue as new, and the run itself is the reason. Temporal suggests it from 4 MB
-// on (limit.historySize.suggestContinueAsNew), which a large state may take by itself: each run would continue at once.
+// grown reports whether Temporal suggests to continue as new because of events that this run added. Temporal suggests it when the
+// history has 4 MB (limit.historySize.suggestContinueAsNew). A large state in the start input may have that size by itself, and then
+// each run would continue as new at once.
 func (d *driver) grown(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() &&

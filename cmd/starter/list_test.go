@@ -34,7 +34,7 @@ func (f standingFunc) Standing(ctx context.Context, e client.Entry) (client.Stan
 	return f(ctx, e)
 }
 
-// A list never shows a guess: an agent that cannot be read is unknown, and the reason is told.
+// The list shows the status "unknown" and the reason for an agent that cannot be read.
 func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 	var out bytes.Buffer
 	read := &reading{out: &out}

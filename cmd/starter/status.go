@@ -2,7 +2,7 @@ package main
 
 import "github.com/reagent-dev/reagent/client"
 
-// statusTexts say of an agent what has become of it.
+// statusTexts are the predicates of sentences about an agent with the given status.
 var statusTexts = map[client.Status]string{
 	client.Running: "is running", client.Waiting: "waits for a message", client.Held: "is held", client.Completed: "has completed",
 	client.Failed: "failed", client.Cancelled: "was cancelled", client.Terminated: "was terminated", client.TimedOut: "ran out of time",

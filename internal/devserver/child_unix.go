@@ -22,7 +22,7 @@ func startPrivately(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// makePrivate takes the files of a database, which an earlier version made, from everybody but their owner.
+// makePrivate lets only the owner read the files of a database. Earlier versions created them readable by everybody.
 func makePrivate(database string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Chmod(database+suffix, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -2,5 +2,5 @@
 
 package serve
 
-// makePrivate does nothing: other systems show the environment of a process to its user.
+// makePrivate does nothing. Only Linux lets a process hide its environment and memory from its own user.
 func makePrivate() error { return nil }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wanted says what a flag of a type takes.
+// wanted maps the type of a flag to the words for the values that the flag takes.
 var wanted = map[string]string{
 	"int": "a whole number", "duration": "a duration such as 90s, 10m or 1h", "bool": "true or false", "float64": "a number",
 }

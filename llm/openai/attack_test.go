@@ -94,20 +94,3 @@ func TestAttackEndpointThatSaysTheKeyBackInAnError(t *testing.T) {
 		}
 	}
 }
-
-// Such a reply was paid for and did not fit into a payload.
-func TestAttackFieldsOfAReplyAreBounded(t *testing.T) {
-	long := strings.Repeat("x", 3<<20)
-	reply, err := attacked(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"model":%[1]q,"choices":[{"finish_reason":"stop","message":{"role":"assistant",
-			"tool_calls":[{"id":%[1]q,"type":"function","function":{"name":"f","arguments":"{}"}}]}}]}`, long)
-	})
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(reply.Model), 200)
-	require.LessOrEqual(t, len(reply.Message.ToolCalls[0].ID), 16<<10)
-	reply, err = attacked(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"model":"m","choices":[{"finish_reason":%q,"message":{"role":"assistant","content":"hello"}}]}`, long)
-	})
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(reply.FinishReason), 200)
-}

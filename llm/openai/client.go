@@ -164,7 +164,7 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	if err != nil {
 		return llm.Reply{}, c.failed(ctx, limited, candidate.Model, err)
 	}
-	reply = boundFields(reply.MapText(c.replies.Text))
+	reply = reply.MapText(c.replies.Text)
 	reply.Candidate = candidate.Name
 	return reply, nil
 }

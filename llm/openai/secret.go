@@ -3,8 +3,6 @@ package openai
 import (
 	"net/url"
 	"strings"
-
-	"github.com/reagent-dev/reagent/llm"
 )
 
 // secrets returns the texts that no error may hold: the API key, words of headers, and a password in the URL. What is too
@@ -26,21 +24,8 @@ func (o Options) secrets() []string {
 	return secrets
 }
 
-const (
-	// maxWord bounds the name of a model and a finish reason, in bytes.
-	maxWord = 200
-	// maxCallID bounds the ID of a call. Some endpoints hide a signature of some kilobytes in it.
-	maxCallID = 16 << 10
-)
-
-// boundFields cuts the fields of a reply that have no other bound.
-func boundFields(reply llm.Reply) llm.Reply {
-	for i := range reply.Message.ToolCalls {
-		reply.Message.ToolCalls[i].ID = cut(reply.Message.ToolCalls[i].ID, maxCallID)
-	}
-	reply.Model, reply.FinishReason = cut(reply.Model, maxWord), cut(reply.FinishReason, maxWord)
-	return reply
-}
+// maxWord bounds the name of a model and a finish reason in an error, in bytes.
+const maxWord = 200
 
 // cut returns at most limit bytes of a text.
 func cut(text string, limit int) string {

@@ -48,9 +48,9 @@ type Source struct {
 }
 
 const (
-	// lastLines is how many lines of stderr the error of a server that does not start shows.
+	// lastLines is the number of lines of stderr in the error for a server that does not start.
 	lastLines = 5
-	// slowStart is after how long a server that is being started is mentioned in the log.
+	// slowStart is the time after which the log mentions a server that is still starting.
 	slowStart = 3 * time.Second
 )
 
