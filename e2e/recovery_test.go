@@ -318,6 +318,13 @@ func TestSubAgentIsFoundAgain(t *testing.T) {
 		"parent reset, sub-agent runs":     {false, func(w *world, id string) { w.reset(id, "", 1) }},
 		"parent reset after the start":     {false, func(w *world, id string) { w.reset(id, "", 3) }},
 		"parent reset, sub-agent finished": {true, func(w *world, id string) { w.reset(id, "", 1) }},
+		"parent reset after the start, and the same run again": {false, func(w *world, id string) {
+			first := w.runID(id)
+			w.reset(id, first, w.taskCount(id, first))
+			w.openGate()
+			w.finished(id, "the clerk says: counted")
+			w.reset(id, first, w.taskCount(id, first))
+		}},
 		"parent terminated and resumed": {false, func(w *world, id string) {
 			require.NoError(w.t, w.temporal.TerminateWorkflow(w.t.Context(), id, "", "test"))
 			w.must("resume", "--detach", id)

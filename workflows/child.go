@@ -108,8 +108,18 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		StaticDetails:         StaticDetails(start),
 	})
 	running := workflow.ExecuteChildWorkflow(childCtx, Agent, start)
+	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
 		d.state.Apply(agent.ChildStarted{Key: child.Key}) // nothing for the loop to act on
+	}
+	var found workflow.Future
+	if copied {
+		lookCtx, cancel := workflow.WithCancel(ctx)
+		if found = d.lookBeside(lookCtx, child, running); found != nil && !running.IsReady() {
+			err = found.Get(ctx, &end)
+			return end, true, err
+		}
+		defer cancel()
 	}
 	err = running.Get(ctx, &end)
 	switch {
@@ -119,7 +129,10 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		return end, true, err
 	case protocol.Outside(err) && d.state.Outcome == nil && workflow.GetVersion(ctx, "await-resumed", workflow.DefaultVersion, 1) >= 1:
 		native := err
-		if end, err = d.awaitChild(ctx, child); err == nil && end.Failure != "" {
+		if found == nil {
+			found = d.find(ctx, child)
+		}
+		if err = found.Get(ctx, &end); err == nil && end.Failure != "" {
 			return end, false, native // it stays ended, and its error tells what it spent
 		}
 		return end, true, err
@@ -127,14 +140,35 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// awaitChild waits for a sub-agent that was started before, whatever run of it answers.
-func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
+// lookBeside waits until a sub-agent whose start a reset copied has ended. Temporal tells the end to the run that started it, and to
+// one that was reset from that run while it was open. A later one never hears of it, so it looks for the sub-agent itself as soon
+// as it has passed what was copied. The future is nil where Temporal told the end before that.
+func (d *driver) lookBeside(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
+	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
+	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
+		task := length()
+		_ = workflow.Await(ctx, func() bool { return running.IsReady() || length() != task }) // d.root is never cancelled
+	}
+	if running.IsReady() {
+		return nil
+	}
+	found = d.find(ctx, child)
+	_ = workflow.Await(ctx, func() bool { return running.IsReady() || found.IsReady() })
+	return found
+}
+
+// find waits for a sub-agent that was started before, whatever run of it answers.
+func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
-	in := protocol.AwaitAgentInput{ID: child.ID, Key: child.Key}
-	err = workflow.ExecuteActivity(ctx, protocol.AwaitAgent, in).Get(ctx, &end)
+	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
+}
+
+// awaitChild waits for a sub-agent that was started before.
+func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
+	err = d.find(ctx, child).Get(ctx, &end)
 	return end, err
 }
 

@@ -141,6 +141,11 @@ func (d *driver) cancelsFirst() bool {
 // the copy ends.
 func (d *driver) looksBack() bool { return d.since("messages of other runs") }
 
+// own reports whether this very run is, or was, at this point. It is false in tasks that a reset copied.
+func (d *driver) own(point string) bool {
+	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
+}
+
 // since reports whether the run was at this point in the task that runs now, or is there for the first time. It is false where a
 // reset copied the task from a run that was not there, because it knew of no earlier run.
 func (d *driver) since(point string) bool {
