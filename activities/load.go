@@ -2,6 +2,9 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,13 +79,21 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 
 // Check reports what is wrong with the agents that this worker serves, by defining each.
 func (a *Activities) Check(ctx context.Context) error {
+	_, err := a.Digest(ctx)
+	return err
+}
+
+// Digest returns 12 hexadecimal digits that are the same on all workers that define their agents alike. The error is that of
+// [Activities.Check].
+func (a *Activities) Digest(ctx context.Context) (string, error) {
 	var problems []error
+	all := sha256.New()
+	encode := json.NewEncoder(all)
 	for _, name := range slices.Sorted(maps.Keys(a.agents)) {
-		if _, err := a.define(ctx, name); err != nil {
-			problems = append(problems, err)
-		}
+		d, err := a.define(ctx, name)
+		problems = append(problems, err, encode.Encode(d))
 	}
-	return errors.Join(problems...)
+	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
 }
 
 // childBudgetMS returns how long a call waits for a sub-agent whose turns may take wallMS, in milliseconds: a tenth

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -126,6 +127,22 @@ func TestRolloutWorkerByWorker(t *testing.T) {
 		w.finished(id, "hello")
 	}
 	w.once()
+}
+
+// Two workers that define an agent differently say so: which definition an agent gets is chance.
+func TestWorkersWithOtherDefinitionsAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, script(llmtest.Say("hello")), nil, "")
+	w.worker()
+	w.eventually("the worker polls", func() bool {
+		found, err := w.temporal.DescribeTaskQueue(t.Context(), w.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		return err == nil && len(found.GetPollers()) > 0
+	})
+	const warning = "defines its agents differently"
+	require.NotContains(t, w.worker().output(), warning)
+	other := *w
+	other.write(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: m, base_url: %q}\nagents:\n  x: {model: main, instructions: Be brief.}\n", w.queue, w.model.URL))
+	require.Contains(t, other.worker().output(), warning)
 }
 
 func TestNobodyServesTheQueue(t *testing.T) {

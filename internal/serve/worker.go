@@ -105,10 +105,15 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	if err := doing.Check(ctx); err != nil {
+	digest, err := doing.Digest(ctx)
+	if err != nil {
 		return err
 	}
+	if !w.version.UseVersioning { // workers of two versions differ on purpose
+		w.compare(ctx, digest, log)
+	}
 	options := worker.Options{
+		Identity:                     identity(digest),
 		WorkerStopTimeout:            o.Drain,
 		StickyScheduleToStartTimeout: stickyTimeout,
 		OnFatalError:                 w.fail,
