@@ -14,6 +14,9 @@ type Money int64
 // Dollar is one US dollar.
 const Dollar Money = 1e12
 
+// Dollars returns the amount in US dollars, for people and lists: it is not exact.
+func (m Money) Dollars() float64 { return float64(m) / float64(Dollar) }
+
 // String writes the amount in dollars, down to a hundredth of a cent.
 func (m Money) String() string {
 	hundredths := (m + Dollar/20_000) / (Dollar / 10_000)

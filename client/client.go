@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -70,6 +71,8 @@ type Client struct {
 	temporal  client.Client
 	taskQueue string
 	converter converter.DataConverter
+	// unindexed says that the namespace does not know the search attributes of agents.
+	unindexed *atomic.Bool
 }
 
 // New returns a client for the agents on a task queue; empty means
@@ -78,7 +81,7 @@ func New(temporal client.Client, taskQueue string) *Client {
 	if taskQueue == "" {
 		taskQueue = DefaultTaskQueue
 	}
-	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter()}
+	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
 }
 
 // WithConverter returns a client that reads histories and memos with a data converter: the one of the
@@ -88,7 +91,7 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
-	return &Client{c.temporal, c.taskQueue, dc}
+	return &Client{c.temporal, c.taskQueue, dc, c.unindexed}
 }
 
 // StartOptions say which agent to start.

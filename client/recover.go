@@ -10,6 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/workflows"
@@ -145,7 +146,7 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, task 
 	if task != "" {
 		memo[workflows.MemoTask] = task
 	}
-	_, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	err := c.execute(ctx, in, client.StartWorkflowOptions{
 		ID: id, TaskQueue: c.taskQueue,
 		WorkflowIDReusePolicy:                    reuse,
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
@@ -153,7 +154,7 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, task 
 		Memo:                                     memo,
 		StaticSummary:                            workflows.StaticSummary(in),
 		StaticDetails:                            workflows.StaticDetails(in),
-	}, workflows.Agent, in)
+	})
 	if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
 		found, err := c.describe(ctx, id)
 		return Started{ID: id, Found: true, Status: found.status}, err
@@ -166,4 +167,21 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, task 
 		started.MessageID = in.Message.ID
 	}
 	return started, nil
+}
+
+// execute starts a workflow with search attributes where the namespace knows them. Temporal refuses those that it does not know as
+// it refuses other invalid starts, so the second try tells which it was.
+func (c *Client) execute(ctx context.Context, in workflows.Start, o client.StartWorkflowOptions) error {
+	if !c.unindexed.Load() {
+		o.TypedSearchAttributes = workflows.Attributes(in)
+		if _, err := c.temporal.ExecuteWorkflow(ctx, o, workflows.Agent, in); !errors.As(err, new(*serviceerror.InvalidArgument)) {
+			return err
+		}
+		o.TypedSearchAttributes = temporal.SearchAttributes{}
+	}
+	_, err := c.temporal.ExecuteWorkflow(ctx, o, workflows.Agent, in)
+	if err == nil {
+		c.unindexed.Store(true)
+	}
+	return err
 }

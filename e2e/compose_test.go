@@ -12,6 +12,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // composeFile is what docker-compose.yml uses of the Compose specification. Decoding is strict,
@@ -102,6 +103,9 @@ func TestComposeRunsTheServerWithTheSettingsOfDev(t *testing.T) {
 	command := compose(t).Services["temporal"].Command
 	for key, value := range devserver.DynamicConfig {
 		require.Contains(t, command, "--dynamic-config-value="+key+"="+value)
+	}
+	for name, kind := range workflows.AttributeTypes() {
+		require.Contains(t, command, "--search-attribute="+name+"="+kind)
 	}
 	require.Contains(t, command, "--ip=0.0.0.0")
 }

@@ -104,6 +104,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		Memo:                  Memo(start),
+		TypedSearchAttributes: d.attributes(start),
 		StaticSummary:         clip(child.Agent + " · " + child.Task),
 		StaticDetails:         StaticDetails(start),
 	})

@@ -121,6 +121,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		d.carryOut(step)
 		d.abandon(step)
 		d.tell()
+		d.index()
 		err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
 		if temporal.IsCanceledError(err) {
 			d.apply(agent.CancelRequested{Time: d.now()})
@@ -295,6 +296,7 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 		d.cancelChildren()
 	}
 	d.tell()
+	d.index()
 	d.tellParent(o)
 	switch o.Status {
 	case agent.Completed:

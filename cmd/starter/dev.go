@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/internal/usage"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 const (
@@ -66,6 +67,8 @@ func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.
 		Namespace:  namespace,
 		LogTo:      stderr,
 		Progress:   stderr,
+
+		SearchAttributes: workflows.AttributeTypes(),
 	})
 	var taken *devserver.PortInUseError
 	switch {

@@ -11,6 +11,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // The usual ports, which are taken where they are free.
@@ -24,7 +25,7 @@ const dialTimeout = 10 * time.Second
 
 // startServer starts a Temporal server, on free ports where one of the usual ones is in use.
 func startServer(ctx context.Context, progress *screen) (*devserver.Server, error) {
-	options := devserver.Options{Port: usualPort, UIPort: usualUIPort, Progress: progress, Waiting: progress.working}
+	options := devserver.Options{Port: usualPort, UIPort: usualUIPort, Progress: progress, Waiting: progress.working, SearchAttributes: workflows.AttributeTypes()}
 	server, err := devserver.Start(ctx, options)
 	if err == nil || ctx.Err() != nil {
 		return server, err

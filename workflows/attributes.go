@@ -1,0 +1,76 @@
+package workflows
+
+import (
+	"cmp"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// The search attributes of an agent, by which the Web UI and `temporal workflow list` find agents. An agent has them where the
+// namespace knew all of them when it was started. Each change of the status is an upsert, which Temporal Cloud bills as
+// one action.
+var (
+	// AttributeAgent is the definition's name.
+	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
+	// AttributeStatus is the [agent.Status].
+	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
+	// AttributeReason is the error class for which the agent is held or failed, or the limit that stopped its last turn.
+	AttributeReason = temporal.NewSearchAttributeKeyKeyword("ReagentReason")
+	// AttributeCost is the cost in dollars of the agent and all below it when the status changed last; 0 where models have no price.
+	AttributeCost = temporal.NewSearchAttributeKeyFloat64("ReagentCost")
+)
+
+// AttributeTypes returns the types of the search attributes by their names, as a namespace has to know them.
+func AttributeTypes() map[string]string {
+	types := map[string]string{}
+	for _, key := range []temporal.SearchAttributeKey{AttributeAgent, AttributeStatus, AttributeReason, AttributeCost} {
+		types[key.GetName()] = key.GetValueType().String()
+	}
+	return types
+}
+
+// Attributes returns the search attributes with which an agent starts.
+func Attributes(in Start) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(AttributeAgent.ValueSet(in.Agent), AttributeStatus.ValueSet(string(agent.Running)))
+}
+
+// attributes returns the search attributes for a sub-agent: none where the agent itself has none.
+func (d *driver) attributes(in Start) temporal.SearchAttributes {
+	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus); !known {
+		return temporal.SearchAttributes{}
+	}
+	return Attributes(in)
+}
+
+// index keeps the agent's search attributes true. A status that has not changed costs nothing.
+func (d *driver) index() {
+	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus)
+	status := string(d.state.Status())
+	if !known || shown == status {
+		return
+	}
+	updates := []temporal.SearchAttributeUpdate{
+		AttributeStatus.ValueSet(status), AttributeCost.ValueSet(d.state.Spent().Cost.Dollars()), AttributeReason.ValueUnset(),
+	}
+	if reason := d.reason(); reason != "" {
+		updates[len(updates)-1] = AttributeReason.ValueSet(reason)
+	}
+	if err := workflow.UpsertTypedSearchAttributes(d.root, updates...); err != nil {
+		workflow.GetLogger(d.root).Warn("the search attributes were not changed", "error", err)
+	}
+}
+
+// reason returns why the agent is where it is; empty where nothing is wrong.
+func (d *driver) reason() string {
+	switch s := d.state; {
+	case s.Held != nil:
+		return s.Held.Class
+	case s.Outcome != nil:
+		return cmp.Or(s.Outcome.Class, s.Outcome.Stopped)
+	default:
+		return s.Turn.Stopped
+	}
+}
