@@ -3,6 +3,10 @@
 package devserver
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +18,14 @@ func TestAttackServerInheritsNoKeys(t *testing.T) {
 	require.Equal(t, []string{"PATH=/bin", "HOME=/me"},
 		environment([]string{"OPENAI_API_KEY=sk-1", "PATH=/bin", "AWS_SECRET_ACCESS_KEY=x", "TEMPORAL_ADDRESS=y", "HOME=/me", "GITHUB_TOKEN=z"}))
 	require.NotContains(t, buildEnv([]string{"OPENAI_API_KEY=sk-1", "GOPROXY=x"}, "/tmp"), "OPENAI_API_KEY=sk-1")
+
+	t.Setenv("OPENAI_API_KEY", "sk-1")
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", startFor(t, Options{}).PID()))
+	if !errors.Is(err, fs.ErrNotExist) { // Linux tells the environment of a process
+		require.NoError(t, err)
+		require.Contains(t, string(environ), "PATH=")
+		require.NotContains(t, string(environ), "sk-1")
+	}
 }
 
 // Whoever may write the program, or a folder on the way to it, decides what runs here.
