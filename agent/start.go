@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ type Start struct {
 	Agent string `json:"agent"`
 	// Mode defaults to [Task].
 	Mode Mode `json:"mode,omitempty"`
+	// KeyVersion is the version of the agent's keys and texts, [KeyVersion] when it was started. It stays for the agent's life. Zero
+	// means 1.
+	KeyVersion int `json:"key_version,omitempty"`
 	// Life tells this agent from earlier ones of the same ID. A client mints a UUID. Empty
 	// means the ID of the first run, which a reset keeps.
 	Life string `json:"life,omitempty"`
@@ -63,6 +67,12 @@ type From struct {
 
 // Continues reports whether the start is that of an agent that has a state already.
 func (in Start) Continues() bool { return in.State != nil || in.From != nil }
+
+// Identity returns what all keys of the agent have in common. It follows from the start alone, so that a replay by code of a later
+// version makes the same keys.
+func (in Start) Identity(agentID string) Identity {
+	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Life: in.Life}
+}
 
 // Check reports what is wrong with the start. It is part of a replay, so it takes every message that it once took;
 // who makes a new message calls [CheckMessage].
@@ -122,7 +132,7 @@ func New(agentID string, in Start, now int64) *State {
 		in.Mode = Task
 	}
 	s := &State{
-		Identity: Identity{KeyVersion: KeyVersion, AgentID: agentID, Life: in.Life},
+		Identity: in.Identity(agentID),
 		Agent:    in.Agent, Mode: in.Mode, Depth: in.Depth, MaxDepth: in.MaxDepth,
 		Grant: in.Grant, OutputSchema: in.OutputSchema,
 	}

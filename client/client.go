@@ -137,7 +137,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if err := tool.CheckSchema(o.OutputSchema); err != nil {
 		return Started{}, fmt.Errorf("start %s: output schema: %w", o.ID, err)
 	}
-	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, Life: uuid.NewString(), OutputSchema: o.OutputSchema}
+	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Life: uuid.NewString(), OutputSchema: o.OutputSchema}
 	if o.Message != "" || len(o.Images) > 0 || o.Mode != agent.Chat {
 		var err error
 		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Images: o.Images}); err != nil {

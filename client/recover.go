@@ -127,7 +127,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		}
 	}
 	in := workflows.Start{
-		Agent: run.Start.Agent, Mode: o.Mode, Life: uuid.NewString(),
+		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Life: uuid.NewString(),
 		From: &agent.From{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
 	}
 	if o.Message != "" {

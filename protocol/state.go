@@ -134,9 +134,8 @@ func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent
 		if mode == "" {
 			mode = agent.Task
 		}
-		id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: agentID, Life: in.Life}
 		var err error
-		if s, err = s.Fork(id, mode, from.At, now); err != nil {
+		if s, err = s.Fork(in.Identity(agentID), mode, from.At, now); err != nil {
 			return nil, err
 		}
 	default:

@@ -94,7 +94,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		depth = *d.state.MaxDepth
 	}
 	start := Start{
-		Agent: child.Agent, Mode: agent.Task, Life: agent.ChildLife(child.Key), Key: child.Key,
+		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Life: agent.ChildLife(child.Key), Key: child.Key,
 		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),

@@ -79,8 +79,12 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	return d
 }
 
-// begin takes the state with which the run begins.
+// begin takes the state with which the run begins. A worker that is older than the agent cannot make the agent's keys: the workflow
+// task fails, and Temporal gives it to another worker.
 func (d *driver) begin(s *agent.State) {
+	if s.KeyVersion > agent.KeyVersion {
+		panic(fmt.Sprintf("the agent has keys of version %d, and this worker knows those up to %d: update the worker", s.KeyVersion, agent.KeyVersion))
+	}
 	d.state = s
 	info := workflow.GetInfo(d.root)
 	d.begunEvents, d.begunBytes = info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()

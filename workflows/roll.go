@@ -42,7 +42,7 @@ func (d *driver) open(ctx workflow.Context) error {
 
 // read fetches the state from the history of another run, page by page.
 func (d *driver) read() ([]byte, error) {
-	id := agent.Identity{KeyVersion: agent.KeyVersion, AgentID: workflow.GetInfo(d.root).WorkflowExecution.ID, Life: d.start.Life}
+	id := d.start.Identity(workflow.GetInfo(d.root).WorkflowExecution.ID)
 	start, from := d.start, *d.start.From
 	var packed []byte
 	for in := (protocol.ReadAgentInput{From: from}); ; in.From = from {
@@ -104,7 +104,7 @@ func (d *driver) grown(ctx workflow.Context) bool {
 func (d *driver) roll(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := Start{
-		Agent: d.start.Agent, Mode: d.state.Mode, Life: d.start.Life, Key: d.start.Key, Parent: d.start.Parent,
+		Agent: d.start.Agent, Mode: d.state.Mode, KeyVersion: d.start.KeyVersion, Life: d.start.Life, Key: d.start.Key, Parent: d.start.Parent,
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
 	}
