@@ -78,7 +78,7 @@ type Options struct {
 	Tools *tool.Registry
 	// ToolTimeout bounds one run of a tool. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// RolloutTimeout is how long an agent that this worker does not serve waits for a worker that does. Defaults to 5 minutes.
+	// RolloutTimeout limits the time that an agent which this worker does not serve waits for a worker that does. Defaults to 5 minutes.
 	RolloutTimeout time.Duration
 	// CacheBytes bounds the memory for transcripts, earlier runs and results. Defaults to 256 MiB.
 	CacheBytes int

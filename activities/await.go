@@ -18,8 +18,8 @@ import (
 // maxAwaitPause bounds the time between two looks at an agent that still runs.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is how long after its end an agent that was terminated or cancelled, or ran out of time, may be resumed and
-// count as one that never ended.
+// resumeGrace is the time in which an agent that was terminated or cancelled, or ran out of time, can be resumed so that its parent
+// does not notice the end.
 const resumeGrace = 2 * time.Second
 
 // seen reports whether an earlier attempt of the activity saw that run ended.

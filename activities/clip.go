@@ -21,7 +21,7 @@ const (
 	maxRepairs = 20
 	// callsBytes bounds the tool calls of a reply; the rest of [maxReplyBytes] is for all others of its fields.
 	callsBytes = maxReplyBytes * 3 / 4
-	// longCallBytes is what a call takes at most whose arguments were left out.
+	// longCallBytes is the largest size of a call whose arguments were left out.
 	longCallBytes = 2048
 )
 

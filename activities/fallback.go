@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// nextCandidateDelay is how soon the next model is asked after one that failed.
+// nextCandidateDelay is the time between the failure of a model and the request to the next one.
 const nextCandidateDelay = 100 * time.Millisecond
 
 // candidate returns the number of the candidate to ask; it counts on over all rounds.

@@ -16,7 +16,7 @@ import (
 const (
 	// folderBytes bounds what the files of a folder take together. Between two looks it may be exceeded by an eighth.
 	folderBytes = 256 << 20
-	// folderAge is how long a file is used. A result that was reported is in Temporal's history.
+	// folderAge is the age up to which a file is used. A result that was reported is in Temporal's history.
 	folderAge = 7 * 24 * time.Hour
 	// fileSuffix and temporaryPrefix tell our files from others, which are left alone.
 	fileSuffix      = ".kept.json"

@@ -57,7 +57,7 @@ type heartbeat struct {
 	contact time.Time
 }
 
-// ending is how an attempt ended before its effect did.
+// ending says why an attempt ended before its effect.
 type ending int
 
 const (
@@ -77,11 +77,11 @@ type Progress struct {
 	// Doing names what is done: the tool and the beginning of its arguments, or the model. The Web UI shows it with the
 	// pending activity, whose ID is a hash.
 	Doing string `json:"doing,omitempty"`
-	// Tried is how often the effect was tried, this time included.
+	// Tried counts the tries of the effect, with this one.
 	Tried int `json:"tried"`
-	// Reported is how many attempts have ended with an error of their own. All others before this one were lost.
+	// Reported counts the attempts that ended with an error of their own. All others before this one were lost.
 	Reported int `json:"reported,omitempty"`
-	// Sought is how often an attempt was given back because another worker may have the result.
+	// Sought counts the attempts that were given back because another worker may have the result.
 	Sought int `json:"sought,omitempty"`
 	// Empty are the replies that said nothing, of all attempts so far.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`

@@ -28,7 +28,7 @@ type index struct {
 	size  int // of all of this in memory, roughly, in bytes
 }
 
-// place is where a history has the result of an activity. The zero place is that of an activity that was
+// place is the place of an activity's result in a history. The zero place is that of an activity that was
 // scheduled and has no result.
 type place struct {
 	event int64 // the ID of the event of its completion

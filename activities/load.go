@@ -62,7 +62,7 @@ func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol
 	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
 }
 
-// unknownDelay is how soon a definition is asked for again that a worker does not have.
+// unknownDelay is the time after which a definition that a worker does not have is asked for again.
 const unknownDelay = time.Second
 
 // unknownAgent returns the error for an agent that this worker does not serve. While a new configuration is rolled out

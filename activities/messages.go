@@ -94,7 +94,7 @@ func (a *Activities) lineage(ctx context.Context, here workflow.Execution, own t
 	}
 }
 
-// told is what a run was told.
+// told is the part of a run's history that is about messages.
 type told struct {
 	life string
 	// bases are the runs that it was reset from, continues the one that continued as this one, and resumes the one that it resumed.

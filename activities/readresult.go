@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// readBytes is how much of a result read_result shows at once, where the model does not say.
+// readBytes is the number of bytes that read_result shows at once if the model does not say.
 const readBytes = 16 << 10
 
 // headBytes is the room for the line that says what is read.

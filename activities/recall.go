@@ -25,7 +25,7 @@ func names(ctx context.Context) (agentID string, key agent.Key) {
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 }
 
-// memory is what the earlier runs of an agent tell of an effect.
+// memory is the knowledge of the earlier runs about an effect.
 type memory struct {
 	result *commonpb.Payloads // nil where there is none
 	// searched says that earlier runs were looked through, and that none of their histories is gone.
@@ -134,7 +134,7 @@ func notListed(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }
 
-// listDelay is how soon the list of runs is asked for again.
+// listDelay is the time after which the list of runs is asked for again.
 const listDelay = 200 * time.Millisecond
 
 // maxLineages bounds the runs of which a worker remembers from which they were reset.

@@ -147,7 +147,7 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 	return page, value.Get(&page)
 }
 
-// transcript is what this worker remembers of one agent's messages.
+// transcript holds the messages of one agent that this worker remembers.
 type transcript struct {
 	origin   agent.Origin
 	chain    string

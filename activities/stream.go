@@ -29,11 +29,11 @@ type Piece struct {
 	Delta   llm.Delta
 	// End is set in the last piece of an attempt, which has no delta.
 	End End
-	// Missed is how many pieces before this one a slow listener did not get.
+	// Missed counts the pieces before this one that a slow listener did not get.
 	Missed int
 }
 
-// End is how an attempt at a reply ended.
+// End is the end of an attempt at a reply.
 type End string
 
 const (
@@ -56,7 +56,7 @@ type listener struct {
 	missed  int
 }
 
-// hubBuffer is how many pieces a listener may lag behind.
+// hubBuffer is the number of pieces by which a listener may lag behind.
 const hubBuffer = 1024
 
 // Stream hands a piece to those who listen to its agent. One that lags too far behind misses it.

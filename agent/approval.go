@@ -2,7 +2,7 @@ package agent
 
 import "slices"
 
-// Approval is where a call stands that a person has to agree to.
+// Approval is the state of a call that needs a person's approval.
 type Approval string
 
 const (

@@ -23,7 +23,7 @@ func (m Money) String() string {
 	return fmt.Sprintf("$%d.%04d", hundredths/10_000, hundredths%10_000)
 }
 
-// Price is what one token costs. The zero Price is that of a model that costs nothing, or of which
+// Price is the price of one token. The zero Price is that of a model that costs nothing, or of which
 // nobody knows.
 type Price struct {
 	Input  Money `json:"input,omitempty"`
@@ -37,7 +37,7 @@ func (p Price) Of(u llm.Usage) Money {
 	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
 }
 
-// Spending is what replies cost.
+// Spending is the number of tokens and the cost of replies.
 type Spending struct {
 	llm.Usage
 	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
@@ -61,7 +61,7 @@ func (s Spending) Sub(t Spending) Spending {
 // Tokens counts input and output.
 func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
-// Grant is what a sub-agent may spend, with those below it: a slice of what its parent has left. A
+// Grant limits the spending of a sub-agent and all below it: it is a slice of the rest of its parent's budget. A
 // zero field sets no bound. It is no part of any key, and is not given again to a sub-agent that is found.
 type Grant struct {
 	Tokens int   `json:"tokens,omitempty"`

@@ -25,7 +25,7 @@ type Call struct {
 	Result   *Result  `json:"result,omitempty"`
 }
 
-// Result is what a call came to. There is one for each call; an error is a result.
+// Result is the result of a call. There is one for each call; an error is a result.
 type Result struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`

@@ -29,7 +29,7 @@ type Child struct {
 	Failed bool `json:"failed,omitempty"`
 	// Answered is the key of the call that got its answer.
 	Answered Key `json:"answered,omitempty"`
-	// Spent is what it had spent when it ended; nil where it could not tell.
+	// Spent is its spending when it ended; nil if it is not known.
 	Spent *Spending `json:"spent,omitempty"`
 	// After is the number of messages that an earlier run of its parent had when a late answer had still
 	// not come. In this run, the answer enters the running turn no earlier than that.
@@ -38,11 +38,11 @@ type Child struct {
 	Grant Grant `json:"grant,omitzero"`
 }
 
-// ChildIdleMS is how long nothing may happen in a sub-agent's tree, in milliseconds, before a call
+// ChildIdleMS is the time, in milliseconds, without any event in a sub-agent's tree before a call
 // that waits for it without a budget is answered as interrupted.
 const ChildIdleMS = 15 * 60_000
 
-// childArguments are what the model gives to a sub-agent.
+// childArguments are the arguments of a call for a sub-agent.
 type childArguments struct {
 	Task     string `json:"task"`
 	Instance string `json:"instance"`
@@ -251,7 +251,7 @@ func (s *State) interruptedChild(input childInput) *Child {
 	return nil
 }
 
-// handle is how an interrupted result names the sub-agent to the model.
+// handle returns the name of the sub-agent in an interrupted result.
 func (c *Child) handle() string { return string(c.Key[len(KindChild)+1:])[:8] }
 
 func (s *State) childByHandle(agent, handle string) *Child {

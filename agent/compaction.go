@@ -11,7 +11,7 @@ import (
 type Compaction struct {
 	// From is the place in the transcript of the first message that is sent as it is.
 	From int `json:"from"`
-	// Summary is what the model wrote about the messages before it.
+	// Summary is the model's summary of the messages before it.
 	Summary string `json:"summary"`
 	// Task is the user's latest message where it lies before From: it is sent behind the summary.
 	Task *llm.Message `json:"task,omitempty"`
@@ -30,7 +30,7 @@ func (c *Compaction) head() []llm.Message {
 }
 
 const (
-	// maxCompactions is how often the context is compacted for one reply. A reply that does not
+	// maxCompactions limits the compactions of the context for one reply. A reply that does not
 	// fit then does not come to fit by more of it.
 	maxCompactions = 4
 	// olderPercent is the part of what is sent that a first compaction summarises.

@@ -24,7 +24,7 @@ type Definition struct {
 	// Queue is the task queue of the model's calls, where they have one that limits their rate.
 	Queue string `json:"queue,omitempty"`
 
-	// Tools are what the model may call, sub-agents among them, sorted by name.
+	// Tools are the tools and sub-agents that the model may call, sorted by name.
 	Tools  []Tool `json:"tools,omitempty"`
 	Limits Limits `json:"limits,omitzero"`
 	// SendReasoning sends back what the model thought, which some models demand.
@@ -52,7 +52,7 @@ type Tool struct {
 
 	// Agent is set for a sub-agent: the name of its definition.
 	Agent string `json:"agent,omitempty"`
-	// BudgetMS is how long a call waits for the sub-agent before it is answered
+	// BudgetMS is the time, in milliseconds, that a call waits for the sub-agent before it is answered
 	// as interrupted, in milliseconds; 0 means as long as something happens in it: see [ChildIdleMS].
 	BudgetMS int64 `json:"budget_ms,omitempty"`
 }
@@ -72,7 +72,7 @@ type Limits struct {
 	// ContextTokens is the size of a reply and its request, in tokens as the provider counts them, from
 	// which on the conversation is summarised. Zero means when the model says that it is too long.
 	ContextTokens int `json:"context_tokens,omitempty"`
-	// Depth is how many levels of sub-agents there may be below the root agent. Zero
+	// Depth limits the levels of sub-agents below the root agent. Zero
 	// means none.
 	Depth int `json:"depth,omitempty"`
 	// ToolResultBytes is the size to which each tool result is cut.

@@ -92,7 +92,7 @@ type (
 	ChildFinished struct {
 		Key    Key
 		Result Result
-		// Spent is what it has spent, with those below it; nil where it could not tell.
+		// Spent is its spending, with that of all below it; nil if it is not known.
 		Spent *Spending
 		// Reattached says that the sub-agent was found and not started.
 		Reattached bool

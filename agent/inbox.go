@@ -34,7 +34,7 @@ type Incoming struct {
 	Found bool `json:"found,omitempty"`
 	// Late is set where the message carries the result of an interrupted call.
 	Late *Late `json:"late,omitempty"`
-	// Time is when the agent received it, in Unix milliseconds.
+	// Time is the time at which the agent received it, in Unix milliseconds.
 	Time int64 `json:"time,omitempty"`
 }
 

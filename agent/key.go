@@ -46,7 +46,7 @@ func (k Key) Kind() string {
 	return ""
 }
 
-// Identity is what all keys of one agent have in common.
+// Identity is the part that all keys of one agent have in common.
 type Identity struct {
 	KeyVersion int    `json:"key_version"`
 	AgentID    string `json:"agent_id"`
@@ -67,7 +67,7 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 	}{agent, reloads})
 }
 
-// Origin is what the model calls of an agent have in common. Together with the chain over the messages
+// Origin is the part that the keys of an agent's model calls have in common. Together with the chain over the messages
 // it makes a call's key, so that a request can be told by its key.
 type Origin struct {
 	Identity

@@ -29,7 +29,7 @@ type Start struct {
 	Parent   string `json:"parent,omitempty"`
 	Depth    int    `json:"depth,omitempty"`
 	MaxDepth *int   `json:"max_depth,omitempty"`
-	// Grant is what a sub-agent may spend.
+	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
 
 	// AnswerBytes is the size to which a sub-agent cuts its answer, as its parent does; 0 means that it is not cut. Batch is

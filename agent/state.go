@@ -39,9 +39,9 @@ type State struct {
 	Depth int    `json:"depth,omitempty"` // levels below the root agent
 	// MaxDepth is the root agent's limit, which holds for the whole tree; nil in a root.
 	MaxDepth *int `json:"max_depth,omitempty"`
-	// Grant is what a sub-agent may spend.
+	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
-	// OutputSchema is what this agent's answers have to fit, whatever its definition says.
+	// OutputSchema is the JSON schema of this agent's answers. It takes precedence over that of the definition.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	Definition *Definition `json:"definition,omitempty"`
@@ -112,7 +112,7 @@ type State struct {
 	Outcome   *Outcome `json:"outcome,omitempty"`
 }
 
-// Turn is where the agent stands between a user's message and its answer.
+// Turn is the work between a user's message and its answer.
 type Turn struct {
 	Number     int `json:"number"` // from 1; 0 before the first message
 	ModelCalls int `json:"model_calls,omitempty"`
@@ -120,17 +120,17 @@ type Turn struct {
 	Began int64 `json:"began,omitempty"`
 	// Stopped names the limit that ended the turn: "turns", "tokens", "cost" or "wall".
 	Stopped string `json:"stopped,omitempty"`
-	// Corrections is how often the model was asked to put its answer right.
+	// Corrections counts the requests to correct the answer.
 	Corrections int `json:"corrections,omitempty"`
 }
 
-// Usage is what the agent has consumed. A reply counts once, whatever was retried.
+// Usage counts what the agent has consumed. A reply counts once, however often it was retried.
 type Usage struct {
 	ModelCalls int `json:"model_calls"`
 	ToolCalls  int `json:"tool_calls"`
 	llm.Usage
 	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
-	// Below is what sub-agents have spent that have ended, with all below them.
+	// Below is the spending of the sub-agents that have ended, with all below them.
 	Below Spending `json:"below,omitzero"`
 
 	// Recalled counts results of earlier runs that were used without running anything.
@@ -186,7 +186,7 @@ func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
 }
 
-// Held is why the agent does nothing until someone acts.
+// Held is the reason why the agent does nothing until someone acts.
 type Held struct {
 	Key     Key    `json:"key,omitempty"` // the effect that failed
 	Class   string `json:"class"`
@@ -207,7 +207,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Outcome is how an agent ended.
+// Outcome describes the end of an agent.
 type Outcome struct {
 	Status Status `json:"status"`
 	// Answer is the last thing the agent said.

@@ -135,7 +135,7 @@ func duration(ms int64) string {
 // ReadResult is the name of the tool with which a model reads what was left out of a result.
 const ReadResult = "read_result"
 
-// Handle is how the model names a call's result.
+// Handle returns the name by which the model refers to a call's result.
 func (k Key) Handle() string {
 	_, digits, _ := strings.Cut(string(k), "-")
 	return digits[:min(8, len(digits))]

@@ -9,7 +9,7 @@ import (
 // InvalidOutput is the class of a turn whose answer does not fit the schema that was asked for.
 const InvalidOutput = "InvalidOutput"
 
-// maxCorrections is how often a model is asked in one turn to put its answer right.
+// maxCorrections limits the requests, in one turn, to correct an answer.
 const maxCorrections = 1
 
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// awaitPause is how long [Client.Await] rests before it asks again.
+// awaitPause is the pause between two questions of [Client.Await].
 const awaitPause = 250 * time.Millisecond
 
 // Await returns where an agent stands, as [Client.Look] does, as soon as a worker answers for it. While none does it tells see,

@@ -52,7 +52,7 @@ var (
 
 // ClosedError says that an agent has ended, and how. It is [ErrClosed] for errors.Is.
 type ClosedError struct {
-	// Operation is what was to be done with the agent.
+	// Operation is the operation that failed.
 	Operation string
 	ID        string
 	Status    Status
@@ -110,7 +110,7 @@ type StartOptions struct {
 	OutputSchema json.RawMessage
 }
 
-// Started is what came of a start.
+// Started is the result of a start.
 type Started struct {
 	ID string
 	// MessageID is the ID of the message that the agent was started with; empty where there was none, or where the
@@ -203,7 +203,7 @@ type Message struct {
 	Steer bool
 }
 
-// Sent is what came of sending a message.
+// Sent is the result of sending a message.
 type Sent struct {
 	// MessageID is the message's ID.
 	MessageID string
@@ -276,7 +276,7 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 	}
 }
 
-// maxFailures is how often an update is tried again after a failure that may pass.
+// maxFailures limits the repetitions of an update after failures that may pass.
 const maxFailures = 10
 
 // ended reports whether err says that the run to which an update was sent has ended.

@@ -35,7 +35,7 @@ const (
 // Ended reports whether the agent has ended.
 func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != Held }
 
-// Snapshot is what there is to see of an agent.
+// Snapshot describes an agent, with its transcript.
 type Snapshot struct {
 	ID     string
 	Agent  string
@@ -89,9 +89,9 @@ func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
 }
 
 const (
-	// busyTimeout is how long a question is asked again that could not be taken.
+	// busyTimeout limits the time for which a query that could not be taken is repeated.
 	busyTimeout = 30 * time.Second
-	// maxQueryFailures is how often a question is asked at which the worker fails.
+	// maxQueryFailures limits the repetitions of a query at which the worker fails.
 	maxQueryFailures = 5
 )
 
@@ -134,7 +134,7 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	return errors.As(err, &full), err
 }
 
-// Look is where an agent stands.
+// Look is the status of an agent.
 type Look struct {
 	Status Status
 	// Count is the number of messages in its transcript.

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// maxMoves is how often a message is sent again because the agent went on before the message arrived. After that, the
+// maxMoves limits how often a message is sent again because the agent went on before the message arrived. After that, the
 // message is sent without its place.
 const maxMoves = 20
 

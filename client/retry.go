@@ -24,7 +24,7 @@ type Retry struct {
 	// attempt; 0 where time bounds them and not a number.
 	Attempt int
 	Limit   int
-	// Next is when the attempt starts; zero while it runs.
+	// Next is the time at which the attempt starts; zero while it runs.
 	Next time.Time
 }
 

@@ -40,11 +40,11 @@ type Standing struct {
 	Stopped string
 	// Class is the type of the failure that holds the agent or with which it ended, such as an [llm.Class].
 	Class string
-	// Spent is what the agent and those of its sub-agents that have ended have spent; nil where it is not known.
+	// Spent is the spending of the agent and of its sub-agents that have ended; nil if it is not known.
 	Spent *agent.Spending
 }
 
-// maxRuns is how many runs of an agent are read because the one before has ended meanwhile.
+// maxRuns limits the runs of an agent that are read because the one before has ended meanwhile.
 const maxRuns = 5
 
 // Standing returns where an agent of a list stands. It reads Temporal's history and needs no worker: the whole history of

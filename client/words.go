@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Words are what a model has said so far in a call that runs. They come about once a second; a
+// Words are the text of a running model call so far. They come about once a second; a
 // program that runs the worker itself has every piece at once, see [activities.Streamer].
 type Words struct {
 	// Key is that of the model call; the assistant's message in the transcript has it too.

@@ -18,7 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// MaxFileSize is how large a configuration file may be, in bytes.
+// MaxFileSize is the size limit of a configuration file, in bytes.
 const MaxFileSize = 1 << 20
 
 // BaseURLEnv is the environment variable that names the endpoint of the models whose base_url the file leaves out.
@@ -86,7 +86,7 @@ type Model struct {
 	// SendReasoning sends back what the model thought in the running turn, which some demand;
 	// send_reasoning in the file.
 	SendReasoning bool
-	// Price is what a token costs; in the file in US dollars for a million.
+	// Price is the price of a token; the file gives it in US dollars for a million tokens.
 	Price agent.Price
 	// RequestsPerMinute and TokensPerMinute bound what the model is asked; rate in the file. The first holds
 	// over all workers, the second for each by itself. Zero means no bound.
@@ -156,26 +156,26 @@ func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback..
 
 // Limits end a turn cleanly when an agent reaches one.
 type Limits struct {
-	// Turns is how many model calls one turn may take. Defaults to
+	// Turns limits the model calls of one turn. Defaults to
 	// [DefaultTurns].
 	Turns int
-	// Tokens is how many tokens, in and out, an agent may use, sub-agents included. Defaults to 0:
+	// Tokens limits the tokens, in and out, that an agent and its sub-agents use. Defaults to 0:
 	// no limit.
 	Tokens int
-	// Cost is how many US dollars an agent may cost, sub-agents included. Defaults to 0: no limit.
+	// Cost limits the cost of an agent and its sub-agents, in US dollars. Defaults to 0: no limit.
 	Cost agent.Money
 	// ContextTokens is the size from which on a conversation is summarised; context_tokens in the file. Defaults to 0: when
 	// the model says that it is too long.
 	ContextTokens int
-	// Wall is how long a turn may take. Defaults to [DefaultWall].
+	// Wall limits the duration of a turn. Defaults to [DefaultWall].
 	Wall time.Duration
-	// Depth is how many levels of sub-agents may stand below one another.
+	// Depth limits the levels of sub-agents below the root agent.
 	// Defaults to [DefaultDepth].
 	Depth int
-	// ToolResultBytes is where the result of a tool is cut. Defaults to
+	// ToolResultBytes is the size, in bytes, to which the result of a tool is cut. Defaults to
 	// [DefaultToolResultBytes]; at most [MaxToolResultBytes].
 	ToolResultBytes int
-	// CallsPerReply is how many tool calls of one model reply are run; calls_per_reply in the file. Defaults to 0, which
+	// CallsPerReply limits the tool calls of one model reply that are run; calls_per_reply in the file. Defaults to 0, which
 	// means [agent.DefaultCallsPerReply]; at most [MaxCallsPerReply].
 	CallsPerReply int
 }

@@ -47,7 +47,7 @@ type Error struct {
 	Problems []Problem
 }
 
-// maxShown is how many problems a person is told at once.
+// maxShown is the number of problems that one error lists.
 const maxShown = 100
 
 // Error gives each problem a line of its own, and counts those after the first

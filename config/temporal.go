@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// DefaultAddress is where Temporal is looked for when nothing says otherwise.
+// DefaultAddress is the address of Temporal if neither a flag nor the environment names one.
 // It is written as an IP address because localhost may mean ::1, where a server
 // on 127.0.0.1 does not listen.
 const DefaultAddress = "127.0.0.1:7233"

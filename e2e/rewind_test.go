@@ -133,6 +133,30 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 	}
 }
 
+// A run that was reset looks for messages of other runs, also where the run that it was reset from had looked before those came.
+func TestRunThatWasResetLooksOnceMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
+	}, nil, "")
+	w.worker()
+	id := t.Name()
+	w.must("run", "--chat", "--id", id, "one")
+	first := w.runID(id)
+	second := w.reset(id, first, 1)
+	w.transcript(id, 2)
+	w.must("send", id, "to the second run") // which looks before it takes the message
+	w.reset(id, first, 1)
+	w.transcript(id, 4)
+	w.must("send", id, "to the third run")
+	w.reset(id, second, w.taskCount(id, second))
+	require.Equal(t, []string{
+		"user: one", "assistant: re: one", "user: to the second run", "assistant: re: to the second run",
+		"user: to the third run", "assistant: re: to the third run",
+	}, w.transcript(id, 6))
+	w.once()
+}
+
 // A message that a run took which was reset from the same run is not lost when that older run is reset once more.
 func TestSecondResetOfARunKeepsTheMessagesOfTheRunBetween(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ type Params struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty" yaml:"-"`
 }
 
-// Reply is what a model answered.
+// Reply is the answer of a model.
 type Reply struct {
 	// Message has the role [Assistant].
 	Message Message `json:"message"`

@@ -76,7 +76,7 @@ type Error struct {
 
 	// Status is the HTTP status; 0 when there was no response.
 	Status int
-	// RetryAfter is how long the provider asked to wait; 0 when it did not say.
+	// RetryAfter is the time that the provider asked to wait; 0 if it did not say.
 	RetryAfter time.Duration
 
 	// Model, FinishReason and Usage are set where a reply told them.

@@ -31,7 +31,7 @@ type Message struct {
 	// image. Nil means that Content is all there is.
 	Parts []Part `json:"parts,omitempty"`
 
-	// ToolCalls are what an assistant message asks for, in the model's order.
+	// ToolCalls are the calls that an assistant message asks for, in the model's order.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 
 	// ToolCallID names, in a tool message, the call that it answers.

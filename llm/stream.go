@@ -16,7 +16,7 @@ type ToolCallDelta struct {
 	Index int
 	// Name is whole, and set in the piece that brings it.
 	Name string
-	// Arguments is what is added to the text of the arguments.
+	// Arguments is the next piece of the text of the arguments.
 	Arguments string
 }
 

@@ -10,11 +10,11 @@ import (
 // between two batches. So a batch is bounded as a whole. Temporal suggests a new run at 4 MB and ends a workflow at
 // 50 MB.
 const (
-	// batchBytes is what the results of a batch take in history, encoded, where the transcript does not need more.
+	// batchBytes is the size, encoded, that the results of a batch take in history if the transcript does not need more.
 	batchBytes = 8_000_000
-	// maxBatchBytes is what they take where the transcript shows so much of them.
+	// maxBatchBytes is the size that they take at most.
 	maxBatchBytes = 24_000_000
-	// maxStoredBytes is what one result takes, encoded. A codec may add a third; Temporal refuses a payload over 2 MiB.
+	// maxStoredBytes is the size limit of one result, encoded. A codec may add a third; Temporal refuses a payload over 2 MiB.
 	maxStoredBytes = 1_500_000
 )
 

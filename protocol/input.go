@@ -17,7 +17,7 @@ type LoadAgentInput struct {
 // the activity's ID.
 type CallModelInput struct {
 	Effect
-	// Count is how many messages are sent, the system message aside.
+	// Count is the number of messages sent, without the system message.
 	Count int `json:"count"`
 	// Origin spares the first request of a turn, together with Delta, the question to the workflow.
 	Origin *agent.Origin `json:"origin,omitempty"`

@@ -57,12 +57,12 @@ func Bare(reply llm.Reply, first llm.Candidate) llm.Reply {
 	return reply
 }
 
-// AgentEnd is how an agent ended. It is a part of the result of its workflow.
+// AgentEnd describes the end of an agent. It is a part of the result of its workflow.
 type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`
 	// Failure tells why there is no answer.
 	Failure string `json:"failure,omitempty"`
-	// Spent is what the agent and those below it have spent; nil where it could not tell.
+	// Spent is the spending of the agent and all below it; nil if it is not known.
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type ChildEnd struct {
 	AgentEnd
 }
 
-// RecalledCall is what the earlier runs tell of a call for a sub-agent.
+// RecalledCall is the answer of the earlier runs about a call for a sub-agent.
 type RecalledCall struct {
 	agent.Recalled
 	// Run is the end of the ID of the run that asked them: see [RunSuffix]. A run that was reset later has more

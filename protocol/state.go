@@ -29,7 +29,7 @@ var ErrStateSize = errors.New("the state is too large")
 // Page is a part of a compressed state.
 type Page struct {
 	Data []byte `json:"data"`
-	// Pages is how many there are; Events how many events were read for them.
+	// Pages is the number of pages, and Events the number of events that were read for them.
 	Pages  int   `json:"pages"`
 	Events int64 `json:"events"`
 	// RunID is the run that was read where another one than that asked for had ended since; empty otherwise.

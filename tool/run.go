@@ -69,10 +69,10 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	return Result{}, err
 }
 
-// abandonAfter is how long a tool may take to return after the end of its context.
+// abandonAfter is the time that a tool has to return after the end of its context.
 const abandonAfter = 5 * time.Second
 
-// outcome is what a call returned.
+// outcome is the result of a call.
 type outcome struct {
 	result Result
 	err    error

@@ -56,7 +56,7 @@ type Tool interface {
 	Call(ctx context.Context, args json.RawMessage) (Result, error)
 }
 
-// Result is what a tool answers.
+// Result is the answer of a tool.
 type Result struct {
 	// Content is the text the model reads.
 	Content string `json:"content"`

@@ -59,21 +59,21 @@ const Moved = "Moved"
 // Start is the input of the workflow.
 type Start = agent.Start
 
-// Result is what the workflow returns.
+// Result is the result of the workflow.
 type Result struct {
 	// Answer is the last thing the agent said.
 	Answer string `json:"answer"`
 	// Stopped names the limit that cut the last turn short: "turns", "tokens", "cost" or "wall".
 	Stopped string      `json:"stopped,omitempty"`
 	Usage   agent.Usage `json:"usage"`
-	// Spent is what the agent and all below it have spent.
+	// Spent is the spending of the agent and all below it.
 	Spent agent.Spending `json:"spent"`
 }
 
 // Options set what the workflow asks of Temporal. They may change from one
 // worker to the next: nothing of them is part of a replay.
 type Options struct {
-	// HeartbeatTimeout is how long after a worker's death its work is
+	// HeartbeatTimeout is the time after which the work of a worker that died is
 	// given to another. Defaults to 3 seconds. Heartbeats come every second, or three in that time where it is shorter.
 	HeartbeatTimeout time.Duration
 }

@@ -63,7 +63,7 @@ func (d *driver) index() {
 	}
 }
 
-// reason returns why the agent is where it is; empty where nothing is wrong.
+// reason returns the class of the error, or the limit, that explains the agent's status; empty if nothing is wrong.
 func (d *driver) reason() string {
 	switch s := d.state; {
 	case s.Held != nil:

@@ -19,7 +19,7 @@ const (
 	summaryBytes = 200
 	// detailsBytes keeps below Temporal's limit of 20,000 bytes for details.
 	detailsBytes = 16_000
-	// storyMessages is how many of the last messages the details show.
+	// storyMessages is the number of messages, the newest ones, that the details show.
 	storyMessages = 12
 )
 
@@ -147,7 +147,7 @@ func lastTask(s *agent.State) string {
 	return ""
 }
 
-// detailsCalls is how many calls the details list at once.
+// detailsCalls is the number of calls that the details list.
 const detailsCalls = 20
 
 // callLines lists the first of n calls, and says how many more there are.
@@ -171,7 +171,7 @@ func waiting(held bool, n int) string {
 	return plural(n, "message") + " that the agent reads next"
 }
 
-// detailsChildren is how many sub-agents the details show, those that run first.
+// detailsChildren is the number of sub-agents that the details show. Those that run come first.
 const detailsChildren = 20
 
 // childLines lists the sub-agents that run, and of the others the newest.

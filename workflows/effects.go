@@ -25,7 +25,7 @@ const (
 	// loadTimeout bounds one attempt to read a definition, readTimeout one to read a history.
 	loadTimeout = time.Minute
 	readTimeout = 10 * time.Minute
-	// lostInterval is how soon an effect is given out again whose worker was lost. Where the far side
+	// lostInterval is the time after which an effect whose worker was lost is given out again. Where the far side
 	// asks for patience, or fails, the activity says how much.
 	lostInterval = 100 * time.Millisecond
 	// storedBytes is the size to which a result is cut in the history of an agent that can read it there.

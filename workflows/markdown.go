@@ -11,7 +11,7 @@ import (
 
 // This file makes Markdown of text that nobody has checked.
 
-// lineRunes is how long the lines of a quoted text are.
+// lineRunes is the length of the lines of a quoted text.
 const lineRunes = 90
 
 // quote writes untrusted text as a Markdown block that nothing in it can end, in

@@ -41,7 +41,7 @@ type Transcript struct {
 	Inbox []agent.Incoming `json:"inbox,omitempty"`
 }
 
-// View is what a person wants to know of an agent besides its transcript.
+// View describes an agent without its transcript.
 type View struct {
 	Agent    string       `json:"agent"`
 	Mode     agent.Mode   `json:"mode"`
@@ -236,7 +236,7 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	return page, nil
 }
 
-// waitingBytes is how much of the text of each message [Waiting] returns.
+// waitingBytes is the size to which [Waiting] cuts the text of each message.
 const waitingBytes = 1000
 
 // Waiting returns the messages of an inbox as people are shown them: at most [agent.MaxInbox], with the beginnings of their

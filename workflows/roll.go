@@ -87,7 +87,7 @@ func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
 	return !loads
 }
 
-// leastEvents is how many events a run adds at least before its history's length is a reason to continue as new.
+// leastEvents is the number of events that a run adds before the length of its history is a reason to continue as new.
 const leastEvents = 1000
 
 // grown reports whether Temporal suggests to continue as new because of events that this run added. Temporal suggests it when the

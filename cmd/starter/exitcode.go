@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// exitCode is what the process ends with. The numbers are protocol: scripts
+// exitCode is the exit code of the process. The numbers are protocol: scripts
 // branch on them, and the help of the root command lists them.
 type exitCode int
 

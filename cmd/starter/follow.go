@@ -16,7 +16,7 @@ import (
 // following says how a command shows an agent that it has let go on.
 type following struct {
 	detach, json, quiet bool
-	// limit is how long it waits for a worker; 0 means without end.
+	// limit is the time that it waits for a worker; 0 means without end.
 	limit time.Duration
 	// link is the agent's page in the Web UI; empty where it is not known.
 	link string
@@ -108,7 +108,7 @@ func follow(ctx context.Context, c *client.Client, id string, limit time.Duratio
 	return "", context.Cause(ctx)
 }
 
-// ending is how an agent's turn has ended.
+// ending describes the end of an agent's turn.
 type ending struct {
 	ID      string
 	Status  client.Status

@@ -24,7 +24,7 @@ type patience struct {
 	// id is the agent's, where the command can say what to do about it.
 	id    string
 	first *time.Timer
-	// limit is how long the command waits for a worker; 0 means without end.
+	// limit is the time that the command waits for a worker; 0 means without end.
 	limit time.Duration
 	// live is where a person sees what the agent works on; nil where lines tell it.
 	live *preview
@@ -35,7 +35,7 @@ type patience struct {
 	told  string    // what was said of it; empty while nothing was
 	tried *client.Retry
 	work  work
-	// reported is when a line last told what the agent works on.
+	// reported is the time of the last line about the agent's work.
 	reported time.Time
 }
 

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// batchSize is how many agents are read before their states are compared with what the flags ask for.
+	// batchSize is the number of agents that are read before their states are compared with the flags.
 	batchSize = 64
-	// readAtOnce is how many histories are read at the same time: each is held in memory and replayed.
+	// readAtOnce is the number of histories that are read at the same time. Each is held in memory and replayed.
 	readAtOnce = 8
 	// readTimeout bounds the reading of one history.
 	readTimeout = 20 * time.Second

@@ -91,7 +91,7 @@ type retryView struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Attempt int    `json:"attempt"`
-	// Next is when it is tried; absent while it runs.
+	// Next is the time of the next attempt; absent while one runs.
 	Next *time.Time `json:"next,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	// startWorker is the command that hints name.
 	startWorker = "go run ./cmd/worker --config agents.yaml"
-	// defaultWait is how long a command that needs a worker for a moment waits for one.
+	// defaultWait is the time that a command which needs a worker for a moment waits for one.
 	defaultWait = time.Minute
 )
 

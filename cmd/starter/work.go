@@ -16,7 +16,7 @@ const reportEvery = 10 * time.Second
 
 // work follows what an agent works on, from the messages that it shows.
 type work struct {
-	// since is when the command began to wait, or the newest message arrived.
+	// since is the time at which the command began to wait or, if later, the newest message arrived.
 	since time.Time
 	// calls are the tool calls without a result.
 	calls []llm.ToolCall

@@ -104,7 +104,7 @@ func fromPath(ctx context.Context) (path, reason string) {
 	return path, ""
 }
 
-// CacheDir is where the built CLI is kept: REAGENT_CACHE, else the folder
+// CacheDir returns the folder of the built CLI: REAGENT_CACHE, else the folder
 // reagent in the user's cache folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("REAGENT_CACHE"); dir != "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// grace is how long a server may take to end when asked.
+// grace is the time that a server has to end when asked.
 const grace = 10 * time.Second
 
 // child is a process that does not outlive this one.

@@ -20,9 +20,9 @@ import (
 // Options say how to run a server. The zero value is a server with its data in
 // memory on free ports of the loopback interface.
 type Options struct {
-	// Port is where Temporal listens; 0 picks a free one.
+	// Port is the port of Temporal; 0 picks a free one.
 	Port int
-	// UIPort is where the Web UI listens; 0 picks a free one.
+	// UIPort is the port of the Web UI; 0 picks a free one.
 	UIPort int
 	// DBFilename keeps the data in a file. Empty means in memory: gone when the
 	// server stops.
@@ -52,11 +52,11 @@ type Options struct {
 	StartTimeout time.Duration
 }
 
-// host is where servers listen: an address and not a name, since localhost is
+// host is the address of the servers: an address and not a name, since localhost is
 // ::1 on some machines and clients may be told either.
 const host = "127.0.0.1"
 
-// attempts is how often a server is started whose free port was taken by
+// attempts limits the starts of a server whose free port was taken by
 // another process before the server had it.
 const attempts = 3
 

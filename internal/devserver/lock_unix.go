@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lockEvery is how often a taken lock is tried again. The system call that
+// lockEvery is the time between two tries of a taken lock. The system call that
 // waits cannot be told to stop.
 const lockEvery = 100 * time.Millisecond
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// tailSize is how much of a server's output is kept for an error message.
+// tailSize is the number of bytes of a server's output that are kept for an error message.
 const tailSize = 4 << 10
 
 // tail keeps the end of what is added to it.

@@ -17,7 +17,7 @@ const (
 	minSecret = 4
 	// minEncoded is the length from which on the encoded forms of a secret are hidden too.
 	minEncoded = 8
-	// fragment is how many bytes in a row of a secret are hidden, where [LooksRandom] says yes.
+	// fragment is the number of consecutive bytes of a secret that are hidden, if [LooksRandom] says yes.
 	fragment = 12
 )
 

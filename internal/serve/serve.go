@@ -36,7 +36,7 @@ type Options struct {
 	Pinned bool
 	// Keep is a folder for results that have arrived and are not reported yet; empty means none.
 	Keep string
-	// Drain is how long running calls may take to end.
+	// Drain is the time that running calls have to end.
 	Drain   time.Duration
 	Verbose bool
 }

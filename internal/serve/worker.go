@@ -31,7 +31,7 @@ import (
 const (
 	// connectTimeout bounds the first contact with Temporal.
 	connectTimeout = 10 * time.Second
-	// stickyTimeout is how long a workflow task waits for a worker that died
+	// stickyTimeout is the time that a workflow task waits for a worker that died
 	// before another gets it. Temporal's default of 5 seconds is for bigger caches.
 	stickyTimeout = time.Second
 )

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// maxFaultsInARow is how often one request is answered with a fault before it is
+// maxFaultsInARow is the number of times that one request is answered with a fault before it is
 // answered as it should be: clients give up after a few attempts, three for an
 // empty reply, and a soak test is about what happens when they do not have to.
 const maxFaultsInARow = 2

@@ -46,7 +46,7 @@ type Options struct {
 	// Provider is the dialect of the endpoint. "openai" is the only one so far,
 	// and the default.
 	Provider string
-	// BaseURL is what "/chat/completions" is added to. Defaults to
+	// BaseURL is the address before "/chat/completions". Defaults to
 	// [DefaultBaseURL].
 	BaseURL string
 	// APIKey is sent as a bearer token; empty sends none. Surrounding white

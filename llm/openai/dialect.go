@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// form is how a model is asked.
+// form is the form of a request to a model.
 type form int
 
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// answer is what an endpoint sent, read whole.
+// answer is a response of an endpoint, read whole.
 type answer struct {
 	status int
 	header http.Header

@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// wordings is what providers write where the status says too little or the
+// wordings are texts of providers that tell the class of an error where the status says too little or the
 // wrong thing. This file is the only place that knows their words. Rows are
 // tried in order; a row matches by a code or type in words, or by a text found
 // in the message, letter case aside.

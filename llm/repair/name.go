@@ -16,9 +16,9 @@ var (
 	// namespaces are what models put before a tool's name out of habit. A
 	// server's prefix is none of them: another server's tool may hide behind it.
 	namespaces = regexp.MustCompile(`^(?:functions?|tools?|default_api)[.:/]`)
-	// ordinal is what is left of a call's ID in the form functions.name:0.
+	// ordinal matches the rest of a call's ID in the form functions.name:0.
 	ordinal = regexp.MustCompile(`:\d+$`)
-	// unsendable is what endpoints refuse in a name.
+	// unsendable matches characters that endpoints refuse in a name.
 	unsendable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 

@@ -30,10 +30,10 @@ type Options struct {
 	// AllowPrivate lets http_get reach loopback, private and link-local addresses,
 	// which includes the metadata service of a cloud.
 	AllowPrivate bool
-	// HTTPTimeout is how long one http_get may take, redirects and body included.
+	// HTTPTimeout limits the duration of one http_get, redirects and body included.
 	// Defaults to 30 seconds.
 	HTTPTimeout time.Duration
-	// MaxHTTPBytes is how much of a response http_get reads, after decompression.
+	// MaxHTTPBytes limits the part of a response that http_get reads, after decompression, in bytes.
 	// Defaults to 1 MiB.
 	MaxHTTPBytes int64
 

@@ -60,7 +60,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// fate is what became of a call.
+// fate is the outcome of a call.
 type fate int
 
 const (

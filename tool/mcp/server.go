@@ -51,10 +51,10 @@ type Server struct {
 	// Queue is copied to the Spec of every tool.
 	Queue string
 
-	// Timeout is how long one call may take. A call that takes longer has an unknown
+	// Timeout limits the duration of one call. A call that takes longer has an unknown
 	// outcome. 0 means that only the call's context limits it.
 	Timeout time.Duration
-	// ConnectTimeout is how long it may take to connect, and to list the tools.
+	// ConnectTimeout limits the time to connect and to list the tools.
 	// Defaults to 30 seconds.
 	ConnectTimeout time.Duration
 	// Protocol is the MCP revision to offer, such as "2025-11-25". Empty offers the
@@ -118,7 +118,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// modelName is what the model calls a tool of the server.
+// modelName returns the name by which the model calls a tool of the server.
 func (s Server) modelName(name string) string {
 	if renamed, ok := s.Rename[name]; ok {
 		return renamed

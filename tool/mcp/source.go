@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// listFor is how long a list of tools is taken for current.
+// listFor is the time for which a list of tools counts as current.
 const listFor = time.Minute
 
 // errClosed is returned by the calls of a closed Source.
