@@ -22,8 +22,9 @@ import (
 const maxFoundBytes = 1_000_000
 
 // FindMessages returns the messages that other runs of the agent took, the oldest first. A reset ends those runs,
-// and Temporal delivers the messages of the run that was reset again, but not those of other runs. The runs
-// that this one was reset from are left out: what of theirs is delivered again was decided with the reset.
+// and Temporal delivers the messages of the run that was reset again, but not those of other runs. Of the runs
+// that this one was reset from only those messages count that they found themselves: which of the others are delivered again was
+// decided with the reset.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -53,14 +54,16 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		if err != nil {
 			return protocol.FoundMessages{}, err
 		}
+		messages := t.found
 		if slices.Contains(redelivered, run) || slices.Contains(redelivered, t.continues) {
 			redelivered = append(redelivered, run)
-			continue
+		} else {
+			messages = append(messages, t.messages...)
 		}
 		if t.life != own.life {
 			continue
 		}
-		for _, m := range t.messages {
+		for _, m := range messages {
 			if skip--; skip >= 0 {
 				continue
 			}
@@ -101,12 +104,15 @@ type told struct {
 	bases     []string
 	continues string
 	resumes   string
-	messages  []agent.Incoming
+	// messages are those that senders brought to it, and found those that it found in other runs, which may be deleted since.
+	messages, found []agent.Incoming
+	// searches are the events that scheduled its searches for messages.
+	searches map[int64]bool
 }
 
 // told reads what a run was told itself: not what it has from a run that it was reset from.
 func (a *Activities) told(ctx context.Context, from agent.From) (told, error) {
-	var t told
+	t := told{searches: map[int64]bool{}}
 	for event, err := range history.Events(ctx, a.temporal, from) {
 		if err != nil {
 			return t, fmt.Errorf("messages of run %s: %w", from.RunID, err)
@@ -134,6 +140,16 @@ func (a *Activities) hear(t *told, event *historypb.HistoryEvent) error {
 		if start.Message != nil {
 			t.messages = append(t.messages, *start.Message)
 		}
+	}
+	if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == protocol.FindMessages {
+		t.searches[event.GetEventId()] = true
+	}
+	if done := event.GetActivityTaskCompletedEventAttributes(); t.searches[done.GetScheduledEventId()] {
+		var page protocol.FoundMessages
+		if err := a.converter.FromPayloads(done.GetResult(), &page); err != nil {
+			return err
+		}
+		t.found = append(t.found, page.Messages...)
 	}
 	if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" {
 		t.bases, t.messages = append(t.bases, base), nil

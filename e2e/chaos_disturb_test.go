@@ -14,6 +14,8 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/history"
 
 	reagent "github.com/reagent-dev/reagent/client"
@@ -316,6 +318,15 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	now := newest.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	h, err := historyOf(ctx, c.temporal, id, now)
 	if err != nil || stateRead(h) > int64(len(h.GetEvents())) {
+		return errors.Join(err, errNothing)
+	}
+	// Retention deletes no run before its successor has looked for the messages that it took.
+	options, err := config.ClientOptions("", "")
+	if err != nil {
+		return err
+	}
+	read, err := history.Read(ctx, c.temporal, agent.From{ID: id, RunID: now}, options.DataConverter)
+	if err != nil || read.State == nil || read.State.Reset != read.State.Searched {
 		return errors.Join(err, errNothing)
 	}
 	for _, run := range slices.Backward(runs) {

@@ -157,6 +157,27 @@ func TestRunThatWasResetLooksOnceMore(t *testing.T) {
 	w.once()
 }
 
+// A run that found a message in another run has it for later runs, also where the other run is deleted.
+func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
+	}, nil, "")
+	w.worker()
+	id := t.Name()
+	w.must("run", "--chat", "--id", id, "one")
+	first := w.runID(id)
+	second := w.reset(id, first, 1)
+	w.transcript(id, 2)
+	w.must("send", id, "to the second run")
+	third := w.reset(id, first, 1)
+	want := w.transcript(id, 4)
+	w.deleteRuns(map[string]string{id: first})
+	w.deleteRuns(map[string]string{id: second})
+	w.reset(id, third, 1)
+	require.Equal(t, want, w.transcript(id, 4))
+}
+
 // A message that a run took which was reset from the same run is not lost when that older run is reset once more.
 func TestSecondResetOfARunKeepsTheMessagesOfTheRunBetween(t *testing.T) {
 	t.Parallel()
