@@ -21,7 +21,7 @@ const (
 	maxRepairs = 20
 	// callsBytes bounds the tool calls of a reply; the rest of [maxReplyBytes] is for all others of its fields.
 	callsBytes = maxReplyBytes * 3 / 4
-	// longCallBytes is the largest size of a call whose arguments were left out.
+	// longCallBytes is the largest size of a call whose arguments were left out, without its ID.
 	longCallBytes = 2048
 )
 
@@ -58,7 +58,7 @@ func fit(reply llm.Reply) llm.Reply {
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {
-		if size += min(payload.Size(c), longCallBytes); size > callsBytes {
+		if size += min(payload.Size(c), longCallBytes+payload.Size(c.ID)); size > callsBytes {
 			return i
 		}
 	}

@@ -32,6 +32,10 @@ func TestAttackReplyWithLongFields(t *testing.T) {
 	for i := range 4000 {
 		many.Message.ToolCalls = append(many.Message.ToolCalls, llmtest.ToolCall(fmt.Sprint(i), "read", `{"a":"`+strings.Repeat("a", 1000)+`"}`))
 	}
+	signed := llm.Reply{}
+	for i := range 200 {
+		signed.Message.ToolCalls = append(signed.Message.ToolCalls, llmtest.ToolCall(fmt.Sprint(i, strings.Repeat("s", 16_000)), "read", `{"a":"`+strings.Repeat("a", 3000)+`"}`))
+	}
 	finished, named := llmtest.Say("hello"), llmtest.Say("hello")
 	finished.FinishReason, named.Model = long, long
 	repaired := llmtest.Say("hello")
@@ -51,6 +55,7 @@ func TestAttackReplyWithLongFields(t *testing.T) {
 		"repairs":            {reply: repaired},
 		"images":             {reply: parts},
 		"thousands of calls": {many, 700},
+		"long IDs":           {signed, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script(c.reply))

@@ -140,12 +140,12 @@ type (
 	// Rewound says that the run with this name began by a reset of an earlier one.
 	Rewound struct{ Run string }
 
-	// MessagesFound are messages that other runs of the agent took. Run is the run for which they were looked for. Received are the
-	// IDs of the messages that senders, and not Temporal, brought to that run: they were sent later.
+	// MessagesFound are messages that other runs of the agent took. Run is the run for which they were looked for. Order has the IDs
+	// of these messages and of those that wait, in the order in which they were sent; what is not in it was sent later.
 	MessagesFound struct {
 		Run      string
 		Messages []Incoming
-		Received []string
+		Order    []string
 		Time     int64
 	}
 

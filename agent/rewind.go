@@ -19,24 +19,31 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound takes the messages that the agent has not seen yet, before those that senders brought to its run. The places of
-// messages that steered another run mean nothing here.
+// messagesFound takes the messages that the agent has not seen yet, each before those that were sent later. The places of messages
+// that steered another run mean nothing here.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
 	}
 	s.Searched = e.Run
 	s.Searches++
-	var received []Incoming
-	if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return slices.Contains(e.Received, m.ID) }); i >= 0 {
-		received = slices.Clone(s.Inbox[i:])
-		s.Inbox = s.Inbox[:i]
+	place := map[string]int{}
+	for i, id := range slices.Backward(e.Order) { // the first place of an ID counts
+		place[id] = i
 	}
 	for _, m := range e.Messages {
 		m.Fresh, m.Found, m.After = false, true, 0
+		var later []Incoming
+		if i := slices.IndexFunc(s.Inbox, func(waits Incoming) bool {
+			at, known := place[waits.ID]
+			return waits.Late == nil && (!known || at > place[m.ID])
+		}); i >= 0 {
+			later = slices.Clone(s.Inbox[i:])
+			s.Inbox = s.Inbox[:i]
+		}
 		s.messageReceived(MessageReceived{Message: m, Time: e.Time})
+		s.Inbox = append(s.Inbox, later...)
 	}
-	s.Inbox = append(s.Inbox, received...)
 	return true
 }
 

@@ -104,7 +104,7 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 			s.Advance(0)
 		}
 		require.IsType(t, agent.FindMessages{}, s.Next())
-		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Received: []string{"sent"}, Messages: []agent.Incoming{
+		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Order: []string{"steered another run", "of another run", "sent"}, Messages: []agent.Incoming{
 			{ID: "steered another run", Text: "t", Steer: true, After: 50}, {ID: "of another run", Text: "t", Steer: steer},
 		}}))
 		w.rest()
@@ -171,7 +171,11 @@ func (w *walk) step(choose func(int) int) {
 	case agent.Load:
 		w.state.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: definition()})
 	case agent.FindMessages:
-		w.state.Apply(agent.MessagesFound{Run: w.state.Reset, Messages: w.found})
+		e := agent.MessagesFound{Run: w.state.Reset, Messages: w.found}
+		for _, m := range slices.Concat(w.state.Inbox, w.found) {
+			e.Order = append(e.Order, m.ID)
+		}
+		w.state.Apply(e)
 	case agent.CallModel:
 		// A message may come between the request and the reply.
 		if !w.state.Apply(agent.ModelAsked{Key: step.Key}) {

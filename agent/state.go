@@ -268,8 +268,20 @@ func (s *State) Answer() string {
 }
 
 // Status tells where the agent stands. One that waits for a person's decision waits.
-func (s *State) Status() Status {
-	switch step := s.Next().(type) {
+func (s *State) Status() Status { return s.statusAt(s.Next()) }
+
+// CopiedStatus is [State.Status] without the search for messages of other runs. It is the same in a run and in a copy of the run's
+// history, which a reset makes, so commands may follow from it.
+func (s *State) CopiedStatus() Status {
+	step := s.Next()
+	if find, ok := step.(FindMessages); ok {
+		step = find.Then
+	}
+	return s.statusAt(step)
+}
+
+func (s *State) statusAt(step Step) Status {
+	switch step := step.(type) {
 	case Finish:
 		return step.Outcome.Status
 	case Wait:

@@ -22,8 +22,11 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+
+	"github.com/reagent-dev/reagent/workflows"
 
 	reagent "github.com/reagent-dev/reagent/client"
 )
@@ -110,6 +113,10 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 		}
 		return llmtest.Say("the clerk " + last.Content), nil
 	}, nil, "")
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()}) // more commands
+	require.NoError(t, err)
+	t.Cleanup(own.Stop)
+	w.moveTo(own)
 	w.workerHere(worker.Options{}, func(*agent.Definition) {},
 		activities.Agent{Name: "x", Model: "main", Agents: []string{"clerk"}, Limits: agent.Limits{Depth: 1}},
 		activities.Agent{Name: "clerk", Model: "main", Instructions: "You count."},
@@ -172,10 +179,40 @@ func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	w.must("send", id, "to the second run")
 	third := w.reset(id, first, 1)
 	want := w.transcript(id, 4)
+	w.must("send", id, "to the third run")
+	want = w.transcript(id, 6)
+	fourth := w.reset(id, third, 1)
+	require.Equal(t, want, w.transcript(id, 6), "what was found comes before what was sent later")
+	w.once()
 	w.deleteRuns(map[string]string{id: first})
 	w.deleteRuns(map[string]string{id: second})
-	w.reset(id, third, 1)
+	w.deleteRuns(map[string]string{id: third})
+	w.reset(id, fourth, 1)
+	w.transcript(id, 6)
+	require.Equal(t, []string{"user: to the second run", "user: to the third run"}, []string{want[2], want[4]})
+}
+
+// A message that Temporal delivers again, and a cancel, come in the first task of a run that continued another. The agent that
+// is resumed has the message.
+func TestMessageDeliveredAgainBesideACancelIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
+	}, nil, "")
+	worker := w.worker()
+	id := t.Name()
+	w.must("run", "--chat", "--id", id, "one")
+	w.roll(id)
+	w.must("send", id, "two")
+	want := w.transcript(id, 4)
+	worker.kill()
+	w.reset(id, "", 1)
+	require.NoError(t, w.temporal.CancelWorkflow(t.Context(), id, ""))
+	w.worker()
+	w.eventually("it is cancelled", func() bool { return w.show(id).Status == "cancelled" })
+	w.must("resume", "--detach", id)
 	require.Equal(t, want, w.transcript(id, 4))
+	w.once()
 }
 
 // A message that a run took which was reset from the same run is not lost when that older run is reset once more.

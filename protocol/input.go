@@ -81,7 +81,8 @@ type FoundMessages struct {
 	// Run is the end of the ID of the run that asked: see [RunSuffix].
 	Run      string           `json:"run"`
 	Messages []agent.Incoming `json:"messages,omitempty"`
-	// Received are the IDs of the messages that senders brought to the run, and to those it goes on from, since the last reset.
-	Received []string `json:"received,omitempty"`
-	More     bool     `json:"more,omitempty"`
+	// Order has the IDs of these messages and of those that the run has, in the order in which they entered or were sent. It stands in
+	// the first page.
+	Order []string `json:"order,omitempty"`
+	More  bool     `json:"more,omitempty"`
 }

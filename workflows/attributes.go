@@ -10,14 +10,15 @@ import (
 )
 
 // The search attributes of an agent, by which the Web UI and `temporal workflow list` find agents. An agent has them where the
-// namespace knew all of them when it was started. Each change of the status is an upsert, which Temporal Cloud bills as
+// namespace knew all of them when it was started, so a start sets all. Each change of the status is an upsert, which Temporal Cloud bills as
 // one action.
 var (
 	// AttributeAgent is the definition's name.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
-	// AttributeStatus is the [agent.Status].
+	// AttributeStatus is the [agent.Status], without the search for messages of other runs.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
-	// AttributeReason is the error class for which the agent is held or failed, or the limit that stopped its last turn.
+	// AttributeReason is the error class for which the agent is held or failed, or the limit that stopped its last turn; empty where
+	// nothing is wrong.
 	AttributeReason = temporal.NewSearchAttributeKeyKeyword("ReagentReason")
 	// AttributeCost is the cost in dollars of the agent and all below it when the status changed last; 0 where models have no price.
 	AttributeCost = temporal.NewSearchAttributeKeyFloat64("ReagentCost")
@@ -34,7 +35,8 @@ func AttributeTypes() map[string]string {
 
 // Attributes returns the search attributes with which an agent starts.
 func Attributes(in Start) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(AttributeAgent.ValueSet(in.Agent), AttributeStatus.ValueSet(string(agent.Running)))
+	return temporal.NewSearchAttributes(
+		AttributeAgent.ValueSet(in.Agent), AttributeStatus.ValueSet(string(agent.Running)), AttributeReason.ValueSet(""), AttributeCost.ValueSet(0))
 }
 
 // attributes returns the search attributes for a sub-agent: none where the agent itself has none.
@@ -48,17 +50,13 @@ func (d *driver) attributes(in Start) temporal.SearchAttributes {
 // index keeps the agent's search attributes true. A status that has not changed costs nothing.
 func (d *driver) index() {
 	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus)
-	status := string(d.state.Status())
+	status := string(d.state.CopiedStatus())
 	if !known || shown == status {
 		return
 	}
-	updates := []temporal.SearchAttributeUpdate{
-		AttributeStatus.ValueSet(status), AttributeCost.ValueSet(d.state.Spent().Cost.Dollars()), AttributeReason.ValueUnset(),
-	}
-	if reason := d.reason(); reason != "" {
-		updates[len(updates)-1] = AttributeReason.ValueSet(reason)
-	}
-	if err := workflow.UpsertTypedSearchAttributes(d.root, updates...); err != nil {
+	err := workflow.UpsertTypedSearchAttributes(d.root,
+		AttributeStatus.ValueSet(status), AttributeReason.ValueSet(d.reason()), AttributeCost.ValueSet(d.state.Spent().Cost.Dollars()))
+	if err != nil {
 		workflow.GetLogger(d.root).Warn("the search attributes were not changed", "error", err)
 	}
 }

@@ -68,6 +68,7 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	if in.Base == "" && reset {
 		in.Base = info.OriginalRunID
 	}
+	checkVersion(in.KeyVersion)
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{
 		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
@@ -79,12 +80,17 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	return d
 }
 
-// begin takes the state with which the run begins. A worker that is older than the agent cannot make the agent's keys: the workflow
-// task fails, and Temporal gives it to another worker.
-func (d *driver) begin(s *agent.State) {
-	if s.KeyVersion > agent.KeyVersion {
-		panic(fmt.Sprintf("the agent has keys of version %d, and this worker knows those up to %d: update the worker", s.KeyVersion, agent.KeyVersion))
+// checkVersion fails the workflow task where the worker is older than the agent and cannot make the agent's keys. Temporal gives the
+// task to another worker.
+func checkVersion(keys int) {
+	if keys > agent.KeyVersion {
+		panic(fmt.Sprintf("the agent has keys of version %d, and this worker knows those up to %d: update the worker", keys, agent.KeyVersion))
 	}
+}
+
+// begin takes the state with which the run begins.
+func (d *driver) begin(s *agent.State) {
+	checkVersion(s.KeyVersion)
 	d.state = s
 	info := workflow.GetInfo(d.root)
 	d.begunEvents, d.begunBytes = info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
@@ -103,7 +109,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		d.hear()
 		d.state.Advance(d.now())
 		step := d.state.Next()
-		if find, ok := step.(agent.FindMessages); ok && !d.looksBack() {
+		if find, ok := step.(agent.FindMessages); ok && !d.looksBack(find) {
 			step = find.Then
 		}
 		switch step := step.(type) {
@@ -143,8 +149,10 @@ func (d *driver) cancelsFirst() bool {
 
 // looksBack reports whether the run looks for messages that other runs took. The events that a reset copied are of a run that
 // did not, or did so elsewhere. So the version is asked for anew in each task, and found where that run looked, and where
-// the copy ends.
-func (d *driver) looksBack() bool { return d.since("messages of other runs") }
+// the copy ends. The key tells one search from the next: a run that was reset follows the search of the run before with its own.
+func (d *driver) looksBack(find agent.FindMessages) bool {
+	return d.flies(find.Key) || d.since(string(find.Key))
+}
 
 // own reports whether this very run is, or was, at this point. It is false in tasks that a reset copied.
 func (d *driver) own(point string) bool {

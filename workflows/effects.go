@@ -118,7 +118,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 			return // it was given up; the retry policy has no end
 		}
 		if page == 0 {
-			found.Run, found.Received = out.Run, out.Received
+			found.Run, found.Order = out.Run, out.Order
 		}
 		found.Messages = append(found.Messages, out.Messages...)
 		if in.Skip = len(found.Messages); !out.More {

@@ -205,7 +205,9 @@ func (d *driver) await(ctx workflow.Context) error {
 	}
 	d.early++
 	defer func() { d.early-- }()
-	return workflow.Await(ctx, func() bool { return d.state != nil })
+	// What was accepted is taken, also where a cancel comes beside it.
+	free, _ := workflow.NewDisconnectedContext(ctx)
+	return workflow.Await(free, func() bool { return d.state != nil })
 }
 
 // errReading answers queries while the state is being read.
