@@ -104,8 +104,8 @@ type relations struct {
 
 // trace follows the asking run back to the runs that it goes on from. From is the one that it resumed.
 func (r *relations) trace(ctx context.Context, run, from string) error {
-	t, err := r.tell(ctx, run)
-	if err != nil || t == nil {
+	t, err := r.a.hear(ctx, agent.From{ID: r.id, RunID: run})
+	if err != nil {
 		return err
 	}
 	r.own = t

@@ -43,7 +43,7 @@ var (
 	// ErrNoWorker: nobody answers for the agent, because no worker runs on its task queue.
 	ErrNoWorker = errors.New("no worker answers")
 	// ErrNoServer: Temporal itself does not answer.
-	ErrNoServer = errors.New("Temporal does not answer")
+	ErrNoServer = errors.New("no answer from Temporal")
 	// ErrNoNamespace: Temporal has no namespace of that name.
 	ErrNoNamespace = errors.New("no such namespace")
 	// ErrRefused: the agent refused a message; the error's text says why.

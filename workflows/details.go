@@ -111,10 +111,10 @@ func (d *driver) story() string {
 // costs returns what the agent and its sub-agents cost; empty where nothing does.
 func costs(s *agent.State) string {
 	own, tree := s.Usage.Cost, s.Spent().Cost
-	switch {
-	case tree == 0:
+	switch tree {
+	case 0:
 		return ""
-	case tree == own:
+	case own:
 		return fmt.Sprintf(" · %s", own)
 	}
 	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)

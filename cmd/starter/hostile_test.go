@@ -48,7 +48,7 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 		Entry:    client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},
 		Standing: client.Standing{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
 	}}
-	for name, print := range map[string]func(io.Writer) error{
+	for name, write := range map[string]func(io.Writer) error{
 		"show":        func(w io.Writer) error { printSnapshot(w, hostileSnapshot()); return nil },
 		"show --json": func(w io.Writer) error { return printJSON(w, view(hostileSnapshot())) },
 		"list":        func(w io.Writer) error { return printRows(w, rows, time.Now()) },
@@ -61,7 +61,7 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		root := newRoot()
-		root.AddCommand(&cobra.Command{Use: "hostile", RunE: func(cmd *cobra.Command, _ []string) error { return print(cmd.OutOrStdout()) }})
+		root.AddCommand(&cobra.Command{Use: "hostile", RunE: func(cmd *cobra.Command, _ []string) error { return write(cmd.OutOrStdout()) }})
 		runRoot(root, []string{"hostile"}, strings.NewReader(""), &stdout, &stderr)
 		require.NotEmpty(t, stdout.String()+stderr.String(), name)
 		safeTerminal(t, stdout.String())

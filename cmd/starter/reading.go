@@ -60,7 +60,7 @@ func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) 
 			case errors.As(err, new(*serviceerror.Unavailable)):
 				return err
 			case err != nil:
-				r.say("Agent %s: its state is unknown: %s", e.ID, printable.Line(err.Error(), 300))
+				r.sayf("Agent %s: its state is unknown: %s", e.ID, printable.Line(err.Error(), 300))
 				standing = client.Standing{Status: client.Unknown, Task: e.Task}
 			}
 			rows[i] = row{e, standing}
@@ -104,7 +104,7 @@ func (r *reading) count() {
 	r.done++
 }
 
-func (r *reading) say(format string, args ...any) {
+func (r *reading) sayf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fmt.Fprintf(r.out, format+"\n", args...)

@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
+
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -129,7 +130,7 @@ func wrap(text string, width int) []string {
 			continue
 		}
 		now, wide := "", 0
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			w := lipgloss.Width(word)
 			if wide > 0 && wide+1+w > width {
 				lines, now, wide = append(lines, now), "", 0

@@ -2,6 +2,7 @@ package printable
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -37,7 +38,7 @@ func Unwrap(w io.Writer) io.Writer {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := append(w.rest, p...)
+	text := slices.Concat(w.rest, p)
 	cut := len(text)
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if c := text[len(text)-back]; utf8.RuneStart(c) {
