@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +13,10 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 
+	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // record writes the histories that workflows/replay_test.go replays. A release records
@@ -44,12 +45,15 @@ func TestRecordHistories(t *testing.T) {
 		}
 		return llmtest.Say("answer to " + task), nil
 	}, tools, "    tools: [far.*]\n    agents: [y]\n  y:\n    model: main\n")
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()})
+	require.NoError(t, err)
+	t.Cleanup(own.Stop)
+	w.moveTo(own)
 	worker := w.worker()
-	// A file has the agent's ID, which the keys hold, and what tells its runs apart behind a "~".
-	saveRun := func(name, run string) {
+	// A file's name has the agent's ID and the run's, behind a "~": keys hold the one, and a run that was reset knows itself by the other.
+	saveRun := func(id, run string) {
 		var h historypb.History
-		id, _, _ := strings.Cut(name, "~")
-		events := temporal.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		events := w.temporal.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
 			event, err := events.Next()
 			require.NoError(t, err)
@@ -58,7 +62,7 @@ func TestRecordHistories(t *testing.T) {
 		text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(&h)
 		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(*record, 0o755))
-		f, err := os.Create(filepath.Join(*record, name+".json.gz"))
+		f, err := os.Create(filepath.Join(*record, id+"~"+run+".json.gz"))
 		require.NoError(t, err)
 		z := gzip.NewWriter(f)
 		_, err = z.Write(text)
@@ -66,7 +70,7 @@ func TestRecordHistories(t *testing.T) {
 		require.NoError(t, z.Close())
 		require.NoError(t, f.Close())
 	}
-	save := func(name string) { saveRun(name, "") }
+	save := func(id string) { saveRun(id, w.runID(id)) }
 	closed := func(id string) {
 		w.must("close", id)
 		w.eventually("the chat ends", func() bool { return w.show(id).Status == "completed" })
@@ -89,20 +93,31 @@ func TestRecordHistories(t *testing.T) {
 
 	w.must("run", "-a", "x", "--chat", "--id", "rolled", "hello")
 	first := w.runID("rolled")
-	_, err := w.client.UpgradeAndWait(t.Context(), "rolled", nil)
+	_, err = w.client.UpgradeAndWait(t.Context(), "rolled", nil)
 	require.NoError(t, err)
 	w.must("send", "rolled", "more")
 	closed("rolled")
-	saveRun("rolled~1", first)
-	save("rolled~2")
+	saveRun("rolled", first)
+	save("rolled")
 
 	w.must("run", "-a", "x", "--id", "reset", "parallel")
 	w.reset("reset", "", 3)
 	w.eventually("it ends again", func() bool { return w.show("reset").Status == "completed" })
 	save("reset")
 
+	w.must("run", "-a", "x", "--chat", "--id", "again", "parent")
+	w.must("send", "again", "more")
+	first = w.runID("again")
+	second := w.reset("again", first, w.taskCount("again", first)/2)
+	w.must("send", "again", "still more")
+	w.reset("again", second, w.taskCount("again", second)-1)
+	w.transcript("again", 8)
+	w.must("send", "again", "the end")
+	closed("again")
+	save("again")
+
 	w.must("run", "-a", "x", "--chat", "--id", "resumed", "parallel")
-	require.NoError(t, temporal.TerminateWorkflow(t.Context(), "resumed", "", "test"))
+	require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), "resumed", "", "test"))
 	w.must("resume", "resumed", "--message", "go on")
 	closed("resumed")
 	save("resumed")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -55,18 +56,22 @@ func idOf(name string) string {
 	return id
 }
 
-// read reads recorded events as those of the agent with that ID.
-func read(t *testing.T, id string, events []*historypb.HistoryEvent) *history.Run {
+// read reads recorded events as those of the run whose history has that name.
+func read(t *testing.T, name string, events []*historypb.HistoryEvent) *history.Run {
 	t.Helper()
-	run, err := history.Of(id, "", events, nil)
-	require.NoError(t, err, "%s after %d events", id, len(events))
+	id, runID, _ := strings.Cut(filepath.Base(name), "~")
+	if uuid.Validate(runID) != nil {
+		runID = "" // earlier versions numbered runs
+	}
+	run, err := history.Of(id, runID, events, nil)
+	require.NoError(t, err, "%s after %d events", name, len(events))
 	return run
 }
 
 // The state of a run that completed has the answer that the workflow returned.
 func TestStateEndsInTheResult(t *testing.T) {
 	for name, h := range recorded(t) {
-		run := read(t, idOf(name), h.GetEvents())
+		run := read(t, name, h.GetEvents())
 		require.NotNil(t, run.Closed, name)
 		done := run.Closed.GetWorkflowExecutionCompletedEventAttributes()
 		if done == nil {
@@ -92,15 +97,14 @@ func TestStateEndsInTheResult(t *testing.T) {
 // of the whole one, and the state can be packed and opened again.
 func TestHistoryIsReadAfterAnyEvent(t *testing.T) {
 	for name, h := range recorded(t) {
-		whole := read(t, idOf(name), h.GetEvents())
+		whole := read(t, name, h.GetEvents())
 		for n := 1; n < len(h.GetEvents()); n++ {
-			running := read(t, idOf(name), h.GetEvents()[:n])
-			require.Nil(t, running.Closed)
-			runs := []*history.Run{running}
-			if !commanded(h.GetEvents()[n]) { // a task's commands are written together
-				runs = append(runs, read(t, idOf(name), terminated(h.GetEvents()[:n])))
+			if commanded(h.GetEvents()[n]) {
+				continue // Temporal writes a task and its commands together
 			}
-			for _, run := range runs {
+			running := read(t, name, h.GetEvents()[:n])
+			require.Nil(t, running.Closed)
+			for _, run := range []*history.Run{running, read(t, name, terminated(h.GetEvents()[:n]))} {
 				if run.State == nil || len(run.State.Messages) == 0 {
 					continue
 				}
@@ -120,6 +124,7 @@ func commanded(e *historypb.HistoryEvent) bool {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
 		enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_TIMER_CANCELED,
+		enumspb.EVENT_TYPE_MARKER_RECORDED, enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES,
 		enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED,
 		enumspb.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED,
 		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:

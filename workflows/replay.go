@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"log/slog"
+	"slices"
 
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
@@ -9,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/reagent-dev/reagent/agent"
 )
@@ -36,6 +38,11 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in Start) (Result, error) {
 		return New(Options{}).run(ctx, in, func(begun *driver) { d = begun })
 	}, workflow.RegisterOptions{Name: Agent})
+	// A replay writes upserted search attributes into the start event, where the next replay would find them.
+	h = &historypb.History{Events: slices.Clone(h.GetEvents())}
+	if len(h.Events) > 0 {
+		h.Events[0] = proto.Clone(h.Events[0]).(*historypb.HistoryEvent)
+	}
 	// What goes wrong is returned; the SDK would log it, too.
 	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	err = replayer.ReplayWorkflowHistoryWithOptions(quiet, h, worker.ReplayWorkflowHistoryOptions{OriginalExecution: execution})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
@@ -37,10 +38,13 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 
 			replayer := worker.NewWorkflowReplayer()
 			workflows.New(workflows.Options{}).Register(replayer)
-			// Keys hold the agent's ID, which a history does not.
-			id, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
+			// Keys hold the agent's ID, and a run that was reset knows itself by its own. A history has neither.
+			id, run, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
+			if uuid.Validate(run) != nil {
+				run = "" // earlier versions numbered runs
+			}
 			err = replayer.ReplayWorkflowHistoryWithOptions(nil, &h, worker.ReplayWorkflowHistoryOptions{
-				OriginalExecution: workflow.Execution{ID: id},
+				OriginalExecution: workflow.Execution{ID: id, RunID: run},
 			})
 			require.NoError(t, err)
 		})
