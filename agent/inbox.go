@@ -32,6 +32,8 @@ type Incoming struct {
 	Fresh bool `json:"fresh,omitempty"`
 	// Found says that another run took the message: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
+	// Brought says that a run that was reset began with the message, so that it was sent before all that other runs took.
+	Brought bool `json:"brought,omitempty"`
 	// Late is set where the message carries the result of an interrupted call.
 	Late *Late `json:"late,omitempty"`
 	// Time is the time at which the agent received it, in Unix milliseconds.
@@ -227,10 +229,10 @@ func (s *State) Entry() int {
 }
 
 // steers returns the index in the inbox of the message that enters the running turn now, or -1 if there is none. No
-// message enters before the first one, and no user's message before one that steers and came earlier: after a reset the messages
-// delivered again wait for their places, and behind them may be one with an earlier place, or with none. A message that was found
-// in another run has no place in the turn. It enters with one that came later, or begins a turn: what the run that was reset has
-// paid for is not asked for again with another text in it.
+// message enters before the first one. A user's steering message does not enter before an earlier one: after a reset, the messages that
+// Temporal delivers again wait for their places, and a later message may have an earlier place or none. A message that was found
+// in another run has no place in the running turn. It enters before a later steering message, or it begins a turn. In between it would
+// change requests that the run that was reset has paid for.
 func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {

@@ -7,20 +7,23 @@ import "slices"
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
 // rewound takes the agent back: what it asks for next, the run that was reset may have had. So it may have had each
-// message that the state brings along.
+// message that the state brings along. With a search still to do, the state may also bring messages that were sent later than those of
+// other runs; the search finds out.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
 	}
+	searched := s.Reset == s.Searched
 	s.Reset, s.Recall = e.Run, true
 	for i := range s.Inbox {
 		s.Inbox[i].Fresh = false
+		s.Inbox[i].Brought = s.Inbox[i].Brought || searched
 	}
 	return true
 }
 
-// messagesFound takes the messages that the agent has not seen yet, each before those that were sent later. The places of messages
-// that steered another run mean nothing here.
+// messagesFound puts each message that the agent has not seen yet into the inbox, before the messages that were sent later. It drops the
+// places of steering messages, because they are places in the transcript of another run.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
@@ -31,13 +34,20 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	for i, id := range slices.Backward(e.Order) { // the first place of an ID counts
 		place[id] = i
 	}
+	placeOf := func(m Incoming) int {
+		at, known := place[m.ID]
+		switch {
+		case m.Brought:
+			return -1
+		case !known:
+			return len(e.Order)
+		}
+		return at
+	}
 	for _, m := range e.Messages {
-		m.Fresh, m.Found, m.After = false, true, 0
+		m.Fresh, m.Brought, m.Found, m.After = false, false, true, 0
 		var later []Incoming
-		if i := slices.IndexFunc(s.Inbox, func(waits Incoming) bool {
-			at, known := place[waits.ID]
-			return waits.Late == nil && (!known || at > place[m.ID])
-		}); i >= 0 {
+		if i := slices.IndexFunc(s.Inbox, func(waits Incoming) bool { return waits.Late == nil && placeOf(waits) > placeOf(m) }); i >= 0 {
 			later = slices.Clone(s.Inbox[i:])
 			s.Inbox = s.Inbox[:i]
 		}

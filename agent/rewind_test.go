@@ -118,6 +118,43 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 	}
 }
 
+// The order of messages may lack the last ones: those stay behind all others.
+func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
+	s := chat()
+	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
+	for _, id := range []string{"first", "last"} {
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: id, Text: "t"}}))
+	}
+	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"m0", "found", "first"}, Messages: []agent.Incoming{
+		{ID: "found", Text: "t"}, {ID: "found without a place", Text: "t"},
+	}}))
+	require.Equal(t, []string{"m0", "found", "first", "last", "found without a place"}, inboxIDs(s))
+}
+
+// The run that was reset began with m0. No run that is left knows of it.
+func TestMessageOfTheStartIsTheFirst(t *testing.T) {
+	s := chat()
+	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
+	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"found"}, Messages: []agent.Incoming{{ID: "found", Text: "t"}}}))
+	require.Equal(t, []string{"m0", "found"}, inboxIDs(s))
+
+	t.Run("a run that has yet to search may begin with later ones", func(t *testing.T) {
+		s := chat()
+		require.True(t, s.Apply(agent.Rewound{Run: "second"}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "later", Text: "t"}}))
+		require.True(t, s.Apply(agent.Rewound{Run: "third"}))
+		require.True(t, s.Apply(agent.MessagesFound{Run: "third", Order: []string{"found", "later"}, Messages: []agent.Incoming{{ID: "found", Text: "t"}}}))
+		require.Equal(t, []string{"m0", "found", "later"}, inboxIDs(s))
+	})
+}
+
+func inboxIDs(s *agent.State) (ids []string) {
+	for _, m := range s.Inbox {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
 func chat() *agent.State {
 	return agent.New("a", agent.Start{
 		Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m0", Text: "the task"},

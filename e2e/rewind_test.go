@@ -140,12 +140,17 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 	}
 }
 
+// repeatingWorld is one whose model repeats the last message.
+func repeatingWorld(t *testing.T) *world {
+	return newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
+	}, nil, "")
+}
+
 // A run that was reset looks for messages of other runs, also where the run that it was reset from had looked before those came.
 func TestRunThatWasResetLooksOnceMore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
-		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
-	}, nil, "")
+	w := repeatingWorld(t)
 	w.worker()
 	id := t.Name()
 	w.must("run", "--chat", "--id", id, "one")
@@ -167,9 +172,7 @@ func TestRunThatWasResetLooksOnceMore(t *testing.T) {
 // A run that found a message in another run has it for later runs, also where the other run is deleted.
 func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
-		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
-	}, nil, "")
+	w := repeatingWorld(t)
 	w.worker()
 	id := t.Name()
 	w.must("run", "--chat", "--id", id, "one")
@@ -178,9 +181,9 @@ func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	w.transcript(id, 2)
 	w.must("send", id, "to the second run")
 	third := w.reset(id, first, 1)
-	want := w.transcript(id, 4)
+	w.transcript(id, 4)
 	w.must("send", id, "to the third run")
-	want = w.transcript(id, 6)
+	want := w.transcript(id, 6)
 	fourth := w.reset(id, third, 1)
 	require.Equal(t, want, w.transcript(id, 6), "what was found comes before what was sent later")
 	w.once()
@@ -188,17 +191,14 @@ func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	w.deleteRuns(map[string]string{id: second})
 	w.deleteRuns(map[string]string{id: third})
 	w.reset(id, fourth, 1)
-	w.transcript(id, 6)
-	require.Equal(t, []string{"user: to the second run", "user: to the third run"}, []string{want[2], want[4]})
+	require.Equal(t, want, w.transcript(id, 6))
 }
 
 // A message that Temporal delivers again, and a cancel, come in the first task of a run that continued another. The agent that
 // is resumed has the message.
 func TestMessageDeliveredAgainBesideACancelIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
-		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
-	}, nil, "")
+	w := repeatingWorld(t)
 	worker := w.worker()
 	id := t.Name()
 	w.must("run", "--chat", "--id", id, "one")
