@@ -19,13 +19,18 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxFoundBytes bounds the messages of one page.
-const maxFoundBytes = 1_000_000
+const (
+	// maxFoundBytes limits the messages of one page.
+	maxFoundBytes = 1_000_000
+	// maxOrderBytes limits the list of IDs in the first page. The last IDs are left out, since what is not in the list counts as sent
+	// later than all that is.
+	maxOrderBytes = 300_000
+)
 
-// FindMessages returns the messages that other runs of the agent took and that may be new to this one, the oldest first, each once.
-// A reset ends those runs, and Temporal delivers the messages of the run that was reset again, but not those of other runs. Of the
-// runs that this one was reset from only those messages count that they found themselves: which of the others are delivered again was
-// decided with the reset.
+// FindMessages returns messages that other runs of the agent took and that this run may lack, the oldest first, each once. After a
+// reset Temporal delivers the messages of the run that was reset again, but not those of other runs. From the runs that this run was
+// reset from, FindMessages returns only the messages that they had found themselves, because the reset decided which others are
+// delivered again.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -34,35 +39,48 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	if err != nil {
 		return protocol.FoundMessages{}, err
 	}
-	r := &relations{a: a, id: here.ID, told: map[string]*told{}, past: map[string]bool{}}
+	r := &relations{a: a, id: here.ID, read: map[string]*runMessages{}, past: map[string]bool{}}
 	if err := r.trace(ctx, here.RunID, in.From); err != nil {
 		return protocol.FoundMessages{}, err
 	}
-	var redelivered, elsewhere []agent.Incoming
-	var order []agent.Incoming
+	var order, ofBases, ofOthers []agent.Incoming
 	for _, run := range slices.Backward(others) {
-		t, err := r.tell(ctx, run)
+		t, err := r.messagesOf(ctx, run)
 		switch {
 		case err != nil:
 			return protocol.FoundMessages{}, err
 		case t == nil || t.life != r.own.life || r.past[run]:
 		case slices.Contains(r.bases, run) || len(t.bases) == 0 && slices.Contains(r.bases, t.continues):
-			r.bases = append(r.bases, run) // a run that continued it
-			redelivered = append(redelivered, t.found...)
+			r.bases = append(r.bases, run) // it, or a run that continued it: its messages are delivered again, too
+			ofBases = append(ofBases, t.found...)
 			order = append(append(order, t.found...), t.messages...)
 		default:
-			elsewhere = append(append(elsewhere, t.found...), t.messages...)
+			ofOthers = append(append(ofOthers, t.found...), t.messages...)
 		}
 	}
-	order = slices.Concat(order, r.admitted, elsewhere, r.received)
-	found := page(append(redelivered, elsewhere...), in.Skip)
+	found := page(append(ofBases, ofOthers...), in.Skip)
 	found.Run = protocol.RunSuffix(here.RunID)
 	if in.Skip == 0 {
-		for _, m := range order {
-			found.Order = append(found.Order, m.ID)
-		}
+		found.Order = ids(slices.Concat(order, r.admitted, ofOthers, r.received))
 	}
 	return found, nil
+}
+
+// ids returns the IDs of messages, each once, up to maxOrderBytes.
+func ids(messages []agent.Incoming) []string {
+	var ids []string
+	listed, size := map[string]bool{}, 0
+	for _, m := range messages {
+		if listed[m.ID] {
+			continue
+		}
+		if size += payload.Size(m.ID) + 1; size > maxOrderBytes {
+			break
+		}
+		listed[m.ID] = true
+		ids = append(ids, m.ID)
+	}
+	return ids
 }
 
 // page returns the messages behind the first skip ones, each once, as many as fit into a page.
@@ -86,25 +104,25 @@ func page(messages []agent.Incoming, skip int) protocol.FoundMessages {
 	return found
 }
 
-// relations tell how the runs of an agent are related to the one that asks.
+// relations holds what is known of the runs of an agent, from the point of view of the run that searches.
 type relations struct {
 	a    *Activities
 	id   string
-	told map[string]*told // nil for a run that is gone
+	read map[string]*runMessages // by run ID; nil for a run that is gone
 
-	own *told // what the asking run was told
-	// bases are the runs that it was reset from, and those that they were reset from. past are runs whose messages the state has with
-	// which it or one of them began.
+	own *runMessages // of the run that searches
+	// bases are the runs that it was reset from, and the bases of those. The state of the run has the messages of the runs in past,
+	// because it, or a base, began with their states.
 	bases []string
 	past  map[string]bool
-	// admitted are the messages that Temporal delivered again, received those that senders brought, to the asking run and to those that
-	// it goes on from, since the last reset.
+	// Temporal delivered the messages in admitted again, and senders sent those in received: to the run that searches, or to a run that it
+	// continues or resumes, since the last reset.
 	admitted, received []agent.Incoming
 }
 
-// trace follows the asking run back to the runs that it goes on from. From is the one that it resumed.
+// trace goes back from the run that searches through the runs that it continues or resumes. From is the run that it resumed.
 func (r *relations) trace(ctx context.Context, run, from string) error {
-	t, err := r.a.hear(ctx, agent.From{ID: r.id, RunID: run})
+	t, err := r.a.readMessages(ctx, agent.From{ID: r.id, RunID: run})
 	if err != nil {
 		return err
 	}
@@ -117,21 +135,21 @@ func (r *relations) trace(ctx context.Context, run, from string) error {
 			break
 		}
 		r.past[earlier] = true
-		if t, err = r.tell(ctx, earlier); err != nil || t == nil {
+		if t, err = r.messagesOf(ctx, earlier); err != nil || t == nil {
 			return err
 		}
 	}
 	return r.addBases(ctx, t)
 }
 
-// addBases adds the runs that a run was reset from, and marks the runs that they go on from.
-func (r *relations) addBases(ctx context.Context, t *told) error {
+// addBases adds the runs that a run was reset from to bases, and the runs that those continue or resume to past.
+func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {
 			continue
 		}
 		r.bases = append(r.bases, base)
-		b, err := r.tell(ctx, base)
+		b, err := r.messagesOf(ctx, base)
 		if err != nil {
 			return err
 		}
@@ -141,7 +159,7 @@ func (r *relations) addBases(ctx context.Context, t *told) error {
 				break
 			}
 			r.past[earlier] = true
-			if before, err = r.tell(ctx, earlier); err != nil {
+			if before, err = r.messagesOf(ctx, earlier); err != nil {
 				return err
 			}
 		}
@@ -155,13 +173,14 @@ func (r *relations) addBases(ctx context.Context, t *told) error {
 	return nil
 }
 
-// tell returns what a run was told; nil where its history is gone, or could not be read for so long that it is passed over.
-func (r *relations) tell(ctx context.Context, run string) (*told, error) {
-	t, known := r.told[run]
+// messagesOf returns the messages of a run. It returns nil if the history is gone, or if it could not be read in recallAttempts
+// attempts: one such run must not stop the agent.
+func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
+	t, known := r.read[run]
 	if known {
 		return t, nil
 	}
-	t, err := r.a.hear(ctx, agent.From{ID: r.id, RunID: run})
+	t, err := r.a.readMessages(ctx, agent.From{ID: r.id, RunID: run})
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		t = nil
@@ -171,27 +190,27 @@ func (r *relations) tell(ctx context.Context, run string) (*told, error) {
 	case err != nil:
 		return nil, err
 	}
-	r.told[run] = t
+	r.read[run] = t
 	return t, nil
 }
 
-// told is the part of a run's history that is about messages.
-type told struct {
+// runMessages holds the events of one run that are about messages.
+type runMessages struct {
 	life string
-	// bases are the runs that it was reset from, continues the one that continued as this one, and resumes the one that it resumed.
+	// bases are the runs that it was reset from. It continues one run as new, or resumes one; empty if there is none.
 	bases     []string
 	continues string
 	resumes   string
-	// messages are those that senders brought to it since the last reset, and admitted those that Temporal delivered again. found are
-	// those that it found in other runs, which may be deleted since.
+	// Since the last reset, senders sent messages, and Temporal delivered those in admitted again. The run found those in found in
+	// other runs, which may be deleted since.
 	messages, admitted, found []agent.Incoming
-	// searches are the events that scheduled its searches for messages.
+	// searches holds the IDs of the events that scheduled its searches.
 	searches map[int64]bool
 }
 
-// hear reads what a run was told.
-func (a *Activities) hear(ctx context.Context, from agent.From) (*told, error) {
-	t := &told{searches: map[int64]bool{}}
+// readMessages reads the history of a run.
+func (a *Activities) readMessages(ctx context.Context, from agent.From) (*runMessages, error) {
+	t := &runMessages{searches: map[int64]bool{}}
 	for event, err := range history.Events(ctx, a.temporal, from) {
 		if err == nil {
 			err = t.add(event, a.converter)
@@ -203,8 +222,8 @@ func (a *Activities) hear(ctx context.Context, from agent.From) (*told, error) {
 	return t, nil
 }
 
-// add takes an event of the run.
-func (t *told) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
+// add adds what an event says about messages.
+func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
 		var start agent.Start
 		if err := dc.FromPayloads(began.GetInput(), &start); err != nil {
