@@ -18,8 +18,8 @@ import (
 // maxAwaitPause bounds the time between two looks at an agent that still runs.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the time in which an agent that was terminated or cancelled, or ran out of time, can be resumed so that its parent
-// does not notice the end.
+// resumeGrace is the time between the end of a sub-agent that was terminated, was cancelled or timed out, and the report of this end to
+// its parent. If the sub-agent is resumed in this time, the parent hears nothing of the end.
 const resumeGrace = 2 * time.Second
 
 // seen reports whether an earlier attempt of the activity saw that run ended.

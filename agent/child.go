@@ -29,7 +29,7 @@ type Child struct {
 	Failed bool `json:"failed,omitempty"`
 	// Answered is the key of the call that got its answer.
 	Answered Key `json:"answered,omitempty"`
-	// Spent is its spending when it ended; nil if it is not known.
+	// Spent counts the tokens and the cost of the sub-agent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
 	// After is the number of messages that an earlier run of its parent had when a late answer had still
 	// not come. In this run, the answer enters the running turn no earlier than that.

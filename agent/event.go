@@ -92,7 +92,7 @@ type (
 	ChildFinished struct {
 		Key    Key
 		Result Result
-		// Spent is its spending, with that of all below it; nil if it is not known.
+		// Spent counts the tokens and the cost of the sub-agent and its own sub-agents; nil if unknown.
 		Spent *Spending
 		// Reattached says that the sub-agent was found and not started.
 		Reattached bool
@@ -140,8 +140,9 @@ type (
 	// Rewound says that the run with this name began by a reset of an earlier one.
 	Rewound struct{ Run string }
 
-	// MessagesFound are messages that other runs of the agent took. Run is the run for which they were looked for. Order has the IDs
-	// of these messages and of those that wait, in the order in which they were sent; what is not in it was sent later.
+	// MessagesFound brings messages that other runs of the agent took. Run is the run that searched for them. Order lists the IDs of
+	// these messages and of those in the inbox, in the order in which they were sent. A message that is not in Order was sent after
+	// all of them.
 	MessagesFound struct {
 		Run      string
 		Messages []Incoming

@@ -198,9 +198,9 @@ func (s *State) Next() Step {
 // take returns the step for a message that enters the transcript now.
 func (s *State) take(m Incoming) Step { return s.search(Take{ID: m.ID}) }
 
-// search returns the step before which a run that was reset looks for messages of other runs. It cannot tell which of its messages
-// were sent later than those, so it looks before it takes any. The key says how many searches came before, and not
-// for which run it is: a run that is reset later has this step in its history.
+// search returns then, or the search for messages of other runs that has to come before it. A run that was reset searches before it
+// takes its first message, because it cannot tell which messages were sent later than those of other runs. The key holds the
+// number of earlier searches and no run ID: after another reset the step stands in the history of another run.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

@@ -85,9 +85,9 @@ type State struct {
 	Reload        bool   `json:"reload,omitempty"`
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
-	// Reset is the run that began by Temporal's reset of an earlier one, the newest of those. Searched is the run
-	// for which the messages of other runs were looked for last, and Searches counts how often they were looked for: a run that
-	// was reset after that has the search of the run before in its history, and searches once more.
+	// Reset is the newest run that Temporal began by a reset of an earlier one. Searched is the last run that searched other runs
+	// for messages. Searches counts these searches. If Reset and Searched differ, the run has not searched yet: its history may hold
+	// the search of the run that was reset, but that one did not see later runs.
 	Reset    string `json:"reset,omitempty"`
 	Searched string `json:"searched,omitempty"`
 	Searches int    `json:"searches,omitempty"`
@@ -130,7 +130,7 @@ type Usage struct {
 	ToolCalls  int `json:"tool_calls"`
 	llm.Usage
 	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
-	// Below is the spending of the sub-agents that have ended, with all below them.
+	// Below counts the tokens and the cost of the sub-agents that have ended, and of their sub-agents.
 	Below Spending `json:"below,omitzero"`
 
 	// Recalled counts results of earlier runs that were used without running anything.
@@ -270,8 +270,8 @@ func (s *State) Answer() string {
 // Status tells where the agent stands. One that waits for a person's decision waits.
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
-// CopiedStatus is [State.Status] without the search for messages of other runs. It is the same in a run and in a copy of the run's
-// history, which a reset makes, so commands may follow from it.
+// CopiedStatus returns the status as if the agent had no search for messages of other runs to do. A run and a reset of it have the
+// same CopiedStatus in the tasks that the reset copies, so a workflow command may depend on it.
 func (s *State) CopiedStatus() Status {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {

@@ -169,8 +169,8 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, task 
 	return started, nil
 }
 
-// execute starts a workflow with search attributes where the namespace knows them. Temporal refuses those that it does not know as
-// it refuses other invalid starts, so the second try tells which it was.
+// execute starts a workflow, with search attributes if the namespace knows them. If Temporal refuses the start as invalid, the reason may
+// be an unknown search attribute, so execute tries again without them.
 func (c *Client) execute(ctx context.Context, in workflows.Start, o client.StartWorkflowOptions) error {
 	if !c.unindexed.Load() {
 		o.TypedSearchAttributes = workflows.Attributes(in)

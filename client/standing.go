@@ -40,7 +40,7 @@ type Standing struct {
 	Stopped string
 	// Class is the type of the failure that holds the agent or with which it ended, such as an [llm.Class].
 	Class string
-	// Spent is the spending of the agent and of its sub-agents that have ended; nil if it is not known.
+	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
 }
 

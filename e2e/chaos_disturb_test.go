@@ -320,7 +320,7 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	if err != nil || stateRead(h) > int64(len(h.GetEvents())) {
 		return errors.Join(err, errNothing)
 	}
-	// Retention deletes no run before its successor has looked for the messages that it took.
+	// A run is kept until the next run has searched it for messages. Retention is far longer than that takes.
 	options, err := config.ClientOptions("", "")
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ type ReadAgentInput struct {
 type FindMessagesInput struct {
 	// Skip is the number of messages that earlier pages had.
 	Skip int `json:"skip,omitempty"`
-	// From is the ID of the run that the asking run goes on from by a resume; empty if there is none.
+	// From is the ID of the run that the asking run resumed; empty if it resumed none.
 	From string `json:"from,omitempty"`
 }
 
@@ -81,8 +81,8 @@ type FoundMessages struct {
 	// Run is the end of the ID of the run that asked: see [RunSuffix].
 	Run      string           `json:"run"`
 	Messages []agent.Incoming `json:"messages,omitempty"`
-	// Order has the IDs of these messages and of those that the run has, in the order in which they entered or were sent. It stands in
-	// the first page.
+	// Order lists the IDs of the messages of all pages and of those that the run received, in the order in which they were sent. Only
+	// the first page has it. It may lack the last IDs.
 	Order []string `json:"order,omitempty"`
 	More  bool     `json:"more,omitempty"`
 }

@@ -62,7 +62,7 @@ type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`
 	// Failure tells why there is no answer.
 	Failure string `json:"failure,omitempty"`
-	// Spent is the spending of the agent and all below it; nil if it is not known.
+	// Spent counts the tokens and the cost of the agent and its sub-agents; nil if unknown.
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 

@@ -66,7 +66,7 @@ type Result struct {
 	// Stopped names the limit that cut the last turn short: "turns", "tokens", "cost" or "wall".
 	Stopped string      `json:"stopped,omitempty"`
 	Usage   agent.Usage `json:"usage"`
-	// Spent is the spending of the agent and all below it.
+	// Spent counts the tokens and the cost of the agent and its sub-agents.
 	Spent agent.Spending `json:"spent"`
 }
 

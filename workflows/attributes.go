@@ -9,22 +9,23 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// The search attributes of an agent, by which the Web UI and `temporal workflow list` find agents. An agent has them where the
-// namespace knew all of them when it was started, so a start sets all. Each change of the status is an upsert, which Temporal Cloud bills as
-// one action.
+// These are the search attributes of an agent. The Web UI and `temporal workflow list` find agents by them. A start sets all four, so
+// an agent has them only if the namespace knew all four at that time. Each change of the status is one upsert. Temporal Cloud bills
+// an upsert as one action.
 var (
 	// AttributeAgent is the definition's name.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
 	// AttributeStatus is the [agent.Status], without the search for messages of other runs.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
-	// AttributeReason is the error class for which the agent is held or failed, or the limit that stopped its last turn; empty where
-	// nothing is wrong.
+	// AttributeReason is the class of the error that holds or ended the agent, or the limit that stopped its last turn. It is empty if
+	// there is neither.
 	AttributeReason = temporal.NewSearchAttributeKeyKeyword("ReagentReason")
-	// AttributeCost is the cost in dollars of the agent and all below it when the status changed last; 0 where models have no price.
+	// AttributeCost is the cost of the agent and its sub-agents in US dollars, at the last change of the status. It is 0 if the models
+	// have no price.
 	AttributeCost = temporal.NewSearchAttributeKeyFloat64("ReagentCost")
 )
 
-// AttributeTypes returns the types of the search attributes by their names, as a namespace has to know them.
+// AttributeTypes returns the types of the search attributes by their names, such as "Keyword". A namespace registers them so.
 func AttributeTypes() map[string]string {
 	types := map[string]string{}
 	for _, key := range []temporal.SearchAttributeKey{AttributeAgent, AttributeStatus, AttributeReason, AttributeCost} {
@@ -47,7 +48,7 @@ func (d *driver) attributes(in Start) temporal.SearchAttributes {
 	return Attributes(in)
 }
 
-// index keeps the agent's search attributes true. A status that has not changed costs nothing.
+// index updates the agent's search attributes if its status has changed.
 func (d *driver) index() {
 	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus)
 	status := string(d.state.CopiedStatus())

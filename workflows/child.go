@@ -141,9 +141,9 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// lookBeside waits until a sub-agent whose start a reset copied has ended. Temporal tells the end to the run that started it, and to
-// one that was reset from that run while it was open. A later one never hears of it, so it looks for the sub-agent itself as soon
-// as it has passed what was copied. The future is nil where Temporal told the end before that.
+// lookBeside waits for the end of a sub-agent whose start a reset copied. Temporal reports the end only to the run that started the
+// sub-agent, and to a run that was reset from that one before the end. Another run gets no report. So the run also asks for the end
+// by an activity, from its first own task on. The future is that of the activity; it is nil if Temporal reported the end before.
 func (d *driver) lookBeside(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
@@ -211,9 +211,8 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 // mayAsk reports whether earlier runs of the agent may know what became of a call. Only a run that was reset or resumed has any.
 func (d *driver) mayAsk(call agent.Key) bool { return d.start.Base != "" && d.state.MayRecall(call) }
 
-// asksEarlier reports whether the earlier runs of the agent are asked about a call before it is carried out. A run that was reset
-// begins with the history of another, which asked about other calls or about none: replay passes over that part as it
-// was, call by call.
+// asksEarlier reports whether the run asks earlier runs about a call before it carries the call out. In tasks that a reset copied, it
+// does so only for the calls about which the copied run asked, so the version's name holds the call.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }

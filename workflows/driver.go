@@ -147,20 +147,21 @@ func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether the run looks for messages that other runs took. The events that a reset copied are of a run that
-// did not, or did so elsewhere. So the version is asked for anew in each task, and found where that run looked, and where
-// the copy ends. The key tells one search from the next: a run that was reset follows the search of the run before with its own.
+// looksBack reports whether the run searches other runs for messages at this point. In tasks that a reset copied, it does so only
+// where the copied run did. The key in the version's name tells one search from the next.
 func (d *driver) looksBack(find agent.FindMessages) bool {
 	return d.flies(find.Key) || d.since(string(find.Key))
 }
 
-// own reports whether this very run is, or was, at this point. It is false in tasks that a reset copied.
+// own reports whether this run executed this point itself. It returns false in tasks that a reset copied from another run.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the run was at this point in the task that runs now, or is there for the first time. It is false where a
-// reset copied the task from a run that was not there, because it knew of no earlier run.
+// since reports whether to take a step that only some runs take. It returns true in a task that runs for the first time, and records a
+// version. In a replay it returns true if that version is in the history. In tasks that a reset copied, it thus returns true only
+// where the copied run took the step. The version's name holds the task, because one version for the whole run would also hold in
+// copied tasks.
 func (d *driver) since(point string) bool {
 	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1

@@ -48,8 +48,8 @@ const (
 	retrying  trouble = "retrying"
 )
 
-// newPatience returns the patience of a command that waits for a worker up to limit; a limit of 0 means without end. At
-// first no worker has answered. The caller must call stop.
+// newPatience returns the patience of a command that waits for a worker. The limit is the longest wait; 0 means no limit. The caller
+// must call stop.
 func newPatience(stderr io.Writer, queue string, limit time.Duration) *patience {
 	now := time.Now()
 	p := &patience{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}

@@ -24,7 +24,7 @@ func (o Options) secrets() []string {
 	return secrets
 }
 
-// maxWord bounds the name of a model and a finish reason in an error, in bytes.
+// maxWord limits the length of a model's name, and of a finish reason, in an error. It is a number of bytes.
 const maxWord = 200
 
 // cut returns at most limit bytes of a text.
