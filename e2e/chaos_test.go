@@ -290,14 +290,26 @@ func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
 	}
 }
 
+// runsOf lists the runs of an agent. A server that was killed may not answer at first.
+func (c *chaos) runsOf(ctx context.Context, id string) []string {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
+		runs, err := history.Runs(attempt, c.temporal, id)
+		cancel()
+		if err == nil {
+			return runs
+		}
+		c.t.Logf("%s: %v", time.Since(c.began).Round(time.Second), err)
+		require.NoError(c.t, ctx.Err())
+	}
+}
+
 // readRuns reads every run of the agents, and adds their spans.
 func (c *chaos) readRuns(ctx context.Context, v *verdict, ids []string, spans map[string]span) {
 	options, err := config.ClientOptions("", "")
 	require.NoError(c.t, err)
 	for _, id := range ids {
-		runs, err := history.Runs(ctx, c.temporal, id)
-		require.NoError(c.t, err)
-		for _, run := range runs {
+		for _, run := range c.runsOf(ctx, id) {
 			h, err := historyOf(ctx, c.temporal, id, run)
 			if isGone(err) {
 				continue
