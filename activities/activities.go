@@ -41,6 +41,7 @@ type Agent struct {
 	Tools []string
 	// Agents are the names of the sub-agents that it may call.
 	Agents []string
+	// Limits that are zero have the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 	// OutputSchema is a JSON schema that the agent's answers have to fit; empty means text.
 	OutputSchema json.RawMessage

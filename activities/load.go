@@ -96,24 +96,16 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
 }
 
-// childBudgetMS returns how long a call waits for a sub-agent whose turns may take wallMS, in milliseconds: a tenth
-// longer, and 30 seconds at least, so that a sub-agent that stops at its own limit can say so. Zero means no budget.
-func childBudgetMS(wallMS int64) int64 {
-	if wallMS == 0 {
-		return 0
-	}
-	return wallMS + max(wallMS/10, 30_000)
-}
+// childBudget returns how long a call waits for a sub-agent whose turns may take turn: a tenth longer, and 30 seconds at
+// least, so that a sub-agent that stops at its own limit can say so.
+func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
-		Limits:       conf.Limits, KeepAgents: conf.KeepAgents,
-	}
-	if d.Limits.CallsPerReply == 0 {
-		d.Limits.CallsPerReply = agent.DefaultCallsPerReply
+		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents,
 	}
 	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
 	d.SendReasoning = a.models[conf.Model].SendReasoning
@@ -150,7 +142,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		}
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
-			BudgetMS: childBudgetMS(a.agents[sub].Limits.WallMS),
+			BudgetMS: childBudget(a.agents[sub].Limits.WithDefaults().Time).Milliseconds(),
 		})
 	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,7 +124,7 @@ func TestResumedSubAgentIsPaidOnce(t *testing.T) {
 
 // A turn that its time limit stopped is not repeated by a reset, so its answers to calls are none. What came late is one.
 func TestStoppedTurnIsNoAnswerToRecall(t *testing.T) {
-	s := tree(agent.Limits{WallMS: 1000})
+	s := tree(agent.Limits{Time: time.Second})
 	say(s, wanting("one"))
 	call := s.Pending()[0]
 	s.Apply(agent.WallReached{Turn: 1, Time: 1000})

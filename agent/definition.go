@@ -57,35 +57,6 @@ type Tool struct {
 	BudgetMS int64 `json:"budget_ms,omitempty"`
 }
 
-// Limits bound an agent. Zero means no limit, except where a field says otherwise.
-type Limits struct {
-	// Turns is the number of model calls in one turn, that is, between a user's
-	// message and the answer to it.
-	Turns int `json:"turns,omitempty"`
-	// Tokens is the number of input and output tokens in the agent's whole life, and Cost what they
-	// may cost. Both hold for the agent and its sub-agents together.
-	Tokens int   `json:"tokens,omitempty"`
-	Cost   Money `json:"cost,omitempty"`
-	// WallMS is the time of one turn in milliseconds. Waiting for the next
-	// message takes none of it.
-	WallMS int64 `json:"wall_ms,omitempty"`
-	// ContextTokens is the size of a reply and its request, in tokens as the provider counts them, from
-	// which on the conversation is summarised. Zero means when the model says that it is too long.
-	ContextTokens int `json:"context_tokens,omitempty"`
-	// Depth limits the levels of sub-agents below the root agent. Zero
-	// means none.
-	Depth int `json:"depth,omitempty"`
-	// ToolResultBytes is the size to which each tool result is cut.
-	ToolResultBytes int `json:"tool_result_bytes,omitempty"`
-	// CallsPerReply is the number of tool calls of one model reply that are run. The other calls of the reply get an
-	// error result. Zero means no limit; definitions that were read before this field existed have none.
-	CallsPerReply int `json:"calls_per_reply,omitempty"`
-}
-
-// DefaultCallsPerReply is the value of [Limits.CallsPerReply] where the configuration sets none. Models ask for up to
-// some tens of calls at once.
-const DefaultCallsPerReply = 100
-
 // Head returns the part of every request that stays the same from call to call:
 // candidates, parameters, tools and the system message. The system message is the
 // instructions as they are; there is none when they are empty.

@@ -17,8 +17,8 @@ import (
 // version pinned in their state, and absent fields are not encoded.
 
 // KeyVersion is the version of the key formulas, and of the texts in text.go, that
-// new agents use.
-const KeyVersion = 1
+// new agents use. Version 2 changed two texts; the formulas are those of version 1.
+const KeyVersion = 2
 
 // Key names one effect by its content: "model-" or another kind, and 32
 // hexadecimal digits.

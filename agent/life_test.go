@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
@@ -41,7 +42,7 @@ func newLife(seed uint64) *life {
 			{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "lawyer", Agent: "lawyer", Approval: true},
 		},
 		Limits: agent.Limits{
-			Turns: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), WallMS: pick[int64](l.r, 0, 60_000), Depth: pick(l.r, 0, 1, 1, 1),
+			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
 		},
 	}
 	in := agent.Start{Life: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}

@@ -54,7 +54,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 }
 
 func (s *script) start(t *testing.T, d *datadriven.TestData) {
-	origin := agent.Start{Life: "l", Agent: "x"}
+	origin := agent.Start{KeyVersion: agent.KeyVersion, Life: "l", Agent: "x"}
 	if d.HasArg("mode") {
 		var mode string
 		d.ScanArgs(t, "mode", &mode)

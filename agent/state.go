@@ -118,7 +118,7 @@ type Turn struct {
 	ModelCalls int `json:"model_calls,omitempty"`
 	// Began is the time at which the turn began, or went on after it was held, in Unix milliseconds.
 	Began int64 `json:"began,omitempty"`
-	// Stopped names the limit that ended the turn: "turns", "tokens", "cost" or "wall".
+	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time".
 	Stopped string `json:"stopped,omitempty"`
 	// Corrections counts the requests to correct the answer.
 	Corrections int `json:"corrections,omitempty"`
@@ -240,10 +240,10 @@ func (s *State) Sent(i int) llm.Message {
 // Deadline returns when the running turn's time is up, in Unix milliseconds; 0
 // when no turn runs or it has no limit.
 func (s *State) Deadline() int64 {
-	if s.Definition == nil || s.Definition.Limits.WallMS == 0 || !s.TurnRuns() {
+	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() {
 		return 0
 	}
-	return s.Turn.Began + s.Definition.Limits.WallMS
+	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()
 }
 
 // TurnRuns reports whether a user's message waits for its answer and nothing holds it.

@@ -3,11 +3,12 @@ package agent
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // The texts that the core itself writes into a transcript. They are sent to the
 // model and so are part of later keys: like a key formula, a text never
-// changes within a key version.
+// changes within a key version. A text that has changed takes the agent's version.
 
 const textNoOutput = "(no output)"
 
@@ -81,8 +82,12 @@ func textLimit(why string) string {
 	return "I stopped here: " + why + ". What I have done so far stands above."
 }
 
-func textTurns(limit int) string {
-	return fmt.Sprintf("this turn reached its limit of %s (limits.turns)", count(limit, "model call"))
+func textModelCalls(version, limit int) string {
+	name := "limits.model_calls"
+	if version < 2 {
+		name = "limits.turns"
+	}
+	return fmt.Sprintf("this turn reached its limit of %s (%s)", count(limit, "model call"), name)
 }
 
 func textTokens(limit int) string {
@@ -97,8 +102,12 @@ func textInvalid(problem string) string {
 	return "Your answer does not fit the JSON schema that was asked for: " + problem + ". Answer again, with the JSON only."
 }
 
-func textWall(limitMS int64) string {
-	return fmt.Sprintf("this turn reached its time limit of %s (limits.wall)", duration(limitMS))
+func textTime(version int, limit time.Duration) string {
+	name := "limits.time"
+	if version < 2 {
+		name = "limits.wall"
+	}
+	return fmt.Sprintf("this turn reached its time limit of %s (%s)", duration(limit.Milliseconds()), name)
 }
 
 const textCompact = "The conversation grows too long and is about to be cut. Write a summary that replaces all of it up to here: " +

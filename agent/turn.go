@@ -183,10 +183,10 @@ func (s *State) wallReached(e WallReached) bool {
 	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil {
 		return false
 	}
-	why := textWall(s.Definition.Limits.WallMS)
+	why := textTime(s.KeyVersion, s.Definition.Limits.Time)
 	s.interruptAll(why, e.Time)
 	s.flush()
-	s.stopTurn("wall", why, e.Time)
+	s.stopTurn("time", why, e.Time)
 	return true
 }
 
@@ -266,8 +266,8 @@ func (s *State) settle(now int64) {
 func (s *State) limit() (name, why string) {
 	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
 	switch {
-	case limits.Turns > 0 && s.Turn.ModelCalls >= limits.Turns:
-		return "turns", textTurns(limits.Turns)
+	case limits.ModelCalls > 0 && s.Turn.ModelCalls >= limits.ModelCalls:
+		return "model_calls", textModelCalls(s.KeyVersion, limits.ModelCalls)
 	case bounds.Tokens > 0 && spent.Tokens() >= bounds.Tokens:
 		return "tokens", textTokens(bounds.Tokens)
 	case bounds.Cost > 0 && spent.Cost >= bounds.Cost:

@@ -26,17 +26,13 @@ const BaseURLEnv = "OPENAI_BASE_URL"
 
 // The defaults of fields that a file leaves out.
 const (
-	DefaultTaskQueue       = "agents"
-	DefaultBaseURL         = "https://api.openai.com/v1"
-	DefaultAPIKeyEnv       = "OPENAI_API_KEY" //nolint:gosec // the name of a variable, not a key
-	DefaultModelTimeout    = 2 * time.Minute
-	DefaultMCPTimeout      = time.Minute
-	DefaultTurns           = 50
-	DefaultWall            = time.Hour
-	DefaultDepth           = 3
-	DefaultToolResultBytes = 64 << 10
-	MaxToolResultBytes     = 1 << 20
-	MaxCallsPerReply       = 1000
+	DefaultTaskQueue    = "agents"
+	DefaultBaseURL      = "https://api.openai.com/v1"
+	DefaultAPIKeyEnv    = "OPENAI_API_KEY" //nolint:gosec // the name of a variable, not a key
+	DefaultModelTimeout = 2 * time.Minute
+	DefaultMCPTimeout   = time.Minute
+	MaxToolResultBytes  = 1 << 20
+	MaxCallsPerReply    = 1000
 )
 
 // Config is a validated configuration with its defaults filled in. It is not
@@ -148,37 +144,12 @@ type Agent struct {
 	// KeepAgents lets sub-agents go on that nobody waits for any more when the agent has answered;
 	// keep_agents in the file. Else they are cancelled.
 	KeepAgents bool
-	Limits     Limits
+	// Limits have their defaults: see [agent.Limits.WithDefaults].
+	Limits agent.Limits
 }
 
 // Models are the models that may answer, in order.
 func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback...) }
-
-// Limits end a turn cleanly when an agent reaches one.
-type Limits struct {
-	// Turns limits the model calls of one turn. Defaults to
-	// [DefaultTurns].
-	Turns int
-	// Tokens limits the tokens, in and out, that an agent and its sub-agents use. Defaults to 0:
-	// no limit.
-	Tokens int
-	// Cost limits the cost of an agent and its sub-agents, in US dollars. Defaults to 0: no limit.
-	Cost agent.Money
-	// ContextTokens is the size from which on a conversation is summarised; context_tokens in the file. Defaults to 0: when
-	// the model says that it is too long.
-	ContextTokens int
-	// Wall limits the duration of a turn. Defaults to [DefaultWall].
-	Wall time.Duration
-	// Depth limits the levels of sub-agents below the root agent.
-	// Defaults to [DefaultDepth].
-	Depth int
-	// ToolResultBytes is the size, in bytes, to which the result of a tool is cut. Defaults to
-	// [DefaultToolResultBytes]; at most [MaxToolResultBytes].
-	ToolResultBytes int
-	// CallsPerReply limits the tool calls of one model reply that are run; calls_per_reply in the file. Defaults to 0, which
-	// means [agent.DefaultCallsPerReply]; at most [MaxCallsPerReply].
-	CallsPerReply int
-}
 
 // Tools configures the built-in tools.
 type Tools struct {

@@ -93,11 +93,11 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Instructions: "You are …\n\n  Indented.\n",
 				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
 				Agents:       []string{"researcher"},
-				Limits:       Limits{Turns: 10, Tokens: 500000, Wall: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20},
+				Limits:       agent.Limits{ModelCalls: 10, Tokens: 500000, Time: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20},
 			},
 			"researcher": {
 				Model:  "local",
-				Limits: Limits{Turns: 50, Wall: time.Hour, Depth: 3, ToolResultBytes: 65536},
+				Limits: agent.Limits{ModelCalls: 50, Time: time.Hour, Depth: 3, ToolResultBytes: 65536, CallsPerReply: 100},
 			},
 		},
 	}, cfg)
@@ -220,8 +220,8 @@ func FuzzParse(f *testing.F) {
 		for name, a := range cfg.Agents {
 			require.Regexp(t, toolName, name)
 			require.Contains(t, cfg.Models, a.Model)
-			require.Positive(t, a.Limits.Turns)
-			require.Positive(t, a.Limits.Wall)
+			require.Positive(t, a.Limits.ModelCalls)
+			require.Positive(t, a.Limits.Time)
 		}
 		for _, m := range cfg.Models {
 			for _, raw := range m.Params.Extra {

@@ -197,12 +197,7 @@ func (r *reader) renames(into *map[string]string) func(place) {
 }
 
 func (r *reader) agent(p place) Agent {
-	a := Agent{Limits: Limits{
-		Turns:           DefaultTurns,
-		Wall:            DefaultWall,
-		Depth:           DefaultDepth,
-		ToolResultBytes: DefaultToolResultBytes,
-	}}
+	var a Agent
 	r.object(p, keys{
 		"description": r.text(&a.Description),
 		"model":       r.text(&a.Model),
@@ -221,16 +216,17 @@ func (r *reader) agent(p place) Agent {
 		"keep_agents":  r.boolean(&a.KeepAgents),
 		"limits": func(p place) {
 			r.object(p, keys{
-				"turns":             r.integer(&a.Limits.Turns, 1, math.MaxInt32),
+				"model_calls":       r.integer(&a.Limits.ModelCalls, 1, math.MaxInt32),
 				"tokens":            r.integer(&a.Limits.Tokens, 1, math.MaxInt),
 				"cost":              r.money(&a.Limits.Cost, 1),
 				"context_tokens":    r.integer(&a.Limits.ContextTokens, 1000, math.MaxInt32),
-				"wall":              r.duration(&a.Limits.Wall),
+				"time":              r.duration(&a.Limits.Time),
 				"depth":             r.integer(&a.Limits.Depth, 1, 100),
 				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, MaxToolResultBytes),
 				"calls_per_reply":   r.integer(&a.Limits.CallsPerReply, 1, MaxCallsPerReply),
 			})
 		},
 	})
+	a.Limits = a.Limits.WithDefaults()
 	return a
 }

@@ -15,7 +15,7 @@ type Problem struct {
 	File string
 	// Line counts from 1; 0 means the file as a whole.
 	Line int
-	// Field is the path of the value, such as agents.assistant.limits.wall.
+	// Field is the path of the value, such as agents.assistant.limits.time.
 	// Empty means the file as a whole.
 	Field string
 	// Message says what is wrong and what to write instead.

@@ -36,7 +36,7 @@ const chaosTeam = `    tools: [far.*]
   sloth:
     model: main
     description: takes its time
-    limits: {wall: 1s}
+    limits: {time: 1s}
   saver:
     model: main
     agents: [clerk]

@@ -197,7 +197,7 @@ func TestAgentOfManyTurnsStaysSmall(t *testing.T) {
 		turns, tokens = 2_000, 32_000
 	}
 	m := &window{tokens: tokens, refusal: "maximum context length exceeded", reply: reading(turns)}
-	w := newWorld(t, m.complete, pagesServer(t), "    limits: {turns: 10000}\n")
+	w := newWorld(t, m.complete, pagesServer(t), "    limits: {model_calls: 10000}\n")
 	worker := w.worker()
 	first := time.Now()
 	w.must("run", "--detach", "--id", t.Name(), "read on and on")

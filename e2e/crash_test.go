@@ -286,7 +286,7 @@ func TestFinishCancelsWhatNobodyWaitsFor(t *testing.T) {
 	for keep, status := range map[bool]string{false: "cancelled", true: "completed"} {
 		t.Run(status, func(t *testing.T) {
 			g := newGate()
-			w := familyWorld(t, g, fmt.Sprintf("    limits: {wall: 1s}\n    keep_agents: %v\n", keep))
+			w := familyWorld(t, g, fmt.Sprintf("    limits: {time: 1s}\n    keep_agents: %v\n", keep))
 			w.worker()
 			w.must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
 			w.eventually("the agent's time is up", func() bool { return w.show(t.Name()).Status == "completed" })

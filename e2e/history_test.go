@@ -28,7 +28,7 @@ func TestHistoryGrowsLinearly(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall(fmt.Sprint("c", n), "read", fmt.Sprintf(`{"page":%d}`, n))), nil
 		}
 		return llmtest.Say("read"), err
-	}, tools, "    limits: {turns: 1000}\n")
+	}, tools, "    limits: {model_calls: 1000}\n")
 	w.worker()
 	size := func(turns int) (bytes, events int64) {
 		id := fmt.Sprint(t.Name(), turns)

@@ -61,7 +61,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("1", "read", "{}")), nil
 		}
 		return llmtest.Say("fine"), nil
-	}, tools, "    limits: {turns: 1}\n")
+	}, tools, "    limits: {model_calls: 1}\n")
 	w.worker()
 	id := t.Name()
 
@@ -84,7 +84,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 
 	_, errs, code = w.starter("run", "--id", id+"-task", "read it")
 	require.Equal(t, 6, code)
-	require.Contains(t, errs, "was stopped before its answer by limits.turns of its configuration")
+	require.Contains(t, errs, "was stopped before its answer by limits.model_calls of its configuration")
 	require.Contains(t, errs, "starter fork "+id+"-task --message TEXT")
 	out, errs, code = w.starter("run", "--chat", "--json", "--id", id+"-chat", "read it")
 	require.Equal(t, 6, code)
@@ -92,11 +92,11 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	var seen struct{ Status, Stopped string }
 	require.NoError(t, json.Unmarshal([]byte(out), &seen))
 	require.Equal(t, "waiting", seen.Status)
-	require.Equal(t, "turns", seen.Stopped)
+	require.Equal(t, "model_calls", seen.Stopped)
 	_, _, code = w.starter("send", id+"-chat", "read it once more")
 	require.Equal(t, 6, code)
 	require.Equal(t, "fine\n", w.must("send", id+"-chat", "now without tools"))
-	require.Contains(t, w.must("show", id+"-task"), "limits.turns")
+	require.Contains(t, w.must("show", id+"-task"), "limits.model_calls")
 }
 
 // The end of a run tells what it cost and where to look, --quiet leaves the answer alone, and an interrupt ends the command

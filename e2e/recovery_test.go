@@ -435,7 +435,7 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("1", "pay", fmt.Sprintf(`{"for":%q}`, last.Content)), llmtest.ToolCall("2", "pay", `{}`)), nil
 		}
 		return llmtest.Say(fmt.Sprint("reply to ", last.Content)), nil
-	}, tools, "    limits: {turns: 1000}\n")
+	}, tools, "    limits: {model_calls: 1000}\n")
 	w.moveTo(own)
 	w.worker()
 	w.must("run", "--chat", "--id", t.Name(), "message 0")

@@ -113,7 +113,7 @@ func newTheatre(t *testing.T, conversations []trajectory.Conversation, way deliv
 		instructions, err := json.Marshal(c.System)
 		require.NoError(t, err)
 		// Recorded turns may be longer than the default limit, results larger.
-		fmt.Fprintf(&agents, "  %s: {model: %s, tools: [%s.*], limits: {turns: 1000, tool_result_bytes: 1048576}, instructions: %s}\n", p.name, p.name, p.name, instructions)
+		fmt.Fprintf(&agents, "  %s: {model: %s, tools: [%s.*], limits: {model_calls: 1000, tool_result_bytes: 1048576}, instructions: %s}\n", p.name, p.name, p.name, instructions)
 		players = append(players, p)
 	}
 	w.write("task_queue: " + w.queue + "\nmodels:\n" + models.String() + "mcp_servers:\n" + servers.String() + "agents:\n" + agents.String())

@@ -63,7 +63,7 @@ type Start = agent.Start
 type Result struct {
 	// Answer is the last thing the agent said.
 	Answer string `json:"answer"`
-	// Stopped names the limit that cut the last turn short: "turns", "tokens", "cost" or "wall".
+	// Stopped names the limit that cut the last turn short: "model_calls", "tokens", "cost" or "time".
 	Stopped string      `json:"stopped,omitempty"`
 	Usage   agent.Usage `json:"usage"`
 	// Spent counts the tokens and the cost of the agent and its sub-agents.

@@ -47,7 +47,7 @@ func newBench(t *testing.T) *bench {
 			Tools: []agent.Tool{
 				{Name: "clerk", Agent: "clerk"}, {Name: "pay", Ref: "pay"}, {Name: "read", Ref: "read", Effect: string(tool.ReadOnly)},
 			},
-			Limits: agent.Limits{Turns: 10, Depth: 2},
+			Limits: agent.Limits{ModelCalls: 10, Depth: 2},
 		},
 		tool: func(_ context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 			return protocol.ToolResult{Content: "result of " + in.Arguments}, nil
@@ -83,7 +83,7 @@ func (b *bench) count(ctx context.Context) {
 }
 
 func (b *bench) start(mode agent.Mode, text string) {
-	in := workflows.Start{Agent: "x", Mode: mode, Life: "l"}
+	in := workflows.Start{Agent: "x", Mode: mode, KeyVersion: agent.KeyVersion, Life: "l"}
 	if text != "" {
 		in.Message = &agent.Incoming{ID: "first", Text: text}
 	}
@@ -308,7 +308,7 @@ func TestLostCallIsAnInterruptedResult(t *testing.T) {
 
 func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 	b := newBench(t)
-	b.def.Limits.WallMS = 60_000
+	b.def.Limits.Time = time.Minute
 	b.tool = func(ctx context.Context, _ protocol.CallToolInput) (protocol.ToolResult, error) {
 		return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
@@ -317,11 +317,11 @@ func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 	b.start(agent.Task, "go")
 	var result workflows.Result
 	require.NoError(t, b.GetWorkflowResult(&result))
-	require.Equal(t, "wall", result.Stopped)
+	require.Equal(t, "time", result.Stopped)
 	require.Equal(t, []string{
 		"user: go", "assistant: ",
-		"tool: interrupted: this turn reached its time limit of 1 minute (limits.wall); outcome unknown — check before you retry",
-		"assistant: I stopped here: this turn reached its time limit of 1 minute (limits.wall). What I have done so far stands above.",
+		"tool: interrupted: this turn reached its time limit of 1 minute (limits.time); outcome unknown — check before you retry",
+		"assistant: I stopped here: this turn reached its time limit of 1 minute (limits.time). What I have done so far stands above.",
 	}, b.transcript(t))
 }
 

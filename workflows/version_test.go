@@ -17,7 +17,7 @@ import (
 
 // Code with a higher key version replays every recorded history: agents keep the version with which they began.
 func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
-	const now, raised = "const KeyVersion = 1\n", "const KeyVersion = 2\n"
+	const now, raised = "const KeyVersion = 2\n", "const KeyVersion = 3\n"
 	source, err := filepath.Abs("../agent/key.go")
 	require.NoError(t, err)
 	text, err := os.ReadFile(source)

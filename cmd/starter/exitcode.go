@@ -28,7 +28,7 @@ const exitCodeHelp = `Exit codes:
   3    the agent failed, is held, or was stopped
   4    no such agent, or it is not in a state for this
   5    no Temporal, or no worker, was there
-  6    a limit of the agent (turns, tokens, cost or wall) ended its turn
+  6    a limit of the agent (model calls, tokens, cost or time) ended its turn
   7    the ID is taken by another agent, or by an agent with another task
   130  interrupted`
 

@@ -147,7 +147,7 @@ func (e ending) pastLimit() string {
 		again = fmt.Sprintf("`starter fork %s --message TEXT`", e.ID)
 	}
 	switch {
-	case e.Stopped == "turns" || e.Stopped == "wall" || e.Status == client.Completed:
+	case e.Stopped == "model_calls" || e.Stopped == "time" || e.Status == client.Completed:
 		return "it counts anew from the next message: go on with " + again
 	default:
 		return raise + fmt.Sprintf("`starter reload %s` and %s", e.ID, again)

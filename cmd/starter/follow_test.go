@@ -24,15 +24,15 @@ func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 	require.NoError(t, ending{Status: client.Completed}.verdict())
 	require.NoError(t, ending{Status: client.Waiting}.verdict())
 	for e, want := range map[ending]string{
-		{ID: "a", Status: client.Completed, Stopped: "turns"}: "limits.turns of its configuration; it counts anew from the next message: go on with `starter fork a --message TEXT`",
-		{ID: "a", Status: client.Waiting, Stopped: "wall"}:    "limits.wall of its configuration; it counts anew from the next message: go on with `starter send a TEXT`",
-		{ID: "a", Status: client.Waiting, Stopped: "cost"}:    "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`",
+		{ID: "a", Status: client.Completed, Stopped: "model_calls"}: "limits.model_calls of its configuration; it counts anew from the next message: go on with `starter fork a --message TEXT`",
+		{ID: "a", Status: client.Waiting, Stopped: "time"}:          "limits.time of its configuration; it counts anew from the next message: go on with `starter send a TEXT`",
+		{ID: "a", Status: client.Waiting, Stopped: "cost"}:          "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`",
 	} {
 		err := e.verdict()
 		require.Equal(t, exitLimit, codeOf(err), e)
 		require.ErrorContains(t, err, want)
 	}
-	require.Equal(t, exitAgentFailed, codeOf(ending{ID: "a", Status: client.Held, Stopped: "turns"}.verdict()))
+	require.Equal(t, exitAgentFailed, codeOf(ending{ID: "a", Status: client.Held, Stopped: "model_calls"}.verdict()))
 }
 
 func TestExitCodesAreInTheHelp(t *testing.T) {

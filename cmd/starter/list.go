@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -171,7 +172,7 @@ func standingText(s client.Standing) string {
 	if s.Stopped == "" {
 		return string(s.Status)
 	}
-	return fmt.Sprintf("%s (%s limit)", s.Status, printable.Name(s.Stopped))
+	return fmt.Sprintf("%s (%s limit)", s.Status, strings.ReplaceAll(printable.Name(s.Stopped), "_", " "))
 }
 
 // spentText is two columns of a list: tokens and cost.

@@ -94,12 +94,12 @@ func TestListShowsWhoMustActAndWhatItCost(t *testing.T) {
 		{client.Entry{ID: "talk", Agent: "x", Started: began}, client.Standing{
 			Status: client.Waiting, WaitsFor: client.WaitsForMessage, Task: "add\x1b[2J it up", Spent: spent,
 		}},
-		{client.Entry{ID: "sum", Agent: "x", Started: began}, client.Standing{Status: client.Completed, Stopped: "turns", Spent: &agent.Spending{}}},
+		{client.Entry{ID: "sum", Agent: "x", Started: began}, client.Standing{Status: client.Completed, Stopped: "model_calls", Spent: &agent.Spending{}}},
 		{client.Entry{ID: "odd", Agent: "x", Started: began}, client.Standing{Status: client.Unknown}},
 	}, began.Add(3*time.Minute)))
-	require.Equal(t, `ID    AGENT  STATUS                   WAITS FOR  TOKENS  COST     AGE  TASK
-talk  x      waiting                  message    1234    $0.0100  3 m  add\x1b[2J it up
-sum   x      completed (turns limit)             0       -        3 m  
-odd   x      unknown                             ?       ?        3 m  
+	require.Equal(t, `ID    AGENT  STATUS                         WAITS FOR  TOKENS  COST     AGE  TASK
+talk  x      waiting                        message    1234    $0.0100  3 m  add\x1b[2J it up
+sum   x      completed (model calls limit)             0       -        3 m  
+odd   x      unknown                                   ?       ?        3 m  
 `, out.String())
 }

@@ -52,7 +52,7 @@ func run(ctx context.Context, topics []string) error {
 		Temporal: temporal, Converter: options.DataConverter,
 		Agents: []activities.Agent{{
 			Name: "writer", Model: "main", Instructions: "Explain the topic in one sentence.",
-			Limits: agent.Limits{Turns: 5, WallMS: time.Minute.Milliseconds()},
+			Limits: agent.Limits{ModelCalls: 5, Time: time.Minute},
 		}},
 		Models: map[string]activities.Model{
 			"main": {Client: model, Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")},

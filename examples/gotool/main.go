@@ -82,7 +82,7 @@ var clerk = activities.Agent{
 	Name: "clerk", Model: "main",
 	Instructions: "You sell fruit. Look up the price before you order, and tell it.",
 	Tools:        []string{"price", "order"},
-	Limits:       agent.Limits{Turns: 20, WallMS: (10 * time.Minute).Milliseconds()},
+	Limits:       agent.Limits{ModelCalls: 20, Time: 10 * time.Minute},
 }
 
 // quickRecovery lets another worker go on within seconds when this one dies.

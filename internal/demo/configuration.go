@@ -40,14 +40,14 @@ agents:
       4. Answer in at most five sentences and name the files.
     tools: [list_files, search_files, desk.*]
     agents: [reader]
-    limits: {turns: 20, wall: 10m}
+    limits: {model_calls: 20, time: 10m}
   reader:
     description: reads a file and reports on it
     model: main
     instructions: |
       You read the file that you are asked about with read_file, and report in one sentence.
     tools: [list_files, read_file, search_files]
-    limits: {turns: 10, wall: 5m}
+    limits: {model_calls: 10, time: 5m}
 `
 
 // writeConfiguration writes agents.yaml into a folder and returns its path.

@@ -19,7 +19,6 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
-	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/internal/redact"
@@ -200,11 +199,7 @@ func definitions(cfg *config.Config) []activities.Agent {
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback,
 			Instructions: a.Instructions, OutputSchema: a.OutputSchema,
 			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents,
-			Limits: agent.Limits{
-				Turns: a.Limits.Turns, Tokens: a.Limits.Tokens, Cost: a.Limits.Cost, ContextTokens: a.Limits.ContextTokens, CallsPerReply: a.Limits.CallsPerReply,
-				WallMS: a.Limits.Wall.Milliseconds(),
-				Depth:  a.Limits.Depth, ToolResultBytes: a.Limits.ToolResultBytes,
-			},
+			Limits: a.Limits,
 		})
 	}
 	return all

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+)
+
+// Limits limit an agent. An agent that reaches one ends its turn with a notice and stays resumable.
+type Limits struct {
+	// ModelCalls is the number of model calls in one turn, that is, between a user's message and the answer to it.
+	ModelCalls int
+	// Tokens is the number of input and output tokens in the agent's whole life, and Cost what they may cost. Both hold for
+	// the agent and its sub-agents together. Zero means no limit.
+	Tokens int
+	Cost   Money
+	// Time is the duration of one turn, in whole milliseconds. Waiting for the next message takes none of it.
+	Time time.Duration
+	// ContextTokens is the size of a reply and its request, in tokens as the provider counts them, from which on the
+	// conversation is summarised. Zero means when the model says that it is too long.
+	ContextTokens int
+	// Depth is the number of levels of sub-agents below the root agent.
+	Depth int
+	// ToolResultBytes is the size to which each tool result is cut.
+	ToolResultBytes int
+	// CallsPerReply is the number of tool calls of one model reply that are run. The other calls of the reply get an error
+	// result.
+	CallsPerReply int
+}
+
+// The limits of a definition that does not set them. Models ask for up to some tens of calls in one reply.
+const (
+	DefaultModelCalls      = 50
+	DefaultTime            = time.Hour
+	DefaultDepth           = 3
+	DefaultToolResultBytes = 64 << 10
+	DefaultCallsPerReply   = 100
+)
+
+// WithDefaults returns the limits with the Default constants in the place of zeros. In the limits of a running agent, which
+// its [Definition] holds, zero means no limit.
+func (l Limits) WithDefaults() Limits {
+	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
+	l.Time = cmp.Or(l.Time, DefaultTime)
+	l.Depth = cmp.Or(l.Depth, DefaultDepth)
+	l.ToolResultBytes = cmp.Or(l.ToolResultBytes, DefaultToolResultBytes)
+	l.CallsPerReply = cmp.Or(l.CallsPerReply, DefaultCallsPerReply)
+	return l
+}
+
+// storedLimits is the JSON form of limits. Its names stand in the histories of running agents, so they stay.
+type storedLimits struct {
+	ModelCalls      int   `json:"turns,omitempty"`
+	Tokens          int   `json:"tokens,omitempty"`
+	Cost            Money `json:"cost,omitempty"`
+	TimeMS          int64 `json:"wall_ms,omitempty"`
+	ContextTokens   int   `json:"context_tokens,omitempty"`
+	Depth           int   `json:"depth,omitempty"`
+	ToolResultBytes int   `json:"tool_result_bytes,omitempty"`
+	CallsPerReply   int   `json:"calls_per_reply,omitempty"`
+}
+
+// MarshalJSON returns the form in which histories hold limits.
+func (l Limits) MarshalJSON() ([]byte, error) {
+	return json.Marshal(storedLimits{
+		ModelCalls: l.ModelCalls, Tokens: l.Tokens, Cost: l.Cost, TimeMS: l.Time.Milliseconds(), ContextTokens: l.ContextTokens,
+		Depth: l.Depth, ToolResultBytes: l.ToolResultBytes, CallsPerReply: l.CallsPerReply,
+	})
+}
+
+// UnmarshalJSON reads the form of MarshalJSON.
+func (l *Limits) UnmarshalJSON(data []byte) error {
+	var stored storedLimits
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	*l = Limits{
+		ModelCalls: stored.ModelCalls, Tokens: stored.Tokens, Cost: stored.Cost, Time: time.Duration(stored.TimeMS) * time.Millisecond,
+		ContextTokens: stored.ContextTokens, Depth: stored.Depth, ToolResultBytes: stored.ToolResultBytes, CallsPerReply: stored.CallsPerReply,
+	}
+	return nil
+}
