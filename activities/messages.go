@@ -43,17 +43,21 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	if err := r.trace(ctx, here.RunID, in.From); err != nil {
 		return protocol.FoundMessages{}, err
 	}
-	var order, ofBases, ofOthers []agent.Incoming
+	var ofBases, ofOthers, all []agent.Incoming
 	for _, run := range slices.Backward(others) {
 		t, err := r.messagesOf(ctx, run)
-		switch {
-		case err != nil:
+		if err != nil {
 			return protocol.FoundMessages{}, err
-		case t == nil || t.life != r.own.life || r.past[run]:
+		}
+		if t == nil || t.life != r.own.life {
+			continue
+		}
+		all = append(all, t.all()...)
+		switch {
+		case r.past[run]:
 		case slices.Contains(r.bases, run) || len(t.bases) == 0 && slices.Contains(r.bases, t.continues):
 			r.bases = append(r.bases, run) // it, or a run that continued it: its messages are delivered again, too
 			ofBases = append(ofBases, t.found...)
-			order = append(append(order, t.found...), t.messages...)
 		default:
 			ofOthers = append(append(ofOthers, t.found...), t.messages...)
 		}
@@ -61,26 +65,34 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	found := page(append(ofBases, ofOthers...), in.Skip)
 	found.Run = protocol.RunSuffix(here.RunID)
 	if in.Skip == 0 {
-		found.Order = ids(slices.Concat(order, r.admitted, ofOthers, r.received))
+		found.Order, found.Times = inOrder(append(all, r.own.all()...))
 	}
 	return found, nil
 }
 
-// ids returns the IDs of messages, each once, up to maxOrderBytes.
-func ids(messages []agent.Incoming) []string {
-	var ids []string
-	listed, size := map[string]bool{}, 0
+// inOrder returns the IDs of messages and the times at which a run first took them, the oldest first, each once, up to maxOrderBytes. A
+// message whose time no history tells, because the run is gone from which Temporal delivered it again, comes before all others.
+func inOrder(messages []agent.Incoming) (ids []string, times []int64) {
+	first := map[string]int64{}
 	for _, m := range messages {
-		if listed[m.ID] {
+		if known := first[m.ID]; known == 0 || m.Time != 0 && m.Time < known {
+			first[m.ID] = m.Time
+		}
+	}
+	slices.SortStableFunc(messages, func(a, b agent.Incoming) int { return cmp.Compare(first[a.ID], first[b.ID]) })
+	size := 0
+	for _, m := range messages {
+		at, listed := first[m.ID]
+		if !listed {
 			continue
 		}
-		if size += payload.Size(m.ID) + 1; size > maxOrderBytes {
+		delete(first, m.ID)
+		if size += payload.Size(m.ID) + len(",1234567890123,"); size > maxOrderBytes {
 			break
 		}
-		listed[m.ID] = true
-		ids = append(ids, m.ID)
+		ids, times = append(ids, m.ID), append(times, at)
 	}
-	return ids
+	return ids, times
 }
 
 // page returns the messages behind the first skip ones, each once, as many as fit into a page.
@@ -115,9 +127,6 @@ type relations struct {
 	// because it, or a base, began with their states.
 	bases []string
 	past  map[string]bool
-	// Temporal delivered the messages in admitted again, and senders sent those in received: to the run that searches, or to a run that it
-	// continues or resumes, since the last reset.
-	admitted, received []agent.Incoming
 }
 
 // trace goes back from the run that searches through the runs that it continues or resumes. From is the run that it resumed.
@@ -128,8 +137,6 @@ func (r *relations) trace(ctx context.Context, run, from string) error {
 	}
 	r.own = t
 	for {
-		r.admitted = append(slices.Clone(t.admitted), r.admitted...)
-		r.received = append(slices.Clone(t.messages), r.received...)
 		earlier := cmp.Or(from, t.resumes, t.continues)
 		if from = ""; len(t.bases) > 0 || earlier == "" {
 			break
@@ -202,11 +209,17 @@ type runMessages struct {
 	continues string
 	resumes   string
 	// Since the last reset, senders sent messages, and Temporal delivered those in admitted again. The run found those in found in
-	// other runs, which may be deleted since.
+	// other runs, which may be deleted since. Time is that at which the first run took the message, in Unix milliseconds; 0 if the run
+	// was not the first.
 	messages, admitted, found []agent.Incoming
+	// listed holds the IDs and times of the messages that the run's searches listed.
+	listed []agent.Incoming
 	// searches holds the IDs of the events that scheduled its searches.
 	searches map[int64]bool
 }
+
+// all returns all messages that the run knew, some of them without a text.
+func (t *runMessages) all() []agent.Incoming { return slices.Concat(t.listed, t.found, t.admitted, t.messages) }
 
 // readMessages reads the history of a run.
 func (a *Activities) readMessages(ctx context.Context, from agent.From) (*runMessages, error) {
@@ -236,6 +249,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		}
 		if start.Message != nil {
 			t.messages = append(t.messages, *start.Message)
+			t.messages[0].Time = event.GetEventTime().AsTime().UnixMilli()
 		}
 	}
 	if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == protocol.FindMessages {
@@ -247,6 +261,11 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 			return err
 		}
 		t.found = append(t.found, page.Messages...)
+		for i, id := range page.Order {
+			if i < len(page.Times) {
+				t.listed = append(t.listed, agent.Incoming{ID: id, Time: page.Times[i]})
+			}
+		}
 	}
 	if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" {
 		t.bases, t.messages, t.admitted = append(t.bases, base), nil, nil
@@ -264,6 +283,10 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		var m agent.Incoming
 		if err := dc.FromPayloads(in.update.GetArgs(), &m); err != nil {
 			return err
+		}
+		m.Time = 0
+		if in.to == &t.messages {
+			m.Time = event.GetEventTime().AsTime().UnixMilli()
 		}
 		*in.to = append(*in.to, m)
 	}

@@ -10,17 +10,28 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 )
 
-// A list of IDs fits into a payload beside a page of messages, names each message once, and lacks the last ones only.
+// A list of IDs and times fits into a payload beside a page of messages, names each message once, and lacks the last ones only.
 func TestOrderOfMessagesIsBounded(t *testing.T) {
 	var messages []agent.Incoming
 	for i := range 20_000 {
-		m := agent.Incoming{ID: fmt.Sprintf("%036d", i)}
+		m := agent.Incoming{ID: fmt.Sprintf("%036d", i), Time: 1_700_000_000_000 + int64(i)}
 		messages = append(messages, m, m)
 	}
-	order := ids(messages)
-	require.LessOrEqual(t, payload.Size(order), maxOrderBytes+2)
-	require.Greater(t, payload.Size(order), maxOrderBytes*9/10)
+	order, times := inOrder(messages)
+	size := payload.Size(order) + payload.Size(times)
+	require.LessOrEqual(t, size, maxOrderBytes+4)
+	require.Greater(t, size, maxOrderBytes*9/10)
+	require.Len(t, times, len(order))
 	for i, id := range order {
 		require.Equal(t, fmt.Sprintf("%036d", i), id)
 	}
+}
+
+// Messages stand in the order in which a run first took them, whichever run tells of them. Those of a run that is gone come first.
+func TestMessagesStandInTheOrderOfTheirTimes(t *testing.T) {
+	order, times := inOrder([]agent.Incoming{
+		{ID: "late", Time: 3}, {ID: "redelivered"}, {ID: "gone"}, {ID: "early", Time: 1}, {ID: "late", Time: 4}, {ID: "redelivered", Time: 2},
+	})
+	require.Equal(t, []string{"gone", "early", "redelivered", "late"}, order)
+	require.Equal(t, []int64{0, 1, 2, 3}, times)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -151,6 +152,9 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	for _, a := range c.all {
 		ids = append(ids, c.hear(ctx, v, a.id, &a)...)
 	}
+	// Where an agent has not ended, the time is up; the runs are read all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
 	live, err := readStates(c.dir + "/" + statelog.FileName)
 	require.NoError(c.t, err)
 	kept := map[string]*historypb.History{}
@@ -159,7 +163,7 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 		kept[run] = d.history
 		addSpans(spans, d.id, d.history)
 	}
-	c.readRuns(ctx, v, ids, spans)
+	c.readRuns(ctx, v, c.withLost(ctx, ids), spans)
 	sum := compareStates(c.t, c.temporal, live, ids, kept)
 	c.t.Logf("%d states of %d runs are those of a replay", sum.tasks, sum.runs)
 	for key, s := range spans {
@@ -196,6 +200,21 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	return v
 }
 
+// withLost adds the sub-agents that no agent names any more, because the one above them was deleted or took another way after a reset.
+func (c *chaos) withLost(ctx context.Context, ids []string) []string {
+	for _, a := range c.all {
+		request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId STARTS_WITH %q", a.id+"/")}
+		page, err := c.temporal.ListWorkflow(ctx, request)
+		require.NoError(c.t, err)
+		for _, info := range page.GetExecutions() {
+			if id := info.GetExecution().GetWorkflowId(); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
 // hear reads an agent and those below it, and returns their IDs.
 func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []string {
 	v.agents++
@@ -213,7 +232,8 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		return snap.Status.Ended(), err
 	})
 	if err != nil {
-		v.problemf("%v", err)
+		v.problemf("%v: %s", err, snap.Status)
+		c.tell(id)
 		return ids
 	}
 	if a != nil && snap.Status != reagent.Completed || snap.Status == reagent.Failed {

@@ -84,5 +84,7 @@ type FoundMessages struct {
 	// Order lists the IDs of the messages of all pages and of those that the run received, in the order in which they were sent. Only
 	// the first page has it. It may lack the last IDs.
 	Order []string `json:"order,omitempty"`
-	More  bool     `json:"more,omitempty"`
+	// Times are the times at which a run first took the messages in Order, in Unix milliseconds; 0 if unknown.
+	Times []int64 `json:"times,omitempty"`
+	More  bool    `json:"more,omitempty"`
 }
