@@ -75,7 +75,7 @@ type Options struct {
 	Temporal client.Client
 	Agents   []Agent
 	Models   map[string]Model
-	// Tools may be nil when no agent has any.
+	// Tools may be nil when no agent has any. [New] copies it: tools that are added later are not known.
 	Tools *tool.Registry
 	// ToolTimeout bounds one run of a tool. Defaults to 10 minutes.
 	ToolTimeout time.Duration
@@ -187,7 +187,7 @@ func New(o Options) (*Activities, error) {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	a := &Activities{
-		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools,
+		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools.Clone(),
 		toolTimeout: o.ToolTimeout, cache: transcripts, indexes: indexes, results: results, lists: lists, lineages: lineages, states: states, kept: reported,
 		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}

@@ -219,7 +219,9 @@ type runMessages struct {
 }
 
 // all returns all messages that the run knew, some of them without a text.
-func (t *runMessages) all() []agent.Incoming { return slices.Concat(t.listed, t.found, t.admitted, t.messages) }
+func (t *runMessages) all() []agent.Incoming {
+	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
+}
 
 // readMessages reads the history of a run.
 func (a *Activities) readMessages(ctx context.Context, from agent.From) (*runMessages, error) {

@@ -125,26 +125,49 @@ type Started struct {
 // Start starts an agent, or finds the one that has its ID: two programs that
 // start one ID start one agent. A found agent does not get the message.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
-	if o.Agent == "" {
-		return Started{}, errors.New("start: StartOptions.Agent is empty: set it to the name of an agent of the configuration")
-	}
-	if o.ID == "" {
+	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
 	}
+	in, err := o.start()
+	if err != nil {
+		return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
+	}
+	in.Life = uuid.NewString()
+	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+}
+
+// ScheduleAction returns what a Temporal Schedule starts: each time a new agent, whose ID is o.ID and the time. The agent takes the
+// key version of this program.
+func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction, error) {
+	in, err := o.start()
+	if err != nil {
+		return nil, fmt.Errorf("schedule agent %q: %w", o.ID, err)
+	}
+	// Life is left out: it is the ID of the agent's first run then.
+	return &client.ScheduleWorkflowAction{
+		ID: o.ID, Workflow: workflows.Agent, Args: []any{in}, TaskQueue: c.taskQueue,
+		Memo: workflows.Memo(in), StaticSummary: workflows.StaticSummary(in), StaticDetails: workflows.StaticDetails(in),
+	}, nil
+}
+
+// start returns the input of the agent's workflow.
+func (o StartOptions) start() (workflows.Start, error) {
+	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
+	if o.Agent == "" {
+		return in, errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration")
+	}
 	if err := CheckID(o.ID); err != nil {
-		return Started{}, err
+		return in, err
 	}
 	if err := tool.CheckSchema(o.OutputSchema); err != nil {
-		return Started{}, fmt.Errorf("start %s: output schema: %w", o.ID, err)
+		return in, fmt.Errorf("output schema: %w", err)
 	}
-	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Life: uuid.NewString(), OutputSchema: o.OutputSchema}
-	if o.Message != "" || len(o.Images) > 0 || o.Mode != agent.Chat {
-		var err error
-		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Images: o.Images}); err != nil {
-			return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
-		}
+	if o.Message == "" && len(o.Images) == 0 && o.Mode == agent.Chat {
+		return in, nil
 	}
-	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	var err error
+	in.Message, err = newMessage(agent.Incoming{Text: o.Message, Images: o.Images})
+	return in, err
 }
 
 // Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. It reads the history of the

@@ -169,7 +169,9 @@ func TestExampleChildWorkflowAsksEachAgentOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, run(), want)
 	require.Equal(t, 2, len(w.model.Requests()))
-	w.finished("glossary/recall", "about recall")
+	found, err = temporal.DescribeWorkflowExecution(t.Context(), "glossary", "")
+	require.NoError(t, err)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, found.GetWorkflowExecutionInfo().GetStatus())
 }
 
 func TestExampleScheduleStartsAnAgent(t *testing.T) {

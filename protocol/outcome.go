@@ -60,6 +60,8 @@ func Bare(reply llm.Reply, first llm.Candidate) llm.Reply {
 // AgentEnd describes the end of an agent. It is a part of the result of its workflow.
 type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`
+	// Stopped names the limit that cut the last turn short; empty if there was none.
+	Stopped string `json:"stopped,omitempty"`
 	// Failure tells why there is no answer.
 	Failure string `json:"failure,omitempty"`
 	// Spent counts the tokens and the cost of the agent and its sub-agents; nil if unknown.

@@ -43,6 +43,13 @@ type Registry struct {
 	sources map[string]Source
 }
 
+// Clone returns a registry with the same tools and sources. What is added to one of the two is not in the other.
+func (r *Registry) Clone() *Registry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return &Registry{tools: maps.Clone(r.tools), sources: maps.Clone(r.sources)}
+}
+
 // Add adds a tool under its name. It fails when the name is taken or cannot be
 // given to a model, or when the schema is not a JSON object.
 func (r *Registry) Add(t Tool) error {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -99,16 +98,9 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 	}
-	childCtx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            child.ID,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		Memo:                  Memo(start),
-		TypedSearchAttributes: d.attributes(start),
-		StaticSummary:         clip(child.Agent + " · " + child.Task),
-		StaticDetails:         StaticDetails(start),
-	})
-	running := workflow.ExecuteChildWorkflow(childCtx, Agent, start)
+	options := childOptions(child.ID, start)
+	options.TypedSearchAttributes = d.attributes(start)
+	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), Agent, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
 		d.state.Apply(agent.ChildStarted{Key: child.Key}) // nothing for the loop to act on

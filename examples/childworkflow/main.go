@@ -13,11 +13,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/reagent-dev/reagent/activities"
-	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
-	"github.com/reagent-dev/reagent/llm/openai"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 const taskQueue = "childworkflow"
@@ -42,30 +39,20 @@ func run(ctx context.Context, topics []string) error {
 		return err
 	}
 	defer temporal.Close()
-	model, err := openai.New(openai.Options{
-		BaseURL: os.Getenv("OPENAI_BASE_URL"), APIKey: os.Getenv("OPENAI_API_KEY"),
-	})
-	if err != nil {
-		return err
-	}
-	doing, err := activities.New(activities.Options{
-		Temporal: temporal, Converter: options.DataConverter,
-		Agents: []activities.Agent{{
-			Name: "writer", Model: "main", Instructions: "Explain the topic in one sentence.",
-			Limits: agent.Limits{ModelCalls: 5, Time: time.Minute},
+	agents, err := reagent.New(ctx, temporal, reagent.Options{
+		TaskQueue: taskQueue, Converter: options.DataConverter,
+		Agents: []reagent.Agent{{
+			Name: "writer", Instructions: "Explain the topic in one sentence.",
+			Limits: reagent.Limits{ModelCalls: 5, Time: time.Minute},
 		}},
-		Models: map[string]activities.Model{
-			"main": {Client: model, Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")},
-		},
+		Models: map[string]reagent.Model{"main": {
+			Name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini"), BaseURL: os.Getenv("OPENAI_BASE_URL"), APIKey: os.Getenv("OPENAI_API_KEY"),
+		}},
 	})
 	if err != nil {
 		return err
 	}
-	w := worker.New(temporal, taskQueue, worker.Options{
-		StickyScheduleToStartTimeout: time.Second, // see gotool
-	})
-	workflows.New(workflows.Options{}).Register(w)
-	doing.Register(w)
+	w := worker.New(temporal, taskQueue, worker.Options{Plugins: []worker.Plugin{agents}})
 	w.RegisterWorkflow(Glossary)
 	if err := w.Start(); err != nil {
 		return err

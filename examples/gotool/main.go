@@ -13,12 +13,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/reagent-dev/reagent/activities"
-	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
-	"github.com/reagent-dev/reagent/llm/openai"
-	"github.com/reagent-dev/reagent/tool"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 const taskQueue = "gotool"
@@ -41,33 +37,15 @@ func serve(ctx context.Context) error {
 	}
 	defer temporal.Close()
 
-	model, err := openai.New(openai.Options{
-		BaseURL: os.Getenv("OPENAI_BASE_URL"), APIKey: os.Getenv("OPENAI_API_KEY"),
+	agents, err := reagent.New(ctx, temporal, reagent.Options{
+		TaskQueue: taskQueue, Models: map[string]reagent.Model{"main": model()},
+		Agents: []reagent.Agent{clerk}, Tools: tools(),
+		Converter: options.DataConverter, // payloads may be encrypted
 	})
 	if err != nil {
 		return err
 	}
-	tools := new(tool.Registry)
-	if err := addTools(tools); err != nil {
-		return err
-	}
-	doing, err := activities.New(activities.Options{
-		Temporal: temporal, Converter: options.DataConverter, Tools: tools, Agents: []activities.Agent{clerk},
-		Models: map[string]activities.Model{
-			"main": {Client: model, Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")},
-		},
-	})
-	if err != nil {
-		return err
-	}
-	// A mistake in an agent's tools is found here, not when somebody starts the agent.
-	if err := doing.Check(ctx); err != nil {
-		return err
-	}
-
-	w := worker.New(temporal, taskQueue, quickRecovery)
-	workflows.New(workflows.Options{}).Register(w)
-	doing.Register(w)
+	w := worker.New(temporal, taskQueue, worker.Options{Plugins: []worker.Plugin{agents}})
 	if err := w.Start(); err != nil {
 		return err
 	}
@@ -77,18 +55,16 @@ func serve(ctx context.Context) error {
 	return nil
 }
 
-// clerk is the agent.
-var clerk = activities.Agent{
-	Name: "clerk", Model: "main",
-	Instructions: "You sell fruit. Look up the price before you order, and tell it.",
-	Tools:        []string{"price", "order"},
-	Limits:       agent.Limits{ModelCalls: 20, Time: 10 * time.Minute},
+func model() reagent.Model {
+	return reagent.Model{
+		Name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini"), BaseURL: os.Getenv("OPENAI_BASE_URL"), APIKey: os.Getenv("OPENAI_API_KEY"),
+	}
 }
 
-// quickRecovery lets another worker go on within seconds when this one dies.
-var quickRecovery = worker.Options{
-	// How long the agents of a worker that died wait for it before another takes them.
-	StickyScheduleToStartTimeout: time.Second,
-	// A deploy is no reason to lose a call: what runs may end.
-	WorkerStopTimeout: 2 * time.Minute,
+// clerk is the agent.
+var clerk = reagent.Agent{
+	Name:         "clerk",
+	Instructions: "You sell fruit. Look up the price before you order, and tell it.",
+	Tools:        []string{"price", "order"},
+	Limits:       reagent.Limits{ModelCalls: 20, Time: 10 * time.Minute},
 }

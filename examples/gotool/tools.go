@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -21,35 +22,25 @@ type Order struct {
 
 var prices = map[string]int{"apple": 3, "cherry": 9}
 
-// addTools makes tools of two functions.
-func addTools(tools *tool.Registry) error {
-	price, err := tool.Func("price", "The price of a kilo, in euros.", tool.ReadOnly,
-		func(_ context.Context, in Fruit) (string, error) {
-			euros, ok := prices[in.Name]
-			if !ok {
-				return "", fmt.Errorf("there is no fruit %q", in.Name) // the model reads this
-			}
-			return fmt.Sprint(euros, " euros"), nil
-		})
-	if err != nil {
-		return err
+// tools makes tools of two functions.
+func tools() []reagent.Tool {
+	price := func(_ context.Context, in Fruit) (string, error) {
+		euros, ok := prices[in.Name]
+		if !ok {
+			return "", fmt.Errorf("there is no fruit %q", in.Name) // the model reads this
+		}
+		return fmt.Sprint(euros, " euros"), nil
 	}
 	ordered := new(book)
-	// Idempotent: it may run again when it is not known whether it ran, since the book knows the key.
-	order, err := tool.Func("order", "Orders fruit.", tool.Idempotent,
-		func(ctx context.Context, in Order) (string, error) {
-			number := ordered.enter(tool.InfoFrom(ctx).Key)
-			return fmt.Sprintf("order %d: %d kg of %s", number, in.Kilos, in.Name), nil
-		})
-	if err != nil {
-		return err
+	order := func(ctx context.Context, in Order) (string, error) {
+		number := ordered.enter(tool.InfoFrom(ctx).Key)
+		return fmt.Sprintf("order %d: %d kg of %s", number, in.Kilos, in.Name), nil
 	}
-	for _, t := range []tool.Tool{price, order} {
-		if err := tools.Add(t); err != nil {
-			return err
-		}
+	return []reagent.Tool{
+		reagent.Func("price", "The price of a kilo, in euros.", reagent.ReadOnly, price),
+		// It may run again when it is not known whether it ran, since the book knows the key.
+		reagent.Func("order", "Orders fruit.", reagent.Idempotent, order),
 	}
-	return nil
 }
 
 // book stands for the far side, such as a payment provider: what has a key that it knows is not

@@ -14,9 +14,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 func main() {
@@ -41,7 +40,10 @@ func run(ctx context.Context, queue, name, task string, now bool) error {
 	}
 	defer c.Close()
 
-	schedule := daily("daily-report", queue, name, task)
+	schedule, err := daily(reagent.NewClient(c, queue), "daily-report", name, task)
+	if err != nil {
+		return err
+	}
 	handle, err := c.ScheduleClient().Create(ctx, schedule)
 	switch {
 	case errors.Is(err, temporal.ErrScheduleAlreadyRunning):
@@ -59,23 +61,17 @@ func run(ctx context.Context, queue, name, task string, now bool) error {
 }
 
 // daily describes the schedule.
-func daily(id, queue, name, task string) client.ScheduleOptions {
-	// Life is left out: each start is an agent of its own, which takes the ID of its run.
-	start := workflows.Start{Agent: name, Message: &agent.Incoming{ID: "first", Text: task}}
+func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOptions, error) {
+	action, err := agents.ScheduleAction(reagent.StartOptions{ID: id, Agent: name, Message: task})
 	return client.ScheduleOptions{
 		ID: id,
 		Spec: client.ScheduleSpec{
 			Calendars: []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 7}}}},
 		},
-		Action: &client.ScheduleWorkflowAction{
-			ID:       id, // to which Temporal adds the time of the start
-			Workflow: workflows.Agent, Args: []any{start}, TaskQueue: queue,
-			Memo:          workflows.Memo(start),
-			StaticSummary: workflows.StaticSummary(start), StaticDetails: workflows.StaticDetails(start),
-		},
+		Action: action,
 		// Yesterday's agent that still runs is left alone, and what was missed for longer than
 		// this is not made up for.
 		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: time.Hour,
-	}
+	}, err
 }

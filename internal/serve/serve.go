@@ -85,13 +85,13 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		case <-served:
 		}
 	}()
-	w, err := newWorker(ctx, cfg, o, hide, log)
+	w, err := newWorker(ctx, cfg, o, log)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if err := w.start(); err != nil {
-		return err
+	if err := w.worker.Start(); err != nil {
+		return fmt.Errorf("start: %w", err)
 	}
 	close(served)
 	fmt.Fprint(stdout, w.greeting())
@@ -106,7 +106,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		w.stop()
+		w.worker.Stop()
 	}()
 	select {
 	case <-stopped:

@@ -12,31 +12,21 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/fault"
-	"github.com/reagent-dev/reagent/internal/redact"
-	"github.com/reagent-dev/reagent/llm/openai"
-	"github.com/reagent-dev/reagent/protocol"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-const (
-	// connectTimeout bounds the first contact with Temporal.
-	connectTimeout = 10 * time.Second
-	// stickyTimeout is the time that a workflow task waits for a worker that died
-	// before another gets it. Temporal's default of 5 seconds is for bigger caches.
-	stickyTimeout = time.Second
-)
+// connectTimeout limits the first contact with Temporal.
+const connectTimeout = 10 * time.Second
 
-// agentWorker is a worker process: one Temporal worker for the agents, and one
-// more for each stateful MCP server that runs here.
+// agentWorker is a worker process.
 type agentWorker struct {
 	cfg       *config.Config
 	temporal  client.Client
@@ -45,15 +35,14 @@ type agentWorker struct {
 	address   string
 	retention time.Duration
 	version   deployment
-	hide      *redact.Redactor
-	tools     *toolbox
-	workers   []worker.Worker
+	agents    *reagent.Plugin
+	worker    worker.Worker
 	// failed gets an error that the worker cannot go on after.
 	failed chan error
 }
 
-func newWorker(ctx context.Context, cfg *config.Config, o Options, hide *redact.Redactor, log *slog.Logger) (*agentWorker, error) {
-	w := &agentWorker{cfg: cfg, hide: hide, failed: make(chan error, 1)}
+func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
+	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
 		w.close()
 		return nil, err
@@ -72,84 +61,22 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err := w.version.look(ctx, w.temporal); err != nil {
 		return err
 	}
-	cfg := w.cfg
-	models := map[string]activities.Model{}
-	for name, m := range cfg.Models {
-		if !used(cfg, name) {
-			continue
-		}
-		key, err := m.APIKey()
-		if err != nil {
-			return fmt.Errorf("model %s: %w", name, err)
-		}
-		c, err := openai.New(openai.Options{
-			Name: name, Provider: m.Provider, BaseURL: m.BaseURL, APIKey: key,
-			Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, SendReasoning: m.SendReasoning,
-		})
-		if err != nil {
-			return fmt.Errorf("model %s: %w", name, err)
-		}
-		models[name] = activities.Model{
-			Client: c, Model: m.Model, Params: m.Params, Price: m.Price, SendReasoning: m.SendReasoning,
-			Queue: modelQueue(cfg, name), TokensPerMinute: m.TokensPerMinute,
-		}
-	}
-	if w.tools, err = newToolbox(ctx, cfg, o.Stateful, log); err != nil {
+	options, err := agentOptions(w.cfg, o)
+	if err != nil {
 		return err
 	}
-	doing, err := activities.New(activities.Options{
-		Temporal: w.temporal, Agents: definitions(cfg), Models: models, Tools: w.tools.registry, Converter: w.converter, Log: log,
-		KeepDir: o.Keep, Redact: w.hide.Text,
+	options.Converter, options.Logger = w.converter, log
+	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
+		return err
+	}
+	w.worker = worker.New(w.temporal, w.cfg.TaskQueue, worker.Options{
+		Plugins:           []worker.Plugin{w.agents},
+		WorkerStopTimeout: o.Drain,
+		OnFatalError:      w.fail,
+		DeploymentOptions: w.version.DeploymentOptions,
+		Interceptors:      fault.Interceptors(),
 	})
-	if err != nil {
-		return err
-	}
-	digest, err := doing.Digest(ctx)
-	if err != nil {
-		return err
-	}
-	if !w.version.UseVersioning { // workers of two versions differ on purpose
-		w.compare(ctx, digest, log)
-	}
-	options := worker.Options{
-		Identity:                     identity(digest),
-		WorkerStopTimeout:            o.Drain,
-		StickyScheduleToStartTimeout: stickyTimeout,
-		OnFatalError:                 w.fail,
-		DeploymentOptions:            w.version.DeploymentOptions,
-		Interceptors:                 fault.Interceptors(),
-	}
-	agents := worker.New(w.temporal, cfg.TaskQueue, options)
-	workflows.New(workflows.Options{}).Register(agents)
-	doing.Register(agents)
-	w.workers = append(w.workers, agents)
-	options.DisableWorkflowWorker = true
-	// What a stateful server holds belongs to its one process, whichever version the agents have that call it.
-	options.DeploymentOptions = worker.DeploymentOptions{}
-	for _, queue := range w.tools.queues {
-		tools := worker.New(w.temporal, queue, options)
-		tools.RegisterActivityWithOptions(doing.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
-		w.workers = append(w.workers, tools)
-	}
-	for _, name := range slices.Sorted(maps.Keys(models)) {
-		if queue := models[name].Queue; queue != "" {
-			limited := options
-			limited.TaskQueueActivitiesPerSecond = float64(cfg.Models[name].RequestsPerMinute) / 60
-			asks := worker.New(w.temporal, queue, limited)
-			asks.RegisterActivityWithOptions(doing.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
-			w.workers = append(w.workers, asks)
-		}
-	}
 	return nil
-}
-
-// modelQueue is the task queue of a model whose requests are limited: Temporal gives out its tasks
-// no faster, whatever the number of workers.
-func modelQueue(cfg *config.Config, model string) string {
-	if cfg.Models[model].RequestsPerMinute == 0 {
-		return ""
-	}
-	return cfg.TaskQueue + ".model." + model
 }
 
 // connect dials Temporal and reads what a person should know of the namespace.
@@ -182,38 +109,6 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	return nil
 }
 
-func used(cfg *config.Config, model string) bool {
-	for _, a := range cfg.Agents {
-		if slices.Contains(a.Models(), model) {
-			return true
-		}
-	}
-	return false
-}
-
-func definitions(cfg *config.Config) []activities.Agent {
-	var all []activities.Agent
-	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
-		a := cfg.Agents[name]
-		all = append(all, activities.Agent{
-			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback,
-			Instructions: a.Instructions, OutputSchema: a.OutputSchema,
-			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents,
-			Limits: a.Limits,
-		})
-	}
-	return all
-}
-
-func (w *agentWorker) start() error {
-	for _, each := range w.workers {
-		if err := each.Start(); err != nil {
-			return fmt.Errorf("start: %w", err)
-		}
-	}
-	return nil
-}
-
 func (w *agentWorker) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -221,25 +116,9 @@ func (w *agentWorker) fail(err error) {
 	}
 }
 
-// stop takes no more work and waits for what is running.
-func (w *agentWorker) stop() {
-	var all []chan struct{}
-	for _, each := range w.workers {
-		done := make(chan struct{})
-		all = append(all, done)
-		go func() {
-			defer close(done)
-			each.Stop()
-		}()
-	}
-	for _, done := range all {
-		<-done
-	}
-}
-
 func (w *agentWorker) close() {
-	if w.tools != nil {
-		w.tools.close()
+	if w.agents != nil {
+		w.agents.Close()
 	}
 	if w.temporal != nil {
 		w.temporal.Close()
@@ -260,14 +139,33 @@ func (w *agentWorker) greeting() string {
 			fmt.Fprintf(&b, "Model       %s: %s at %s\n", name, m.Model, m.BaseURL)
 		}
 	}
-	for _, line := range w.tools.lines {
-		fmt.Fprintf(&b, "Tools       %s\n", line)
+	for _, source := range w.agents.Tools() {
+		fmt.Fprintf(&b, "Tools       %s\n", toolsText(source))
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Agents)) {
 		fmt.Fprintf(&b, "Agent       %s\n", name)
 	}
 	b.WriteString("Ready.\n")
 	return b.String()
+}
+
+func toolsText(s reagent.ToolSource) string {
+	from := s.Server
+	if from == "" {
+		from = "built in"
+	}
+	var names []string
+	for _, name := range s.Tools {
+		names = append(names, printable.Name(name))
+	}
+	text := from + ": " + strings.Join(names, ", ")
+	switch {
+	case s.Stateful && s.Here:
+		text += " (stateful, runs here)"
+	case s.Stateful:
+		text += " (stateful, runs in another worker)"
+	}
+	return text
 }
 
 func retention(d time.Duration) string {

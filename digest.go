@@ -1,4 +1,4 @@
-package serve
+package reagent
 
 import (
 	"context"
@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
-	taskqueuepb "go.temporal.io/api/taskqueue/v1"
-	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 )
 
 const (
 	// digestMark stands before the digest of a worker's definitions in its identity.
 	digestMark = " definitions "
-	// compareTimeout bounds the look at the other workers of the task queue.
+	// compareTimeout limits the look at the other workers of the task queue.
 	compareTimeout = 5 * time.Second
 	// polledWithin is the age up to which a poll counts as one of a worker that still runs. Temporal lists a poller for five
 	// minutes, and a poll lasts up to one.
@@ -32,21 +31,19 @@ func identity(digest string) string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
 }
 
-// compare warns about workers of the task queue that define their agents differently: an agent has the definition of whichever worker
-// is asked first. What cannot be compared is logged, and is no reason not to serve.
-func (w *agentWorker) compare(ctx context.Context, digest string, log *slog.Logger) {
+// compareDefinitions warns about workers of the task queue that define their agents differently: an agent has the definition of whichever
+// worker is asked first. What cannot be compared is logged, and is no reason not to serve.
+func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
-	found, err := w.temporal.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace: w.namespace, TaskQueue: &taskqueuepb.TaskQueue{Name: w.cfg.TaskQueue}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
-	})
+	found, err := temporal.DescribeTaskQueue(ctx, taskQueue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
 		log.InfoContext(ctx, "the definitions of other workers could not be compared", "error", err)
 		return
 	}
 	for _, other := range found.GetPollers() {
-		_, theirs, told := strings.Cut(other.GetIdentity(), digestMark)
-		if told && theirs != digest && time.Since(other.GetLastAccessTime().AsTime()) < polledWithin {
+		_, theirs, named := strings.Cut(other.GetIdentity(), digestMark)
+		if named && theirs != digest && time.Since(other.GetLastAccessTime().AsTime()) < polledWithin {
 			log.WarnContext(ctx, "another worker of this task queue defines its agents differently, and a new agent gets the definition of "+
 				"the worker that is asked first; unless you are rolling out a change, give all workers the same configuration and MCP servers",
 				"worker", other.GetIdentity(), "definitions", digest)

@@ -1,0 +1,123 @@
+package serve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/tool/builtin"
+	"github.com/reagent-dev/reagent/tool/mcp"
+)
+
+// agentOptions returns what a configuration defines, with the keys that it names.
+func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
+	options := reagent.Options{
+		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: cfg.Secrets(),
+	}
+	var err error
+	options.Tools, err = builtin.Tools(builtin.Options{Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate})
+	if err != nil {
+		return options, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		a := cfg.Agents[name]
+		options.Agents = append(options.Agents, reagent.Agent{
+			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
+			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents, OutputSchema: a.OutputSchema, Limits: a.Limits,
+		})
+	}
+	for name, m := range cfg.Models {
+		if !used(cfg, name) {
+			continue
+		}
+		key, err := m.APIKey()
+		if err != nil {
+			return options, fmt.Errorf("model %s: %w", name, err)
+		}
+		options.Models[name] = reagent.Model{
+			Name: m.Model, BaseURL: m.BaseURL, APIKey: key, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream,
+			SendReasoning: m.SendReasoning, Params: m.Params, Price: m.Price,
+			RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
+		}
+	}
+	here, err := statefulHere(cfg, o.Stateful)
+	if err != nil {
+		return options, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
+		if !needed(cfg, name) {
+			continue
+		}
+		server, err := mcpServer(name, cfg.MCPServers[name])
+		if err != nil {
+			return options, err
+		}
+		options.MCPServers = append(options.MCPServers, server)
+		if server.Stateful && !here[name] {
+			options.Elsewhere = append(options.Elsewhere, name)
+		}
+	}
+	return options, nil
+}
+
+func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
+	env, err := conf.ResolveEnv()
+	if err != nil {
+		return mcp.Server{}, fmt.Errorf("mcp server %s: %w", name, err)
+	}
+	headers, err := conf.ResolveHeaders()
+	if err != nil {
+		return mcp.Server{}, fmt.Errorf("mcp server %s: %w", name, err)
+	}
+	return mcp.Server{
+		Name: name, Command: conf.Command, Env: env, URL: conf.URL, Headers: headers,
+		Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
+	}, nil
+}
+
+// used reports whether an agent uses the model.
+func used(cfg *config.Config, model string) bool {
+	for _, a := range cfg.Agents {
+		if slices.Contains(a.Models(), model) {
+			return true
+		}
+	}
+	return false
+}
+
+// needed reports whether an agent uses a tool of the MCP server.
+func needed(cfg *config.Config, server string) bool {
+	for _, a := range cfg.Agents {
+		for _, entry := range a.Tools {
+			if name, _ := config.SplitTool(entry); name == server {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// statefulHere returns which stateful MCP servers run here. The flag names them, with commas between: or "all", or "none".
+func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
+	here := map[string]bool{}
+	var known []string
+	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
+		if cfg.MCPServers[name].Stateful {
+			known = append(known, name)
+			here[name] = flag == "all"
+		}
+	}
+	if flag == "all" || flag == "none" {
+		return here, nil
+	}
+	for name := range strings.SplitSeq(flag, ",") {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("--stateful: there is no stateful MCP server %q; the configuration has %v", name, known)
+		}
+		here[name] = true
+	}
+	return here, nil
+}

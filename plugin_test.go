@@ -1,0 +1,80 @@
+package reagent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/tool/mcp"
+)
+
+// offline returns a Temporal client that connects when it is used first.
+func offline(t *testing.T) client.Client {
+	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func valid() reagent.Options {
+	return reagent.Options{
+		Models: map[string]reagent.Model{"main": {Name: "gpt-4o-mini"}},
+		Agents: []reagent.Agent{{Name: "clerk"}},
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+}
+
+// A mistake in the options is an error of New that names it.
+func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
+	echo := func(_ context.Context, in string) (string, error) { return in, nil }
+	for want, change := range map[string]func(*reagent.Options){
+		"define an agent":                    func(o *reagent.Options) { o.Agents = nil },
+		`there is no model "big"`:            func(o *reagent.Options) { o.Agents[0].Model = "big" },
+		"Model.Name is empty":                func(o *reagent.Options) { o.Models["main"] = reagent.Model{} },
+		`unknown tool "price"`:               func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
+		"must be a struct or a map":          func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
+		`no stateful MCP server "browser"`:   func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
+		`install "/nowhere", or correct`:     func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
+		`there is no agent "helper" to call`: func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
+		"agent clerk is defined twice":       func(o *reagent.Options) { o.Agents = append(o.Agents, o.Agents[0]) },
+		"invalid character 'x'":              func(o *reagent.Options) { o.Agents[0].OutputSchema = []byte("x") },
+	} {
+		o := valid()
+		change(&o)
+		_, err := reagent.New(t.Context(), offline(t), o)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := reagent.New(t.Context(), nil, valid())
+	require.ErrorContains(t, err, "client is nil")
+}
+
+// Agents of another task queue than the worker's would never be served.
+func TestWorkerOfAnotherTaskQueueDoesNotStart(t *testing.T) {
+	agents, err := reagent.New(t.Context(), offline(t), valid())
+	require.NoError(t, err)
+	w := worker.New(offline(t), "orders", worker.Options{Plugins: []worker.Plugin{agents}})
+	require.ErrorContains(t, w.Start(), `the task queue "orders" and its agents are on "agents": set Options.TaskQueue`)
+}
+
+// What the caller has set stays; what he has not set suits agents.
+func TestPluginSetsWhatIsNotSet(t *testing.T) {
+	agents, err := reagent.New(t.Context(), offline(t), valid())
+	require.NoError(t, err)
+	var o worker.Options
+	configure := worker.PluginConfigureWorkerOptions{TaskQueue: "agents", WorkerOptions: &o}
+	require.NoError(t, agents.ConfigureWorker(t.Context(), configure))
+	require.Positive(t, o.StickyScheduleToStartTimeout)
+	require.Positive(t, o.WorkerStopTimeout)
+	require.Contains(t, o.Identity, " definitions ")
+
+	o.Identity, o.WorkerStopTimeout = "mine", 1
+	require.NoError(t, agents.ConfigureWorker(t.Context(), configure))
+	require.Equal(t, "mine", o.Identity)
+	require.EqualValues(t, 1, o.WorkerStopTimeout)
+}

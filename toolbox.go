@@ -1,0 +1,138 @@
+package reagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/reagent-dev/reagent/tool"
+	"github.com/reagent-dev/reagent/tool/mcp"
+)
+
+// ToolSource names tools that have one origin.
+type ToolSource struct {
+	// Server is the name of the MCP server; empty for the tools in this process.
+	Server string
+	// Stateful says that the server keeps something between calls. Here says that its process runs in this worker.
+	Stateful, Here bool
+	// Tools are the names that models see.
+	Tools []string
+}
+
+// toolbox holds the tools of a worker process.
+type toolbox struct {
+	registry tool.Registry
+	servers  []*mcp.Source
+	// queues are the task queues of the stateful servers that run here.
+	queues  []string
+	sources []ToolSource
+}
+
+// newToolbox adds the tools in this process and connects the MCP servers.
+func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
+	t := new(toolbox)
+	problems := []error{t.addTools(o.Tools)}
+	for _, name := range o.Elsewhere {
+		if !slices.ContainsFunc(o.MCPServers, func(s mcp.Server) bool { return s.Name == name && s.Stateful }) {
+			problems = append(problems, fmt.Errorf("Options.Elsewhere: there is no stateful MCP server %q", name))
+		}
+	}
+	for _, server := range o.MCPServers {
+		problems = append(problems, t.addServer(ctx, o, server))
+	}
+	if err := errors.Join(problems...); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *toolbox) addTools(tools []Tool) error {
+	own := ToolSource{Here: true}
+	for _, each := range tools {
+		if invalid, ok := each.(invalidTool); ok {
+			return invalid.err
+		}
+		if err := t.registry.Add(each); err != nil {
+			return err
+		}
+		own.Tools = append(own.Tools, each.Spec().Name)
+	}
+	t.sources = append(t.sources, own)
+	return nil
+}
+
+func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) error {
+	if server.Stateful {
+		server.Queue = o.TaskQueue + ".mcp." + server.Name
+	}
+	if server.Logger == nil {
+		server.Logger = o.Logger
+	}
+	connected, err := mcp.Connect(ctx, server)
+	if err != nil {
+		return &ServerError{Server: server, Err: err}
+	}
+	tools, err := connected.Tools(ctx)
+	if err != nil {
+		return errors.Join(err, connected.Close())
+	}
+	var source tool.Source = connected
+	here := !server.Stateful || !slices.Contains(o.Elsewhere, server.Name)
+	if here {
+		t.servers = append(t.servers, connected)
+	} else {
+		source = listed(tools)
+		closeServer(ctx, connected, server.Name, o.Logger)
+	}
+	if here && server.Stateful {
+		t.queues = append(t.queues, server.Queue)
+	}
+	found := ToolSource{Server: server.Name, Stateful: server.Stateful, Here: here}
+	for _, each := range tools {
+		found.Tools = append(found.Tools, each.Spec().Name)
+	}
+	t.sources = append(t.sources, found)
+	return t.registry.AddSource(server.Name, source)
+}
+
+func (t *toolbox) close() {
+	for _, server := range t.servers {
+		_ = server.Close() // the worker ends
+	}
+}
+
+func closeServer(ctx context.Context, server *mcp.Source, name string, log *slog.Logger) {
+	if err := server.Close(); err != nil {
+		log.WarnContext(ctx, "close MCP server", "server", name, "error", err)
+	}
+}
+
+// ServerError says that an MCP server could not be connected.
+type ServerError struct {
+	Server mcp.Server
+	Err    error
+}
+
+// Error names the problem and what to check.
+func (e *ServerError) Error() string {
+	if e.Server.URL != "" {
+		return fmt.Sprintf("%v: check that the server is running, and its url", e.Err)
+	}
+	if len(e.Server.Command) == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("%v: install %q, or correct the server's command", e.Err, e.Server.Command[0])
+}
+
+// Unwrap returns Err.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// listed is the tools of a stateful server that runs in another worker. They are
+// not called here: their calls go to the queue of that worker.
+type listed []tool.Tool
+
+// Tools returns the tools that the server had when this worker started.
+func (l listed) Tools(context.Context) ([]tool.Tool, error) { return l, nil }
