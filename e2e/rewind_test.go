@@ -194,25 +194,44 @@ func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	require.Equal(t, want, w.transcript(id, 6))
 }
 
-// A message that Temporal delivers again, and a cancel, come in the first task of a run that continued another. The agent that
-// is resumed has the message.
+// A message that Temporal delivers again, and a cancel, come in the first task of a run: of one that continued another, or of the agent's
+// first one. The agent that is resumed has the message, also where the run was terminated before it had that task.
 func TestMessageDeliveredAgainBesideACancelIsKept(t *testing.T) {
 	t.Parallel()
 	w := repeatingWorld(t)
 	worker := w.worker()
-	id := t.Name()
-	w.must("run", "--chat", "--id", id, "one")
-	w.roll(id)
-	w.must("send", id, "two")
-	want := w.transcript(id, 4)
-	worker.kill()
-	w.reset(id, "", 1)
-	require.NoError(t, w.temporal.CancelWorkflow(t.Context(), id, ""))
-	w.worker()
-	w.eventually("it is cancelled", func() bool { return w.show(id).Status == "cancelled" })
-	w.must("resume", "--detach", id)
-	require.Equal(t, want, w.transcript(id, 4))
-	w.once()
+	for name, c := range map[string]struct {
+		before    func(id string)
+		terminate bool
+	}{
+		"continued": {before: func(id string) { w.roll(id) }}, "first": {before: func(string) {}},
+		"first, terminated": {before: func(string) {}, terminate: true},
+	} {
+		id := t.Name() + "-" + strings.ReplaceAll(name, ", ", "-")
+		w.must("run", "--chat", "--id", id, "one")
+		c.before(id)
+		w.must("send", id, "two")
+		w.transcript(id, 4)
+		worker.kill()
+		w.reset(id, "", 1)
+		require.NoError(t, w.temporal.CancelWorkflow(t.Context(), id, ""))
+		end := "cancelled"
+		if c.terminate {
+			require.NoError(t, w.temporal.TerminateWorkflow(t.Context(), id, "", "test"))
+			end = "terminated"
+		}
+		worker = w.worker()
+		w.eventually("it is "+end, func() bool {
+			read, err := w.client.Read(t.Context(), id) // a run that had no task answers no query
+			return err == nil && string(read.Status) == end
+		})
+		w.must("resume", "--detach", id)
+		w.eventually(name+": it waits and has both messages", func() bool {
+			s := w.show(id)
+			return s.Status == "waiting" && strings.Contains(strings.Join(s.lines(), "\n"), "user: two\nassistant: re: two")
+		})
+		w.once()
+	}
 }
 
 // A message that a run took which was reset from the same run is not lost when that older run is reset once more.
