@@ -238,13 +238,18 @@ func (c *Client) read(ctx context.Context, from agent.From) (*history.Run, error
 func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range all {
-		status := Running
-		if d, err := c.describe(ctx, child.ID); err == nil {
-			status = d.status
-		} else if !errors.Is(err, ErrNotFound) {
+		d, err := c.describe(ctx, child.ID)
+		status := d.status
+		switch {
+		case err == nil:
+		case !errors.Is(err, ErrNotFound):
 			return nil, err
-		} else if child.Done {
+		case child.Done:
 			status = Completed
+		case child.Started:
+			status = Unknown
+		default:
+			continue // it was never started, or is about to be
 		}
 		children = append(children, Child{ID: child.ID, Agent: child.Agent, Status: status})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Unknown is the status of an agent whose state could not be read. No method of [Client] returns it: it is for
-// programs that show a list of agents.
+// Unknown is the status of an agent whose state could not be read, and of a sub-agent whose history is gone before its end was known:
+// see [Snapshot]. Programs that show a list of agents use it, too.
 const Unknown Status = "unknown"
 
 // Wait names what an agent waits for, and so who has to act.

@@ -176,3 +176,30 @@ func (w *world) pendingActivities(id string) int {
 	require.NoError(w.t, err)
 	return len(found.GetPendingActivities())
 }
+
+// A cancel comes before some of the sub-agents that the model asked for are started. There is nothing to show of those.
+func TestSubAgentThatWasNeverStartedIsNotShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[0].Content == "You count." {
+			<-ctx.Done() // it is cancelled
+			return llm.Reply{}, ctx.Err()
+		}
+		var batch []llm.ToolCall
+		for n := range agent.CallsAtOnce + 3 {
+			batch = append(batch, llmtest.ToolCall(fmt.Sprint(n), "clerk", fmt.Sprintf(`{"task":"count %d"}`, n)))
+		}
+		return llmtest.Call(batch...), nil
+	}, nil, "    agents: [clerk]\n  clerk:\n    model: main\n    description: counts\n    instructions: You count.\n")
+	w.worker()
+	id := t.Name()
+	w.must("run", "--detach", "-a", "x", "--id", id, "count")
+	w.eventually("as many sub-agents run as may", func() bool { return len(w.requests()) == 1+agent.CallsAtOnce })
+	require.Len(t, w.show(id).Children, agent.CallsAtOnce)
+	w.must("cancel", id)
+	w.eventually("it is cancelled", func() bool { return w.show(id).Status == "cancelled" })
+	for _, child := range w.show(id).Children {
+		w.eventually(child.ID+" is cancelled", func() bool { return w.show(child.ID).Status == "cancelled" })
+	}
+	require.Len(t, w.show(id).Children, agent.CallsAtOnce)
+}
