@@ -2,7 +2,6 @@ package reagent_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"testing"
 
@@ -26,7 +25,7 @@ func valid() reagent.Options {
 	return reagent.Options{
 		Models: map[string]reagent.Model{"main": {Name: "gpt-4o-mini"}},
 		Agents: []reagent.Agent{{Name: "clerk"}},
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

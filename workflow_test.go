@@ -11,6 +11,11 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
+// Price is what an agent is asked for.
+type Price struct {
+	Euros int `json:"euros"`
+}
+
 // execute runs a workflow where an agent answers with its message. It returns the IDs of the agents.
 func execute(w func(workflow.Context) error) (ids []string, err error) {
 	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()

@@ -97,6 +97,15 @@ func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
 	require.ElementsMatch(t, []int{1, 1, 2}, values(w.requests()), "only the request in flight is repeated")
 }
 
+// A program gets its answer as a value of a type.
+func TestExampleAskDecodesTheAnswer(t *testing.T) {
+	w := newExample(t, "gotool", script(llmtest.Call(llmtest.ToolCall("1", "price", `{"name":"cherry"}`)), llmtest.Say(`{"euros":9}`)))
+	w.serving("gotool")
+	out, err := w.command("ask").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "9\n", string(out))
+}
+
 func TestExampleMCPAgentUsesTheToolsOfItsServer(t *testing.T) {
 	w := newExample(t, "mcpagent", script(
 		llmtest.Call(llmtest.ToolCall("1", "read", `{}`)),

@@ -1,0 +1,62 @@
+package serve
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/config"
+)
+
+// A setting that the configuration has, and that is lost on its way to the agent, is found here: the file sets all.
+func TestEverySettingReachesTheAgent(t *testing.T) {
+	for _, name := range []string{"OPENAI_API_KEY", "KEY"} {
+		t.Setenv(name, "value-of-"+name)
+	}
+	cfg, err := config.Parse("agents.yaml", []byte(`
+models:
+  main:
+    model: big
+    base_url: http://127.0.0.1:1/v1
+    api_key_env: KEY
+    timeout: 1m
+    idle_timeout: 10s
+    stream: false
+    send_reasoning: true
+    temperature: 1
+    price: {input: 1, output: 2}
+    rate: {requests_per_minute: 10, tokens_per_minute: 1000}
+  small: {model: small}
+agents:
+  a:
+    description: d
+    model: main
+    fallback: [small]
+    instructions: i
+    tools: [calculator]
+    agents: [b]
+    keep_agents: true
+    output_schema: {type: object}
+    limits: {model_calls: 1, tokens: 1, cost: 1, context_tokens: 1000, time: 1s, depth: 1, tool_result_bytes: 1, calls_per_reply: 1}
+  b: {model: small}
+`))
+	require.NoError(t, err)
+	options, err := agentOptions(cfg, Options{Stateful: "all", Keep: "folder"})
+	require.NoError(t, err)
+	requireSet(t, options.Agents[0])
+	requireSet(t, options.Agents[0].Limits)
+	requireSet(t, options.Models["main"], "Headers", "Client") // only programs have these
+}
+
+// requireSet asserts that every field of a struct has a value, but for some.
+func requireSet(t *testing.T, v any, but ...string) {
+	value := reflect.ValueOf(v)
+	for i := range value.NumField() {
+		if name := value.Type().Field(i).Name; !value.Field(i).IsZero() {
+			require.NotContains(t, but, name)
+		} else {
+			require.Contains(t, but, name, "%T.%s is not set", v, name)
+		}
+	}
+}
