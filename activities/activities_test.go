@@ -38,7 +38,6 @@ type stage struct {
 	*testsuite.TestActivityEnvironment
 	workflow *workflow
 	model    *llmtest.Model
-	registry *tool.Registry
 	named    *named
 	doing    *activities.Activities
 }
@@ -156,17 +155,19 @@ func (v value) Get(out any) error {
 	return json.Unmarshal(text, out)
 }
 
-func newStage(t *testing.T, model *llmtest.Model) *stage { return newStageWith(t, model, nil) }
+func newStage(t *testing.T, model *llmtest.Model, tools ...tool.Tool) *stage {
+	return newStageWith(t, model, nil, tools...)
+}
 
-func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer) *stage {
-	s := &stage{model: model, registry: new(tool.Registry), named: &named{key: "tool-1"}, workflow: &workflow{
+func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer, tools ...tool.Tool) *stage {
+	s := &stage{model: model, named: &named{key: "tool-1"}, workflow: &workflow{
 		contact: new(contact),
 		head:    llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
 		page:    2,
 	}}
 	var err error
 	s.doing, err = activities.New(activities.Options{
-		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: s.registry,
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: newRegistry(t, tools...),
 		Streamer: streamer,
 		Agents: []activities.Agent{
 			{Name: "x", Model: "main", Tools: []string{"b", "a"}, Agents: []string{"y"}},
@@ -291,8 +292,7 @@ func TestReloadedDefinitionIsSent(t *testing.T) {
 // A worker asks its workflow for no result that it has made itself, and sends none of another call of the same ID.
 func TestResultsAreRemembered(t *testing.T) {
 	asks := llmtest.Call(llmtest.ToolCall("c1", "a", `{"n":1}`))
-	s := newStage(t, llmtest.Script(asks, asks, llmtest.Say("done")))
-	require.NoError(t, s.registry.Add(far{"a", func() (tool.Result, error) { return tool.Result{Content: "42"}, nil }}))
+	s := newStage(t, llmtest.Script(asks, asks, llmtest.Say("done")), far{"a", func() (tool.Result, error) { return tool.Result{Content: "42"}, nil }})
 	s.say(llm.User, "how much?")
 	for i, result := range []string{"42", "another worker's"} {
 		reply, err := s.ask(s.input(1 - i))
@@ -504,9 +504,8 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 		"took its worker down five times": {tried: 5, want: protocol.ToolResult{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, llmtest.Script())
 			runs := 0
-			require.NoError(t, s.registry.Add(far{"a", func() (tool.Result, error) { runs++; return c.result, c.err }}))
+			s := newStage(t, llmtest.Script(), far{"a", func() (tool.Result, error) { runs++; return c.result, c.err }})
 			if c.tried > 0 {
 				s.SetHeartbeatDetails(map[string]int{"tried": c.tried})
 			}
@@ -533,10 +532,7 @@ func TestToolOfAnotherWorkerIsWaitedFor(t *testing.T) {
 }
 
 func TestDefinitionIsSettledOnce(t *testing.T) {
-	s := newStage(t, llmtest.Script())
-	for _, name := range []string{"a", "b"} {
-		require.NoError(t, s.registry.Add(far{name, nil}))
-	}
+	s := newStage(t, llmtest.Script(), far{"a", nil}, far{"b", nil})
 	v, err := s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "x"})
 	require.NoError(t, err)
 	var d agent.Definition

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/repair"
@@ -67,11 +68,6 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut returns the first limit bytes of text, with a mark where something was left out. The result is valid UTF-8: Temporal
+// cut returns at most limit bytes of text, with a mark where something was left out. The result is valid UTF-8: Temporal
 // takes no other text in a failure.
-func cut(text string, limit int) string {
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
+func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

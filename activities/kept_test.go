@@ -57,10 +57,9 @@ func (s *slow) call() protocol.CallToolInput {
 
 // A result stays with the worker that has it, for attempts that come after the one whose report was lost.
 func TestResultIsKeptForTheNextAttempt(t *testing.T) {
-	s := newStage(t, llmtest.Script(llmtest.Say("once")))
 	far := newSlow()
 	close(far.open)
-	require.NoError(t, s.registry.Add(far))
+	s := newStage(t, llmtest.Script(llmtest.Say("once")), far)
 	for attempt := range int32(3) {
 		got, err := s.attempt(attempt + 1).call(far.call())
 		require.NoError(t, err)
@@ -84,8 +83,7 @@ func TestResultIsKeptInAFolder(t *testing.T) {
 	far := newSlow()
 	close(far.open)
 	worker := func() *stage {
-		s := newStage(t, llmtest.Script(llmtest.Say("once")))
-		require.NoError(t, s.registry.Add(far))
+		s := newStage(t, llmtest.Script(llmtest.Say("once")), far)
 		var err error
 		s.doing, err = activities.New(activities.Options{Temporal: s.workflow, Tools: newRegistry(t, far), KeepDir: dir})
 		require.NoError(t, err)
@@ -136,10 +134,9 @@ func TestLostAttemptAtAnAtMostOnceToolIsNotRepeated(t *testing.T) {
 		"in the end":                  {attempt: 6, before: activities.Progress{Reported: 4, Sought: 4}, want: protocol.ToolResult{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, llmtest.Script())
 			far := newSlow()
 			close(far.open)
-			require.NoError(t, s.registry.Add(far))
+			s := newStage(t, llmtest.Script(), far)
 			s = s.attempt(c.attempt)
 			s.SetHeartbeatDetails(c.before)
 			got, err := s.call(far.call())
@@ -183,11 +180,10 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 		"five without a report, the last not": {attempt: 6, last: refused, runs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, llmtest.Script(llmtest.Say("hello")))
-			s.workflow.failure = c.last
 			far := newSlow()
 			close(far.open)
-			require.NoError(t, s.registry.Add(far))
+			s := newStage(t, llmtest.Script(llmtest.Say("hello")), far)
+			s.workflow.failure = c.last
 			first := s.attempt(c.attempt)
 			first.SetHeartbeatDetails(activities.Progress{Reported: c.reported})
 			in := far.call()
@@ -249,10 +245,9 @@ func TestEffectOutlivesItsAttempt(t *testing.T) {
 		"the network fails for both, then it is back": {first: errors.New("no network"), second: errors.New("no network"), joins: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, llmtest.Script())
-			s.named.timeout = 30 * time.Millisecond
 			far := newSlow()
-			require.NoError(t, s.registry.Add(far))
+			s := newStage(t, llmtest.Script(), far)
+			s.named.timeout = 30 * time.Millisecond
 			var tell atomic.Bool // the answers, and not before
 			var mu sync.Mutex
 			told := map[int32]int{}
@@ -339,10 +334,9 @@ func TestNothingIsSentForAnAttemptThatIsGivenUp(t *testing.T) {
 		"frozen, and Temporal does not answer": {frozen: time.Minute, answer: serviceerror.NewUnavailable("no network"), beats: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, llmtest.Script(llmtest.Say("hello")))
 			far := newSlow()
 			close(far.open)
-			require.NoError(t, s.registry.Add(far))
+			s := newStage(t, llmtest.Script(llmtest.Say("hello")), far)
 			s.workflow.answer = func(int32) error { return c.answer }
 			s.named.timeout = time.Hour
 			s.named.started = time.Now().Add(-c.frozen * 60)

@@ -79,6 +79,9 @@ type span struct {
 	// lost is the kind of timeout for which Temporal took a worker for lost that had the effect. Without a
 	// kill that is a machine that is too busy for heartbeats.
 	lost string
+	// cancelled counts the runs that a cancel ended while the effect was under way. Where the network stalls, a cancel is heard of later
+	// than it was sent.
+	cancelled int
 }
 
 // repeats counts the requests of the model, and those that had been made before. Those have to have
@@ -96,7 +99,8 @@ func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count
 			problems = append(problems, fmt.Sprintf("%s was asked for, and the reply is in no transcript: %v", key, all[0].sent))
 		}
 		for i, r := range all[1:] {
-			in, troubles := spans[key], 0
+			in := spans[key]
+			troubles := in.cancelled
 			if !in.reported.IsZero() && in.reported.Before(r.began) {
 				problems = append(problems, fmt.Sprintf("%s: %s (%s) was asked for again %v after Temporal had its reply",
 					owners[key], key, r.place, r.began.Sub(in.reported)))

@@ -212,12 +212,19 @@ func spansOf(ctx context.Context, c sdk.Client, ids []string) (map[string]span, 
 // addSpans adds the spans of the effects of one run of an agent.
 func addSpans(spans map[string]span, id string, h *historypb.History) {
 	keys := map[int64]string{}
+	open := map[string]bool{}
 	for _, event := range h.GetEvents() {
 		at := event.GetEventTime().AsTime()
 		switch event.GetEventType() {
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
+			for key := range open {
+				s := spans[key]
+				s.cancelled++
+				spans[key] = s
+			}
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 			key := event.GetActivityTaskScheduledEventAttributes().GetActivityId()
-			keys[event.GetEventId()] = key
+			keys[event.GetEventId()], open[key] = key, true
 			s := spans[key]
 			s.agent, s.scheduled = id, earlier(s.scheduled, at)
 			spans[key] = s
@@ -230,6 +237,7 @@ func addSpans(spans map[string]span, id string, h *historypb.History) {
 			}
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 			key := keys[event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()]
+			delete(open, key)
 			s := spans[key]
 			s.reported = earlier(s.reported, at)
 			spans[key] = s

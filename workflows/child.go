@@ -57,7 +57,7 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(agent.LookKey(call.Key)), Summary: clip("progress of " + child.ID),
+		ActivityID: string(agent.LookKey(call.Key)), Summary: oneLine("progress of " + child.ID),
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
 	var seen protocol.AgentProgress
@@ -76,7 +76,7 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 
 // pause waits for so many milliseconds and reports whether they have passed.
 func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
-	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: clip(what)})
+	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(what)})
 	return timer.Get(ctx, nil) == nil
 }
 
@@ -153,7 +153,7 @@ func (d *driver) lookBeside(ctx workflow.Context, child agent.Child, running wor
 // find waits for a sub-agent that was started before, whatever run of it answers.
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(child.Key), Summary: clip("reattached · " + child.ID),
+		ActivityID: string(child.Key), Summary: oneLine("reattached · " + child.ID),
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
@@ -221,7 +221,7 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	d.flights = append(d.flights, f)
 	defer d.land(f)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(key), Summary: clip("recall · " + call.Name),
+		ActivityID: string(key), Summary: oneLine("recall · " + call.Name),
 		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 	})
 	in := protocol.RecallCallInput{Effect: d.effect(call.Key), Call: call}

@@ -36,14 +36,14 @@ func Memo(in Start) map[string]any {
 }
 
 // TaskText returns the beginning of an agent's first message, on one line, as lists of agents show it.
-func TaskText(text string) string { return clip(text) }
+func TaskText(text string) string { return oneLine(text) }
 
 // StaticSummary returns the line by which a list of workflows shows an agent.
 func StaticSummary(in Start) string {
 	if in.Message == nil {
-		return clip(in.Agent)
+		return oneLine(in.Agent)
 	}
-	return clip(in.Agent + " · " + in.Message.Text)
+	return oneLine(in.Agent + " · " + in.Message.Text)
 }
 
 // StaticDetails returns what stays true of an agent, in Markdown.

@@ -43,7 +43,7 @@ func backoff() *temporal.RetryPolicy {
 
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(step.Key), Summary: clip("definition of " + step.Agent),
+		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
 		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 	})
 	var def agent.Definition
@@ -81,7 +81,7 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key),
-		Summary: clip(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), what,
+		Summary: oneLine(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), what,
 			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
 		TaskQueue:           d.state.Definition.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
@@ -154,7 +154,7 @@ func (d *driver) delta(count int) []llm.Message {
 func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(call.Key), Summary: clip(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
+		ActivityID: string(call.Key), Summary: oneLine(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: backoff(),
 	})

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/reagent-dev/reagent/internal/clip"
 )
 
 // This file makes Markdown of text that nobody has checked.
@@ -18,7 +19,7 @@ const lineRunes = 90
 // lines that fit into the page.
 func quote(text string, limit int) string {
 	var b strings.Builder
-	for part := range strings.Lines(visible(cutText(text, limit))) {
+	for part := range strings.Lines(visible(clip.Text(text, limit))) {
 		part = strings.TrimRight(part, "\n")
 		if len(part) <= lineRunes {
 			b.WriteString("    " + part + "\n")
@@ -43,14 +44,14 @@ func quote(text string, limit int) string {
 
 // code writes untrusted text as Markdown code on one line.
 func code(text string, limit int) string {
-	text = cmp.Or(strings.Join(strings.Fields(visible(cutText(text, limit))), " "), "–")
+	text = cmp.Or(strings.Join(strings.Fields(visible(clip.Text(text, limit))), " "), "–")
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
-// clip makes one line of text for a summary. The Web UI shows it as Markdown, so HTML and links are made plain.
-func clip(text string) string {
-	text = strings.Join(strings.Fields(visible(cutText(text, 4*summaryBytes))), " ")
-	return cutText(noMarkup.Replace(text), summaryBytes)
+// oneLine makes one line of text for a summary. The Web UI shows it as Markdown, so HTML and links are made plain.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(visible(clip.Text(text, 4*summaryBytes))), " ")
+	return clip.Text(noMarkup.Replace(text), summaryBytes)
 }
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
@@ -58,7 +59,7 @@ var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'"
 // closed ends details with a paragraph that looks empty: the Web UI cuts off the last line.
 func closed(text string) string {
 	const end = "\n\n&nbsp;\n"
-	return cutText(text, detailsBytes-len(end)) + end
+	return clip.Text(text, detailsBytes-len(end)) + end
 }
 
 // lineBreaks makes a new line of everything that Markdown, or a browser, takes for one.
@@ -91,16 +92,4 @@ func shellWord(id string) string {
 		return id
 	}
 	return "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
-}
-
-// cutText cuts text to at most limit bytes, between two runes.
-func cutText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }

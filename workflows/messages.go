@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
@@ -246,7 +247,7 @@ const waitingBytes = 1000
 func Waiting(inbox []agent.Incoming) []agent.Incoming {
 	var short []agent.Incoming
 	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {
-		m.Text, m.Images, m.Late = cutText(m.Text, waitingBytes), nil, nil
+		m.Text, m.Images, m.Late = clip.Text(m.Text, waitingBytes), nil, nil
 		short = append(short, m)
 	}
 	return short
@@ -292,7 +293,7 @@ func (d *driver) view() (View, error) {
 	return View{
 		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
-		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: cutText(s.Answer(), 100_000),
+		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000),
 		Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
 	}, nil
 }

@@ -47,7 +47,7 @@ func (d *driver) read() ([]byte, error) {
 	var packed []byte
 	for in := (protocol.ReadAgentInput{From: from}); ; in.From = from {
 		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
-			ActivityID: string(start.StateKey(id, in.Page)), Summary: clip(fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1)),
+			ActivityID: string(start.StateKey(id, in.Page)), Summary: oneLine(fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1)),
 			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
 		var page protocol.Page

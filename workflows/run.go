@@ -32,7 +32,7 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 		return result, err
 	}
 	look := workflow.ActivityOptions{
-		TaskQueue: taskQueue, Summary: clip("reattached · " + id), StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
+		TaskQueue: taskQueue, Summary: oneLine("reattached · " + id), StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	}
 	var end protocol.AgentEnd
 	lookErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, look), protocol.AwaitAgent,

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -101,7 +102,7 @@ func (c *Client) tell(model string, e *llm.Error) error {
 	if e.Err != nil && c.errors.Text(e.Err.Error()) != e.Err.Error() {
 		e.Err = nil
 	}
-	e.Model, e.FinishReason = cut(c.errors.Text(e.Model), maxWord), cut(c.errors.Text(e.FinishReason), maxWord)
+	e.Model, e.FinishReason = clip.Text(c.errors.Text(e.Model), maxWord), clip.Text(c.errors.Text(e.FinishReason), maxWord)
 	return e
 }
 
@@ -116,10 +117,5 @@ func (c *Client) subject(model string) string {
 // shorten makes one line of a message, of at most some hundred bytes: errors
 // are kept in workflow histories.
 func shorten(message string) string {
-	const limit = 600
-	line := strings.Join(strings.Fields(strings.ToValidUTF8(message, "\uFFFD")), " ")
-	if len(line) > limit {
-		line = strings.ToValidUTF8(line[:limit], "") + " …"
-	}
-	return line
+	return clip.Text(strings.Join(strings.Fields(strings.ToValidUTF8(message, "\uFFFD")), " "), 600)
 }

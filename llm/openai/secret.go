@@ -26,11 +26,3 @@ func (o Options) secrets() []string {
 
 // maxWord limits the length of a model's name, and of a finish reason, in an error. It is a number of bytes.
 const maxWord = 200
-
-// cut returns at most limit bytes of a text.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "")
-}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -58,12 +58,9 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 
 // cut returns the first bytes of a text, whole characters, and a mark.
 func cut(text string, keep int) string {
-	if len(text) <= keep {
+	head := clip.Prefix(text, keep)
+	if len(head) == len(text) {
 		return text
-	}
-	head := text[:keep]
-	for len(head) > 0 && !utf8.RuneStart(text[len(head)]) {
-		head = head[:len(head)-1]
 	}
 	return strings.TrimRight(head, " \n") + fmt.Sprintf("\n[… %d bytes left out]", len(text)-len(head))
 }

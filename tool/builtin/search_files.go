@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/pattern"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -158,7 +159,7 @@ func (s *search) file(ctx context.Context, name string) error {
 			return fs.SkipAll
 		}
 		s.matches++
-		fmt.Fprintf(&s.found, "%s:%d: %s\n", name, n, shorten(line))
+		fmt.Fprintf(&s.found, "%s:%d: %s\n", name, n, strings.ToValidUTF8(clip.Text(line, maxMatchLine), "\uFFFD"))
 	}
 	return nil
 }
@@ -177,11 +178,4 @@ func (s *search) text() string {
 		fmt.Fprintf(&s.found, "[not searched: %d binary files, %d that are too large or cannot be read]\n", s.binaries, s.skipped)
 	}
 	return s.found.String()
-}
-
-func shorten(line string) string {
-	if len(line) > maxMatchLine {
-		line = line[:maxMatchLine] + "…"
-	}
-	return strings.ToValidUTF8(line, "\uFFFD")
 }
