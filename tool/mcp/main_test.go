@@ -101,6 +101,7 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 			case <-release:
 				return text("released")
 			case <-ctx.Done():
+				time.Sleep(time.Second) // a caller that has given up does not wait for it
 				return nil, ctx.Err()
 			}
 		})
