@@ -35,9 +35,11 @@ const (
 // Plugin puts agents into a worker: it registers their workflow and activities when the worker starts, serves the task queues of
 // rate-limited models and stateful MCP servers beside it, and ends what it has begun when the worker stops. In the worker's options it
 // sets what is not set: StickyScheduleToStartTimeout to 1 second, so that agents of a worker that died go on soon; WorkerStopTimeout to 2
-// minutes, so that a deploy interrupts no call; and Identity, which then names the definitions.
+// minutes, so that a deploy interrupts no call; and Identity, which then names the definitions and hides the Identity of the client. Only
+// workers with such an Identity warn about others that define their agents differently.
 //
-// A Plugin is for one worker.
+// The workers beside have the Identity, WorkerStopTimeout, OnFatalError, BackgroundActivityContext and the limits of activities of the
+// worker, and none of its interceptors. A Plugin is for one worker.
 type Plugin struct {
 	worker.PluginBase
 
@@ -49,8 +51,10 @@ type Plugin struct {
 	digest     string
 
 	mu        sync.Mutex
+	key       string // the worker's instance key
 	taskQueue string
-	worker    worker.Options
+	worker    worker.Options // of the workers beside
+	versioned bool
 	started   bool
 	beside    []worker.Worker // for the task queues beside the worker's own
 	closed    sync.Once
@@ -89,7 +93,7 @@ func (p *Plugin) build(ctx context.Context) error {
 	p.activities, err = activities.New(activities.Options{
 		Temporal: p.temporal, Agents: o.definitions(), Models: p.models, Tools: &p.tools.registry,
 		ToolTimeout: o.ToolTimeout, KeepDir: o.KeepDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
-		Redact: redact.Random(o.secrets()...).Text,
+		Redact: redact.New(o.secrets()...).Text,
 	})
 	if err != nil {
 		return err
@@ -121,8 +125,16 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	o.Identity = cmp.Or(o.Identity, identity(p.digest))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taskQueue, p.worker = c.TaskQueue, *o
-	p.worker.Plugins = nil // they are for the one worker
+	if p.key != "" {
+		return nil // it is not for this worker, which will not start
+	}
+	p.key, p.taskQueue = c.WorkerInstanceKey, c.TaskQueue
+	// Plugins of the client change the options of the workers beside, too, so what they have changed is not copied.
+	p.worker = worker.Options{
+		Identity: o.Identity, WorkerStopTimeout: o.WorkerStopTimeout, OnFatalError: o.OnFatalError, BackgroundActivityContext: o.BackgroundActivityContext,
+		MaxConcurrentActivityExecutionSize: o.MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond: o.WorkerActivitiesPerSecond,
+	}
+	p.versioned = o.DeploymentOptions.UseVersioning
 	return nil
 }
 
@@ -132,14 +144,14 @@ func (p *Plugin) StartWorker(
 ) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.started {
+	if p.started || p.key != o.WorkerInstanceKey {
 		return errors.New("reagent: a Plugin is for one worker: call New for each")
 	}
 	if p.taskQueue != p.options.TaskQueue { // an error of ConfigureWorker would be a panic of the SDK
 		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue", p.taskQueue, p.options.TaskQueue)
 	}
 	p.started = true
-	if !p.worker.DeploymentOptions.UseVersioning { // workers of two versions differ on purpose
+	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
 	}
 	workflows.New(workflows.Options{}).Register(o.WorkerRegistry)
@@ -157,9 +169,8 @@ func (p *Plugin) StartWorker(
 // startBeside starts the workers of stateful MCP servers that run here, and of models with a rate.
 func (p *Plugin) startBeside() error {
 	options := p.worker
+	// They have no version: what a stateful server holds belongs to its one process, whichever version the agents have that call it.
 	options.DisableWorkflowWorker = true
-	// What a stateful server holds belongs to its one process, whichever version the agents have that call it.
-	options.DeploymentOptions = worker.DeploymentOptions{}
 	for _, queue := range p.tools.queues {
 		tools := worker.New(p.temporal, queue, options)
 		tools.RegisterActivityWithOptions(p.activities.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
@@ -188,6 +199,13 @@ func (p *Plugin) startBeside() error {
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {
+	p.mu.Lock()
+	own := p.key == o.WorkerInstanceKey
+	p.mu.Unlock()
+	if !own {
+		next(ctx, o)
+		return
+	}
 	var all sync.WaitGroup
 	all.Go(p.stopBeside)
 	next(ctx, o)
@@ -205,6 +223,17 @@ func (p *Plugin) stopBeside() {
 
 // models returns the models that an agent uses.
 func (o Options) models() (map[string]activities.Model, error) {
+	var problems []error
+	for _, a := range o.Agents {
+		for _, name := range append([]string{o.modelOf(a)}, a.Fallback...) {
+			if _, known := o.Models[name]; !known {
+				problems = append(problems, fmt.Errorf("agent %s: there is no model %q: set Agent.Model to one of %v", a.Name, name, slices.Sorted(maps.Keys(o.Models))))
+			}
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
 		if !slices.ContainsFunc(o.Agents, func(a Agent) bool { return o.modelOf(a) == name || slices.Contains(a.Fallback, name) }) {
@@ -255,9 +284,10 @@ func (o Options) definitions() []activities.Agent {
 	return all
 }
 
-// secrets returns the texts to hide, also the words of those that have several, such as "Bearer …".
+// secrets returns the texts to hide: all that Options.Secrets names, and of the others those that look random, also the words of a text
+// that has several, such as "Bearer …".
 func (o Options) secrets() []string {
-	secrets := slices.Clone(o.Secrets)
+	var secrets []string
 	for _, m := range o.Models {
 		secrets = append(secrets, m.APIKey)
 		secrets = slices.AppendSeq(secrets, maps.Values(m.Headers))
@@ -273,5 +303,6 @@ func (o Options) secrets() []string {
 	for _, secret := range slices.Clone(secrets) {
 		secrets = append(secrets, strings.Fields(secret)...)
 	}
-	return secrets
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return !redact.LooksRandom(strings.TrimSpace(s)) })
+	return append(secrets, o.Secrets...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
@@ -33,14 +34,16 @@ func valid() reagent.Options {
 func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	echo := func(_ context.Context, in string) (string, error) { return in, nil }
 	for want, change := range map[string]func(*reagent.Options){
-		"define an agent":                    func(o *reagent.Options) { o.Agents = nil },
-		`there is no model "big"`:            func(o *reagent.Options) { o.Agents[0].Model = "big" },
+		"define an agent": func(o *reagent.Options) { o.Agents = nil },
+		`there is no model "big": set Agent.Model to one of [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
 		"Model.Name is empty":                func(o *reagent.Options) { o.Models["main"] = reagent.Model{} },
 		`unknown tool "price"`:               func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
 		"must be a struct or a map":          func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
 		`no stateful MCP server "browser"`:   func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
 		`install "/nowhere", or correct`:     func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
 		`there is no agent "helper" to call`: func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
+		"agent clerk: Limits.Time is -1s":    func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
+		"Limits.ModelCalls is -1: leave":     func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
 		"agent clerk is defined twice":       func(o *reagent.Options) { o.Agents = append(o.Agents, o.Agents[0]) },
 		"invalid character 'x'":              func(o *reagent.Options) { o.Agents[0].OutputSchema = []byte("x") },
 	} {
@@ -76,4 +79,15 @@ func TestPluginSetsWhatIsNotSet(t *testing.T) {
 	require.NoError(t, agents.ConfigureWorker(t.Context(), configure))
 	require.Equal(t, "mine", o.Identity)
 	require.EqualValues(t, 1, o.WorkerStopTimeout)
+}
+
+// A worker for which the plugin is not leaves the parts of the other one alone.
+func TestSecondWorkerDoesNotStart(t *testing.T) {
+	agents, err := reagent.New(t.Context(), offline(t), valid())
+	require.NoError(t, err)
+	options := worker.Options{Plugins: []worker.Plugin{agents}}
+	worker.New(offline(t), "agents", options)
+	second := worker.New(offline(t), "agents", options)
+	require.ErrorContains(t, second.Start(), "a Plugin is for one worker")
+	second.Stop()
 }

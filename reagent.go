@@ -32,13 +32,14 @@ type Options struct {
 	Models map[string]Model
 	// Tools are tools in this process: see [Func].
 	Tools []Tool
-	// MCPServers are servers of tools. A local one that is not Stateful runs once in each worker; for a stateful one see Elsewhere.
+	// MCPServers are servers of tools. A local one that is not Stateful runs once in each worker; for a stateful one see Elsewhere. Their
+	// Timeout defaults to 1 minute.
 	MCPServers []mcp.Server
 	// Elsewhere names the stateful MCP servers that run in other workers. This worker connects to them once, for their list of tools.
 	Elsewhere []string
 
-	// Secrets are texts that enter no payload and no log, such as the keys of tools. The keys of Models, and the environment and the
-	// headers of MCPServers, are hidden without being named here.
+	// Secrets are texts of 4 bytes or more that enter no payload, such as the keys of tools. Of the keys of Models, and of the environment
+	// and the headers of MCPServers, those are hidden without being named here that look random: 16 bytes or more, letters and digits.
 	Secrets []string
 	// KeepDir is a folder in which replies and results are kept until Temporal has them, so that a worker that is started again does not
 	// ask for them again. Empty means that they are kept in memory only. The files are plain text, readable by their owner.

@@ -1,11 +1,13 @@
 package reagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/mcp"
@@ -68,9 +70,8 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 	if server.Stateful {
 		server.Queue = o.TaskQueue + ".mcp." + server.Name
 	}
-	if server.Logger == nil {
-		server.Logger = o.Logger
-	}
+	server.Logger = cmp.Or(server.Logger, o.Logger)
+	server.Timeout = cmp.Or(server.Timeout, time.Minute)
 	connected, err := mcp.Connect(ctx, server)
 	if err != nil {
 		return &ServerError{Server: server, Err: err}

@@ -21,8 +21,9 @@ type Task struct {
 	Message string
 	// Images go with the message: web addresses or data: URLs.
 	Images []string
-	// ID is the agent's ID. Empty means one that is made of the ID of the workflow and of the fields above: a workflow that asks the same
-	// twice gets one answer twice. With an ID of its own the second agent is another one.
+	// ID is the agent's ID. Empty means one that is made of the ID of the workflow and of the other fields: a workflow that asks the same
+	// twice gets one answer twice. With an ID of its own the second agent is another one. The ID that was made stands in the workflow's
+	// history, so new code may word the task in another way.
 	ID string
 	// TaskQueue is that of the agent's workers. Empty means the workflow's own.
 	TaskQueue string
@@ -40,7 +41,12 @@ func Run(ctx workflow.Context, t Task) (Result, error) {
 	start.Message = &agent.Incoming{ID: "task", Text: t.Message, Images: t.Images}
 	id := t.ID
 	if id == "" {
-		id = workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + t.Agent + "-" + t.digest()
+		made := workflow.SideEffect(ctx, func(ctx workflow.Context) any {
+			return workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + t.Agent + "-" + t.digest()
+		})
+		if err := made.Get(&id); err != nil {
+			return Result{}, err
+		}
 	}
 	return workflows.Run(ctx, id, t.TaskQueue, start)
 }

@@ -207,6 +207,9 @@ func New(o Options) (*Activities, error) {
 		a.agents[def.Name] = def
 	}
 	for _, def := range o.Agents {
+		if err := def.Limits.Check(); err != nil {
+			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
+		}
 		for _, name := range def.models() {
 			if _, ok := a.models[name]; !ok {
 				problems = append(problems, fmt.Errorf("agent %s: there is no model %q; the models are %v",

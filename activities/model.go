@@ -84,7 +84,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	}
 	req.Key = string(key)
 	if err := checkRequest(req); err != nil {
-		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", err)
+		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", a.redact(err.Error()))
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
 	reply, err := a.ask(e, req, in.Compact)

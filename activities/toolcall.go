@@ -99,7 +99,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
 		return notRun(ctx, beat, a.redact(err.Error()))
 	case !repeatable:
-		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", id, "key", key, "tool", in.Ref, "error", err)
+		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
 		return protocol.ToolResult{Lost: true}, nil
 	case ctx.Err() != nil:
 		return protocol.ToolResult{}, interrupted(ctx, a.redact(err.Error()))

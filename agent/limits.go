@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -46,6 +47,34 @@ func (l Limits) WithDefaults() Limits {
 	l.ToolResultBytes = cmp.Or(l.ToolResultBytes, DefaultToolResultBytes)
 	l.CallsPerReply = cmp.Or(l.CallsPerReply, DefaultCallsPerReply)
 	return l
+}
+
+// MaxToolResultBytes and MaxCallsPerReply are the largest values of the limits of that name.
+const (
+	MaxToolResultBytes = 1 << 20
+	MaxCallsPerReply   = 1000
+)
+
+// Check reports limits that are out of range.
+func (l Limits) Check() error {
+	for _, each := range []struct {
+		name        string
+		value, most int
+	}{
+		{"ModelCalls", l.ModelCalls, 0}, {"Tokens", l.Tokens, 0}, {"Cost", int(l.Cost), 0}, {"ContextTokens", l.ContextTokens, 0}, {"Depth", l.Depth, 0},
+		{"ToolResultBytes", l.ToolResultBytes, MaxToolResultBytes}, {"CallsPerReply", l.CallsPerReply, MaxCallsPerReply},
+	} {
+		if each.value < 0 {
+			return fmt.Errorf("Limits.%s is %d: leave it out for the default", each.name, each.value)
+		}
+		if each.most > 0 && each.value > each.most {
+			return fmt.Errorf("Limits.%s is %d: the most is %d", each.name, each.value, each.most)
+		}
+	}
+	if l.Time != 0 && l.Time < time.Millisecond {
+		return fmt.Errorf("Limits.Time is %v: it has to be a millisecond or more; leave it out for the default", l.Time)
+	}
+	return nil
 }
 
 // storedLimits is the JSON form of limits. Its names stand in the histories of running agents, so they stay.

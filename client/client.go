@@ -137,7 +137,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 }
 
 // ScheduleAction returns what a Temporal Schedule starts: each time a new agent, whose ID is o.ID and the time. The agent takes the
-// key version of this program.
+// key version of this program, and has no search attributes: the action's TypedSearchAttributes may be set to [workflows.Attributes].
 func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction, error) {
 	in, err := o.start()
 	if err != nil {

@@ -31,8 +31,6 @@ const (
 	DefaultAPIKeyEnv    = "OPENAI_API_KEY" //nolint:gosec // the name of a variable, not a key
 	DefaultModelTimeout = 2 * time.Minute
 	DefaultMCPTimeout   = time.Minute
-	MaxToolResultBytes  = 1 << 20
-	MaxCallsPerReply    = 1000
 )
 
 // Config is a validated configuration with its defaults filled in. It is not

@@ -222,8 +222,8 @@ func (r *reader) agent(p place) Agent {
 				"context_tokens":    r.integer(&a.Limits.ContextTokens, 1000, math.MaxInt32),
 				"time":              r.duration(&a.Limits.Time),
 				"depth":             r.integer(&a.Limits.Depth, 1, 100),
-				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, MaxToolResultBytes),
-				"calls_per_reply":   r.integer(&a.Limits.CallsPerReply, 1, MaxCallsPerReply),
+				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, agent.MaxToolResultBytes),
+				"calls_per_reply":   r.integer(&a.Limits.CallsPerReply, 1, agent.MaxCallsPerReply),
 			})
 		},
 	})

@@ -182,7 +182,7 @@ func TestReadmeReachesTemporalCloud(t *testing.T) {
 func TestDocumentsPointAtFilesThatExist(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/README.md")
 	require.NoError(t, err)
-	require.Len(t, files, 5)
+	require.Len(t, files, 6)
 	for _, file := range append(files, "../README.md", "../docs/operations.md") {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)

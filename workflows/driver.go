@@ -145,8 +145,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 }
 
 // yield lets the handlers of updates run that came with a cancel in the run's first task. After a reset there may be messages among them
-// that no sender sends again. Replay needs no version for it: nothing else is under way in that task, and a handler that did not run has
-// left no event.
+// that no sender sends again. Nothing else is under way in that task.
 func (d *driver) yield() {
 	passed := false
 	workflow.Go(d.root, func(workflow.Context) { passed = true })

@@ -18,7 +18,7 @@ const AgentFailed = "AgentFailed"
 // workers; empty means that of the calling workflow.
 //
 // The agent outlives the run of the caller. If an agent has the ID already, because the caller was reset or started again, Run waits for
-// that one and pays for nothing twice. A cancel of ctx cancels an agent that Run has started. An agent that is terminated and resumed
+// that one and pays for nothing twice. The agent has no search attributes. A cancel of ctx cancels an agent that Run has started. An agent that is terminated and resumed
 // within 2 seconds counts as one that goes on.
 func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
@@ -28,7 +28,10 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 	var result Result
 	err := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), Agent, start).Get(ctx, &result)
 	found := temporal.IsWorkflowExecutionAlreadyStartedError(err)
-	if ctx.Err() != nil || !found && !protocol.Outside(err) {
+	switch {
+	case found && ctx.Err() != nil:
+		return Result{}, ctx.Err()
+	case ctx.Err() != nil || !found && !protocol.Outside(err):
 		return result, err
 	}
 	look := workflow.ActivityOptions{

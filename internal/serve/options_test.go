@@ -28,13 +28,16 @@ models:
     price: {input: 1, output: 2}
     rate: {requests_per_minute: 10, tokens_per_minute: 1000}
   small: {model: small}
+mcp_servers:
+  far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, prefix: p_, rename: {a: b}, timeout: 5m}
+  near: {command: [server], env: {A: b}, stateful: true}
 agents:
   a:
     description: d
     model: main
     fallback: [small]
     instructions: i
-    tools: [calculator]
+    tools: [calculator, far.x, near.y]
     agents: [b]
     keep_agents: true
     output_schema: {type: object}
@@ -47,6 +50,9 @@ agents:
 	requireSet(t, options.Agents[0])
 	requireSet(t, options.Agents[0].Limits)
 	requireSet(t, options.Models["main"], "Headers", "Client") // only programs have these
+	programs := []string{"Dir", "Queue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
+	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful")...)
+	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
 }
 
 // requireSet asserts that every field of a struct has a value, but for some.
