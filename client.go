@@ -8,10 +8,10 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// DefaultTaskQueue is the task queue of agents where none is named.
+// DefaultTaskQueue is the task queue of agents if no other is set.
 const DefaultTaskQueue = client.DefaultTaskQueue
 
-// The types with which programs start agents and talk to them. Package client has the rest, such as the errors.
+// These types start agents and talk to them. Package client has more, such as the errors.
 type (
 	// Client starts agents and talks to them.
 	Client = client.Client
@@ -21,13 +21,10 @@ type (
 	Message = client.Message
 )
 
-// NewClient returns a client for the agents on a task queue; empty means [DefaultTaskQueue]. The Temporal client stays the caller's to
-// close.
+// NewClient returns a client for the agents on a task queue. Empty means [DefaultTaskQueue]. The caller closes the Temporal client.
 func NewClient(c temporal.Client, taskQueue string) *Client { return client.New(c, taskQueue) }
 
-// Ask starts an agent in task mode, waits for its answer, and returns it decoded from JSON: the model is given the JSON schema of T. If an
-// agent has the ID already, nothing is started, and its answer is returned. An answer that does not fit is a
-// [client.InvalidOutputError]. The wait ends with ctx; the agent goes on.
+// Ask starts an agent in task mode, waits for its answer, and returns it decoded from JSON: see [client.Ask].
 func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
-	return client.Run[T](ctx, c, o)
+	return client.Ask[T](ctx, c, o)
 }

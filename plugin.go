@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,27 +17,28 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/internal/redact"
-	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
 const (
-	// stickyTimeout is the time that a workflow task waits for a worker that died before another gets it. The SDK's default of 5
-	// seconds is for bigger caches.
+	// stickyTimeout is the time after which a workflow task goes to another worker if its own worker does not fetch it. Its own worker
+	// has the workflow in memory. The SDK's default is 5 seconds.
 	stickyTimeout = time.Second
-	// stopTimeout is the time that running calls have to end when a worker stops.
+	// stopTimeout is the time in which running calls can end when a worker stops.
 	stopTimeout = 2 * time.Minute
 )
 
-// Plugin puts agents into a worker: it registers their workflow and activities when the worker starts, serves the task queues of
-// rate-limited models and stateful MCP servers beside it, and ends what it has begun when the worker stops. In the worker's options it
-// sets what is not set: StickyScheduleToStartTimeout to 1 second, so that agents of a worker that died go on soon; WorkerStopTimeout to 2
-// minutes, so that a deploy interrupts no call; and Identity, which then names the definitions and hides the Identity of the client. Only
-// workers with such an Identity warn about others that define their agents differently.
+// Plugin adds agents to one worker. When the worker starts, the plugin registers the workflow and the activities of agents. It also
+// starts an activity worker for each model with a request rate and for each stateful MCP server, since these have their own task queues.
+// When the worker stops, the plugin stops all of them and the MCP servers.
 //
-// The workers beside have the Identity, WorkerStopTimeout, OnFatalError, BackgroundActivityContext and the limits of activities of the
-// worker, and none of its interceptors. A Plugin is for one worker.
+// If these options of the worker are zero, the plugin sets them: StickyScheduleToStartTimeout to 1 second, so that another worker soon
+// takes over after a crash; WorkerStopTimeout to 2 minutes, so that a deploy interrupts no call; Identity to one that contains a digest of
+// the definitions. This Identity replaces that of the client. By the digests, workers notice that they define their agents differently.
+//
+// The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the activity limits of
+// the worker, but none of its interceptors.
 type Plugin struct {
 	worker.PluginBase
 
@@ -49,21 +48,21 @@ type Plugin struct {
 	activities *activities.Activities
 	models     map[string]activities.Model
 	digest     string
+	closed     sync.Once
 
 	mu        sync.Mutex
-	key       string // the worker's instance key
-	taskQueue string
-	worker    worker.Options // of the workers beside
-	versioned bool
+	key       string // the instance key of the worker
+	taskQueue string // of the worker
+	versioned bool   // whether the worker has a deployment version
 	started   bool
-	beside    []worker.Worker // for the task queues beside the worker's own
-	closed    sync.Once
+	others    worker.Options // of the activity workers
+	running   []worker.Worker
 }
 
-// New checks the options, connects the MCP servers and defines each agent once, so that a mistake is found here and not when somebody
-// starts the agent. The error names all that is wrong. Ctx limits the time of this only. The Temporal client is the one of the worker.
+// New checks the options, connects the MCP servers and defines each agent once. The error names everything that is wrong. The Temporal
+// client must be the one with which the worker is made. The context limits the time of New only.
 //
-// A Plugin whose worker never started has to be closed with [Plugin.Close].
+// If the worker is never started, call [Plugin.Close].
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
 	if temporal == nil {
 		return nil, errors.New("reagent: the Temporal client is nil")
@@ -91,7 +90,7 @@ func (p *Plugin) build(ctx context.Context) error {
 		return err
 	}
 	p.activities, err = activities.New(activities.Options{
-		Temporal: p.temporal, Agents: o.definitions(), Models: p.models, Tools: &p.tools.registry,
+		Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry,
 		ToolTimeout: o.ToolTimeout, KeepDir: o.KeepDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: redact.New(o.secrets()...).Text,
 	})
@@ -102,10 +101,10 @@ func (p *Plugin) build(ctx context.Context) error {
 	return err
 }
 
-// Tools tells which tools the worker has, and where they come from.
+// Tools returns the names of the worker's tools by their source: first the tools of [Options.Tools], then those of each MCP server.
 func (p *Plugin) Tools() []ToolSource { return slices.Clone(p.tools.sources) }
 
-// Close ends the MCP servers. A worker that stops does it by itself.
+// Close stops the MCP servers. If the worker has been started, its Stop calls Close.
 func (p *Plugin) Close() {
 	p.closed.Do(func() {
 		if p.tools != nil {
@@ -114,10 +113,10 @@ func (p *Plugin) Close() {
 	})
 }
 
-// Name is part of [worker.Plugin].
+// Name implements [worker.Plugin].
 func (p *Plugin) Name() string { return "reagent" }
 
-// ConfigureWorker sets options of the worker that are not set.
+// ConfigureWorker implements [worker.Plugin]. It sets the options that are zero: see [Plugin].
 func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorkerOptions) error {
 	o := c.WorkerOptions
 	o.StickyScheduleToStartTimeout = cmp.Or(o.StickyScheduleToStartTimeout, stickyTimeout)
@@ -126,76 +125,85 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.key != "" {
-		return nil // it is not for this worker, which will not start
+		return nil // StartWorker refuses a second worker: an error here would be a panic of the SDK
 	}
-	p.key, p.taskQueue = c.WorkerInstanceKey, c.TaskQueue
-	// Plugins of the client change the options of the workers beside, too, so what they have changed is not copied.
-	p.worker = worker.Options{
-		Identity: o.Identity, WorkerStopTimeout: o.WorkerStopTimeout, OnFatalError: o.OnFatalError, BackgroundActivityContext: o.BackgroundActivityContext,
+	p.key, p.taskQueue, p.versioned = c.WorkerInstanceKey, c.TaskQueue, o.DeploymentOptions.UseVersioning
+	// The SDK applies the client's plugins to the activity workers, too. A copy of all options would apply them twice.
+	p.others = worker.Options{
+		DisableWorkflowWorker: true,
+		Identity:              o.Identity, WorkerStopTimeout: o.WorkerStopTimeout,
+		OnFatalError: o.OnFatalError, BackgroundActivityContext: o.BackgroundActivityContext,
 		MaxConcurrentActivityExecutionSize: o.MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond: o.WorkerActivitiesPerSecond,
 	}
-	p.versioned = o.DeploymentOptions.UseVersioning
 	return nil
 }
 
-// StartWorker registers workflow and activities, and starts the workers of the task queues beside.
+// StartWorker implements [worker.Plugin].
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
 ) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.started || p.key != o.WorkerInstanceKey {
-		return errors.New("reagent: a Plugin is for one worker: call New for each")
+	if err := p.claim(o.WorkerInstanceKey); err != nil {
+		return err
 	}
-	if p.taskQueue != p.options.TaskQueue { // an error of ConfigureWorker would be a panic of the SDK
-		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue", p.taskQueue, p.options.TaskQueue)
-	}
-	p.started = true
 	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
 	}
 	workflows.New(workflows.Options{}).Register(o.WorkerRegistry)
 	p.activities.Register(o.WorkerRegistry)
-	err := p.startBeside()
+	err := p.startOthers()
 	if err == nil {
 		err = next(ctx, o)
 	}
 	if err != nil {
-		p.stopBeside()
+		p.stopOthers()
 	}
 	return err
 }
 
-// startBeside starts the workers of stateful MCP servers that run here, and of models with a rate.
-func (p *Plugin) startBeside() error {
-	options := p.worker
-	// They have no version: what a stateful server holds belongs to its one process, whichever version the agents have that call it.
-	options.DisableWorkflowWorker = true
+// claim fails unless the worker with this instance key is the one that the plugin was made for.
+func (p *Plugin) claim(key string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.started || p.key != key:
+		return errors.New("reagent: another worker has this Plugin already: call New once for each worker")
+	case p.taskQueue != p.options.TaskQueue:
+		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue", p.taskQueue, p.options.TaskQueue)
+	}
+	p.started = true
+	return nil
+}
+
+// startOthers starts the activity workers. They have no deployment version: a stateful MCP server has one process, which serves the agents of
+// all versions.
+func (p *Plugin) startOthers() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, queue := range p.tools.queues {
-		tools := worker.New(p.temporal, queue, options)
-		tools.RegisterActivityWithOptions(p.activities.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
-		p.beside = append(p.beside, tools)
+		w := worker.New(p.temporal, queue, p.others)
+		w.RegisterActivityWithOptions(p.activities.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
+		p.running = append(p.running, w)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.models)) {
 		queue := p.models[name].Queue
 		if queue == "" {
 			continue
 		}
-		limited := options
-		limited.TaskQueueActivitiesPerSecond = float64(p.options.Models[name].RequestsPerMinute) / 60
-		asks := worker.New(p.temporal, queue, limited)
-		asks.RegisterActivityWithOptions(p.activities.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
-		p.beside = append(p.beside, asks)
+		options := p.others
+		options.TaskQueueActivitiesPerSecond = float64(p.options.Models[name].RequestsPerMinute) / 60
+		w := worker.New(p.temporal, queue, options)
+		w.RegisterActivityWithOptions(p.activities.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
+		p.running = append(p.running, w)
 	}
-	for _, each := range p.beside {
-		if err := each.Start(); err != nil {
+	for _, w := range p.running {
+		if err := w.Start(); err != nil {
 			return fmt.Errorf("reagent: start: %w", err)
 		}
 	}
 	return nil
 }
 
-// StopWorker stops the worker and those beside it, all at once, and then ends the MCP servers.
+// StopWorker implements [worker.Plugin]. All workers stop at the same time, and the MCP servers after them.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {
@@ -207,102 +215,19 @@ func (p *Plugin) StopWorker(
 		return
 	}
 	var all sync.WaitGroup
-	all.Go(p.stopBeside)
+	all.Go(p.stopOthers)
 	next(ctx, o)
 	all.Wait()
 	p.Close()
 }
 
-func (p *Plugin) stopBeside() {
+func (p *Plugin) stopOthers() {
+	p.mu.Lock()
+	running := p.running
+	p.mu.Unlock()
 	var all sync.WaitGroup
-	for _, each := range p.beside {
-		all.Go(each.Stop)
+	for _, w := range running {
+		all.Go(w.Stop)
 	}
 	all.Wait()
-}
-
-// models returns the models that an agent uses.
-func (o Options) models() (map[string]activities.Model, error) {
-	var problems []error
-	for _, a := range o.Agents {
-		for _, name := range append([]string{o.modelOf(a)}, a.Fallback...) {
-			if _, known := o.Models[name]; !known {
-				problems = append(problems, fmt.Errorf("agent %s: there is no model %q: set Agent.Model to one of %v", a.Name, name, slices.Sorted(maps.Keys(o.Models))))
-			}
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
-	}
-	models := map[string]activities.Model{}
-	for name, m := range o.Models {
-		if !slices.ContainsFunc(o.Agents, func(a Agent) bool { return o.modelOf(a) == name || slices.Contains(a.Fallback, name) }) {
-			continue
-		}
-		made := activities.Model{
-			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, SendReasoning: m.SendReasoning, TokensPerMinute: m.TokensPerMinute,
-		}
-		if m.RequestsPerMinute > 0 {
-			made.Queue = o.TaskQueue + ".model." + name
-		}
-		if m.Name == "" {
-			return nil, fmt.Errorf("model %s: Model.Name is empty: set it to the provider's name of the model", name)
-		}
-		if made.Client == nil {
-			var err error
-			made.Client, err = openai.New(openai.Options{
-				Name: name, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout,
-				NoStream: m.NoStream, SendReasoning: m.SendReasoning,
-			})
-			if err != nil {
-				return nil, fmt.Errorf("model %s: %w", name, err)
-			}
-		}
-		models[name] = made
-	}
-	return models, nil
-}
-
-// modelOf returns the name of the agent's first model.
-func (o Options) modelOf(a Agent) string {
-	if a.Model == "" && len(o.Models) == 1 {
-		for name := range o.Models {
-			return name
-		}
-	}
-	return a.Model
-}
-
-func (o Options) definitions() []activities.Agent {
-	var all []activities.Agent
-	for _, a := range o.Agents {
-		all = append(all, activities.Agent{
-			Name: a.Name, Description: a.Description, Model: o.modelOf(a), Fallback: a.Fallback, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents, OutputSchema: a.OutputSchema, Limits: a.Limits,
-		})
-	}
-	return all
-}
-
-// secrets returns the texts to hide: all that Options.Secrets names, and of the others those that look random, also the words of a text
-// that has several, such as "Bearer …".
-func (o Options) secrets() []string {
-	var secrets []string
-	for _, m := range o.Models {
-		secrets = append(secrets, m.APIKey)
-		secrets = slices.AppendSeq(secrets, maps.Values(m.Headers))
-	}
-	for _, s := range o.MCPServers {
-		secrets = slices.AppendSeq(slices.AppendSeq(secrets, maps.Values(s.Env)), maps.Values(s.Headers))
-		if u, err := url.Parse(s.URL); err == nil {
-			for _, values := range u.Query() {
-				secrets = append(secrets, values...)
-			}
-		}
-	}
-	for _, secret := range slices.Clone(secrets) {
-		secrets = append(secrets, strings.Fields(secret)...)
-	}
-	secrets = slices.DeleteFunc(secrets, func(s string) bool { return !redact.LooksRandom(strings.TrimSpace(s)) })
-	return append(secrets, o.Secrets...)
 }

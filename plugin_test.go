@@ -35,7 +35,7 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	echo := func(_ context.Context, in string) (string, error) { return in, nil }
 	for want, change := range map[string]func(*reagent.Options){
 		"define an agent": func(o *reagent.Options) { o.Agents = nil },
-		`there is no model "big": set Agent.Model to one of [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
+		`there is no model "big": set Model to one of [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
 		"Model.Name is empty":                func(o *reagent.Options) { o.Models["main"] = reagent.Model{} },
 		`unknown tool "price"`:               func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
 		"must be a struct or a map":          func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
@@ -81,13 +81,13 @@ func TestPluginSetsWhatIsNotSet(t *testing.T) {
 	require.EqualValues(t, 1, o.WorkerStopTimeout)
 }
 
-// A worker for which the plugin is not leaves the parts of the other one alone.
+// A second worker with the same plugin does not start, and does not stop the MCP servers of the first.
 func TestSecondWorkerDoesNotStart(t *testing.T) {
 	agents, err := reagent.New(t.Context(), offline(t), valid())
 	require.NoError(t, err)
 	options := worker.Options{Plugins: []worker.Plugin{agents}}
 	worker.New(offline(t), "agents", options)
 	second := worker.New(offline(t), "agents", options)
-	require.ErrorContains(t, second.Start(), "a Plugin is for one worker")
+	require.ErrorContains(t, second.Start(), "another worker has this Plugin already: call New once for each worker")
 	second.Stop()
 }

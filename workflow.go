@@ -6,36 +6,36 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/typed"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Task is what a workflow asks an agent.
+// Task is a task that a workflow gives to an agent.
 type Task struct {
 	// Agent is the name of the definition, and Message the task. Both are required.
 	Agent   string
 	Message string
-	// Images go with the message: web addresses or data: URLs.
+	// Images of the message are https: or data: URLs.
 	Images []string
-	// ID is the agent's ID. Empty means one that is made of the ID of the workflow and of the other fields: a workflow that asks the same
-	// twice gets one answer twice. With an ID of its own the second agent is another one. The ID that was made stands in the workflow's
-	// history, so new code may word the task in another way.
+	// ID is the agent's ID. Empty means that Run makes one of the ID of the workflow and a digest of the other fields. So if a workflow runs
+	// the same task twice without an ID, the second call returns the answer of the first. The workflow's history records the ID, so a later
+	// version of the workflow may change the text of the task.
 	ID string
-	// TaskQueue is that of the agent's workers. Empty means the workflow's own.
+	// TaskQueue is the task queue of the agent's workers. Empty means that of the calling workflow.
 	TaskQueue string
 	// OutputSchema is a JSON schema that the answer has to fit. Empty means the definition's.
 	OutputSchema json.RawMessage
 }
 
-// Result is what an agent has answered, and used.
+// Result is the answer of an agent and its usage.
 type Result = workflows.Result
 
-// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent outlives the run of the caller: a
-// workflow that is reset or started again finds it, and pays for nothing twice. An agent that ended without an answer is an error.
+// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent goes on if the calling run ends. A workflow
+// that is reset or started again finds it and pays for nothing twice. If the agent ends without an answer, Run returns an error.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := workflows.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.Incoming{ID: "task", Text: t.Message, Images: t.Images}
@@ -51,24 +51,27 @@ func Run(ctx workflow.Context, t Task) (Result, error) {
 	return workflows.Run(ctx, id, t.TaskQueue, start)
 }
 
-// RunAs is [Run] with an answer that is decoded from JSON: the model is given the JSON schema of T.
+// RunAs is [Run] with an answer that is decoded from JSON. The model is given the JSON schema of T.
 func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
-	var answer T
-	schema, err := jsonschema.For[T](nil)
-	if err != nil {
-		return answer, temporal.NewNonRetryableApplicationError(fmt.Sprintf("the schema of %T: %v", answer, err), agent.InvalidOutput, err)
-	}
-	if t.OutputSchema, err = json.Marshal(schema); err != nil {
-		return answer, temporal.NewNonRetryableApplicationError(fmt.Sprintf("the schema of %T: %v", answer, err), agent.InvalidOutput, err)
+	var none T
+	var err error
+	if t.OutputSchema, err = typed.Schema[T](); err != nil {
+		return none, invalidOutput(err)
 	}
 	result, err := Run(ctx, t)
 	if err != nil {
-		return answer, err
+		return none, err
 	}
-	if err := json.Unmarshal([]byte(result.Answer), &answer); err != nil {
-		return answer, temporal.NewNonRetryableApplicationError(fmt.Sprintf("the answer is not JSON of the type %T: %v", answer, err), agent.InvalidOutput, err)
+	answer, err := typed.Decode[T](result.Answer)
+	if err != nil {
+		return none, invalidOutput(err)
 	}
 	return answer, nil
+}
+
+// invalidOutput makes an error that fails a workflow. Other errors would fail only the workflow task, which Temporal tries again for ever.
+func invalidOutput(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), agent.InvalidOutput, err)
 }
 
 // digest returns 16 hexadecimal digits that are the same for equal tasks.

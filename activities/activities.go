@@ -28,25 +28,29 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Agent is one agent that a worker serves.
+// Agent defines one agent.
 type Agent struct {
-	Name        string
-	Description string // how an agent that may call this one sees it
-	Model       string // a name of Options.Models
-	// Fallback are the models that are asked where Model cannot answer, in order.
+	// Name is the name by which clients and other agents start the agent. Required.
+	Name string
+	// Description tells other agents, which may call this one, what it can do.
+	Description string
+	// Model is a name of Options.Models. If there is only one model, the name may be empty.
+	Model string
+	// Fallback names the models that are asked, in this order, if Model cannot answer.
 	Fallback []string
-	// Instructions are sent verbatim as the system message; none when empty.
+	// Instructions are sent unchanged as the system message. Empty means no system message.
 	Instructions string
-	// Tools are references into Options.Tools: a name, "server.name" or "server.*".
+	// Tools names the tools that the agent may use: "price" is a tool of the worker, "files.read" is a tool of the MCP server "files",
+	// and "files.*" means all tools of that server.
 	Tools []string
-	// Agents are the names of the sub-agents that it may call.
+	// Agents names the agents that this one may call as sub-agents.
 	Agents []string
-	// Limits that are zero have the defaults of [agent.Limits.WithDefaults].
-	Limits agent.Limits
-	// OutputSchema is a JSON schema that the agent's answers have to fit; empty means text.
-	OutputSchema json.RawMessage
-	// KeepAgents lets sub-agents that nobody waits for any more go on when the agent has answered.
+	// KeepAgents keeps sub-agents running that nobody waits for when the agent has answered. If it is false, they are cancelled.
 	KeepAgents bool
+	// OutputSchema is a JSON schema that the agent's answers have to fit. Empty means that an answer is text.
+	OutputSchema json.RawMessage
+	// Limits that are zero have the values of [agent.Limits.WithDefaults].
+	Limits agent.Limits
 }
 
 // models are those that may answer, in order.
@@ -200,19 +204,23 @@ func New(o Options) (*Activities, error) {
 	}
 	a.pace(o.Models)
 	var problems []error
-	for _, def := range o.Agents {
+	agents := slices.Clone(o.Agents)
+	for i, def := range agents {
 		if _, twice := a.agents[def.Name]; twice {
 			problems = append(problems, fmt.Errorf("agent %s is defined twice", def.Name))
 		}
-		a.agents[def.Name] = def
+		if def.Model == "" && len(o.Models) == 1 {
+			agents[i].Model = slices.Collect(maps.Keys(o.Models))[0]
+		}
+		a.agents[def.Name] = agents[i]
 	}
-	for _, def := range o.Agents {
+	for _, def := range agents {
 		if err := def.Limits.Check(); err != nil {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
 		}
 		for _, name := range def.models() {
 			if _, ok := a.models[name]; !ok {
-				problems = append(problems, fmt.Errorf("agent %s: there is no model %q; the models are %v",
+				problems = append(problems, fmt.Errorf("agent %s: there is no model %q: set Model to one of %v",
 					def.Name, name, slices.Sorted(maps.Keys(a.models))))
 			}
 		}

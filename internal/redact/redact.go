@@ -58,9 +58,13 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Random returns a Redactor of those secrets that look random: one that can be used on any text without garbling it.
-func Random(secrets ...string) *Redactor {
-	return New(slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !LooksRandom(strings.TrimSpace(s)) })...)
+// Random returns a Redactor of those secrets that look random. It changes no text that only contains one of the other secrets, such as
+// a word or a path.
+func Random(secrets ...string) *Redactor { return New(OnlyRandom(secrets)...) }
+
+// OnlyRandom returns those secrets that look random.
+func OnlyRandom(secrets []string) []string {
+	return slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !LooksRandom(strings.TrimSpace(s)) })
 }
 
 // LooksRandom reports whether a value is a key rather than a word, a path or a URL: 16 bytes or more, letters and

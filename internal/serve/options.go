@@ -16,7 +16,7 @@ import (
 // agentOptions returns what a configuration defines, with the keys that it names.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
-		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: randomOf(cfg.Secrets()),
+		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets()),
 	}
 	var err error
 	options.Tools, err = builtin.Tools(builtin.Options{Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate})
@@ -62,11 +62,6 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		}
 	}
 	return options, nil
-}
-
-// randomOf leaves out the secrets that look like words: hiding them would garble other texts.
-func randomOf(secrets []string) []string {
-	return slices.DeleteFunc(secrets, func(s string) bool { return !redact.LooksRandom(strings.TrimSpace(s)) })
 }
 
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {

@@ -71,7 +71,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	}
 	w.worker = worker.New(w.temporal, w.cfg.TaskQueue, worker.Options{
 		Plugins:           []worker.Plugin{w.agents},
-		WorkerStopTimeout: o.Drain,
+		WorkerStopTimeout: max(o.Drain, time.Nanosecond), // zero is the plugin's default of 2 minutes
 		OnFatalError:      w.fail,
 		DeploymentOptions: w.version.DeploymentOptions,
 		Interceptors:      fault.Interceptors(),
