@@ -42,8 +42,8 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 		`no stateful MCP server "browser"`:   func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
 		`install "/nowhere", or correct`:     func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
 		`there is no agent "helper" to call`: func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
-		"agent clerk: Limits.Time is -1s":    func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
-		"Limits.ModelCalls is -1: leave":     func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
+		"agent clerk: limit Time is -1s":     func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
+		"limit ModelCalls is -1: set at":     func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
 		"agent clerk is defined twice":       func(o *reagent.Options) { o.Agents = append(o.Agents, o.Agents[0]) },
 		"invalid character 'x'":              func(o *reagent.Options) { o.Agents[0].OutputSchema = []byte("x") },
 	} {

@@ -38,7 +38,7 @@ type Result = workflows.Result
 // that is reset or started again finds it and pays for nothing twice. If the agent ends without an answer, Run returns an error.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := workflows.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
-	start.Message = &agent.Incoming{ID: "task", Text: t.Message, Images: t.Images}
+	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}
 	id := t.ID
 	if id == "" {
 		made := workflow.SideEffect(ctx, func(ctx workflow.Context) any {

@@ -90,8 +90,8 @@ type workflow struct {
 	fail     int // queries that fail first
 }
 
-func (w *workflow) origin() agent.Origin {
-	return agent.Origin{Identity: agent.Identity{KeyVersion: 1, AgentID: "a", Life: "first"}, Head: agent.HeadHash(w.head)}
+func (w *workflow) origin() agent.ModelIdentity {
+	return agent.ModelIdentity{Identity: agent.Identity{KeyVersion: 1, AgentID: "a", Incarnation: "first"}, PrefixHash: agent.HashPrefix(w.head)}
 }
 
 // named gives each activity the ID that the test says, which Temporal's test environment cannot.
@@ -204,7 +204,7 @@ func (s *stage) say(role llm.Role, text string) {
 // input is that of the next activity, which sends all messages so far; the last ones travel along.
 func (s *stage) input(delta int) protocol.CallModelInput {
 	all := s.workflow.messages
-	s.named.key = s.workflow.origin().Key(agent.ChainAll("", all))
+	s.named.key = s.workflow.origin().Key(agent.HashMessages("", all...))
 	in := protocol.CallModelInput{Count: len(all), Delta: all[len(all)-delta:]}
 	if delta > 0 {
 		origin := s.workflow.origin()
@@ -383,7 +383,7 @@ func TestEmptyRepliesAreCounted(t *testing.T) {
 	var empty agent.EmptyReplies
 	require.NoError(t, failure(t, err).Details(&empty))
 	require.Equal(t, two, empty)
-	failed := protocol.Replied("model-1", protocol.ModelResult{}, err, 5)
+	failed := protocol.ModelEvent("model-1", protocol.ModelResult{}, err, 5)
 	require.Equal(t, two, failed.(agent.ModelFailed).Empty)
 
 	said = true

@@ -62,7 +62,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		return end, err
 	default:
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, nil)
-		if run := info.GetExecution().GetRunId(); protocol.Outside(err) && time.Since(info.GetCloseTime().AsTime()) < maxAwaitPause && !seen(ctx, run) {
+		if run := info.GetExecution().GetRunId(); protocol.EndedFromOutside(err) && time.Since(info.GetCloseTime().AsTime()) < maxAwaitPause && !seen(ctx, run) {
 			activity.RecordHeartbeat(ctx, run)
 			return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" has just been ended; it may be resumed", protocol.StillRunning,
 				temporal.ApplicationErrorOptions{NextRetryDelay: resumeGrace, Category: temporal.ApplicationErrorCategoryBenign})

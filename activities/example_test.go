@@ -68,12 +68,12 @@ func ExampleHub() {
 	hub := new(activities.Hub)
 	pieces := hub.Listen(context.Background(), "talk")
 
-	hub.Stream(activities.Piece{AgentID: "talk", Attempt: 1, Delta: llm.Delta{Text: "It is sun"}})
-	hub.Stream(activities.Piece{AgentID: "talk", Attempt: 1, End: activities.Void}) // the stream was cut
+	hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 1, Delta: llm.Delta{Text: "It is sun"}})
+	hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 1, End: activities.Discarded}) // the stream was cut
 	for _, text := range []string{"It", " is", " sunny."} {
-		hub.Stream(activities.Piece{AgentID: "talk", Attempt: 2, Delta: llm.Delta{Text: text}})
+		hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 2, Delta: llm.Delta{Text: text}})
 	}
-	hub.Stream(activities.Piece{AgentID: "talk", Attempt: 2, End: activities.Whole})
+	hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 2, End: activities.Committed})
 
 	var said strings.Builder
 	for p := range pieces {
@@ -81,9 +81,9 @@ func ExampleHub() {
 		case "":
 			said.WriteString(p.Delta.Text)
 			fmt.Println(said.String())
-		case activities.Void:
+		case activities.Discarded:
 			said.Reset()
-		case activities.Whole: // the message comes with the transcript
+		case activities.Committed: // the message comes with the transcript
 			return
 		}
 	}

@@ -297,9 +297,9 @@ func (h *heartbeat) repeats() agent.Repeats {
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// seek counts an attempt that is given back because another worker may have the result, and returns how many
+// countReturn counts an attempt that is given back because another worker may have the result, and returns how many
 // there were, this one included.
-func (h *heartbeat) seek() int {
+func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Sought++
@@ -314,8 +314,8 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// hear takes a piece of what the model says.
-func (h *heartbeat) hear(d llm.Delta) {
+// addDelta takes a piece of what the model says.
+func (h *heartbeat) addDelta(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Said += len(d.Text)

@@ -43,7 +43,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	if err := r.trace(ctx, here.RunID, in.From); err != nil {
 		return protocol.FoundMessages{}, err
 	}
-	var ofBases, ofOthers, all []agent.Incoming
+	var ofBases, ofOthers, all []agent.InboxMessage
 	for _, run := range slices.Backward(others) {
 		t, err := r.messagesOf(ctx, run)
 		if err != nil {
@@ -72,14 +72,14 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 
 // inOrder returns the IDs of messages and the times at which a run first took them, the oldest first, each once, up to maxOrderBytes. A
 // message whose time no history tells, because the run is gone from which Temporal delivered it again, comes before all others.
-func inOrder(messages []agent.Incoming) (ids []string, times []int64) {
+func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
 		if known := first[m.ID]; known == 0 || m.Time != 0 && m.Time < known {
 			first[m.ID] = m.Time
 		}
 	}
-	slices.SortStableFunc(messages, func(a, b agent.Incoming) int { return cmp.Compare(first[a.ID], first[b.ID]) })
+	slices.SortStableFunc(messages, func(a, b agent.InboxMessage) int { return cmp.Compare(first[a.ID], first[b.ID]) })
 	size := 0
 	for _, m := range messages {
 		at, listed := first[m.ID]
@@ -96,7 +96,7 @@ func inOrder(messages []agent.Incoming) (ids []string, times []int64) {
 }
 
 // page returns the messages behind the first skip ones, each once, as many as fit into a page.
-func page(messages []agent.Incoming, skip int) protocol.FoundMessages {
+func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
 	for _, m := range messages {
@@ -131,7 +131,7 @@ type relations struct {
 
 // trace goes back from the run that searches through the runs that it continues or resumes. From is the run that it resumed.
 func (r *relations) trace(ctx context.Context, run, from string) error {
-	t, err := r.a.readMessages(ctx, agent.From{ID: r.id, RunID: run})
+	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 	if known {
 		return t, nil
 	}
-	t, err := r.a.readMessages(ctx, agent.From{ID: r.id, RunID: run})
+	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		t = nil
@@ -211,20 +211,20 @@ type runMessages struct {
 	// Since the last reset, senders sent messages, and Temporal delivered those in admitted again. The run found those in found in
 	// other runs, which may be deleted since. Time is that at which the first run took the message, in Unix milliseconds; 0 if the run
 	// was not the first.
-	messages, admitted, found []agent.Incoming
+	messages, admitted, found []agent.InboxMessage
 	// listed holds the IDs and times of the messages that the run's searches listed.
-	listed []agent.Incoming
+	listed []agent.InboxMessage
 	// searches holds the IDs of the events that scheduled its searches.
 	searches map[int64]bool
 }
 
 // all returns all messages that the run knew, some of them without a text.
-func (t *runMessages) all() []agent.Incoming {
+func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }
 
 // readMessages reads the history of a run.
-func (a *Activities) readMessages(ctx context.Context, from agent.From) (*runMessages, error) {
+func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runMessages, error) {
 	t := &runMessages{searches: map[int64]bool{}}
 	for event, err := range history.Events(ctx, a.temporal, from) {
 		if err == nil {
@@ -244,7 +244,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		if err := dc.FromPayloads(began.GetInput(), &start); err != nil {
 			return err
 		}
-		t.life = cmp.Or(start.Life, began.GetFirstExecutionRunId())
+		t.life = cmp.Or(start.Incarnation, began.GetFirstExecutionRunId())
 		t.continues = began.GetContinuedExecutionRunId()
 		if start.From != nil && !start.From.Fork {
 			t.resumes = start.From.RunID
@@ -265,7 +265,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		t.found = append(t.found, page.Messages...)
 		for i, id := range page.Order {
 			if i < len(page.Times) {
-				t.listed = append(t.listed, agent.Incoming{ID: id, Time: page.Times[i]})
+				t.listed = append(t.listed, agent.InboxMessage{ID: id, Time: page.Times[i]})
 			}
 		}
 	}
@@ -274,7 +274,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 	}
 	for _, in := range []struct {
 		update *updatepb.Input
-		to     *[]agent.Incoming
+		to     *[]agent.InboxMessage
 	}{
 		{event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput(), &t.messages},
 		{event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest().GetInput(), &t.admitted},
@@ -282,7 +282,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		if in.update.GetName() != protocol.MessageUpdate {
 			continue
 		}
-		var m agent.Incoming
+		var m agent.InboxMessage
 		if err := dc.FromPayloads(in.update.GetArgs(), &m); err != nil {
 			return err
 		}

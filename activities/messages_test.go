@@ -12,9 +12,9 @@ import (
 
 // A list of IDs and times fits into a payload beside a page of messages, names each message once, and lacks the last ones only.
 func TestOrderOfMessagesIsBounded(t *testing.T) {
-	var messages []agent.Incoming
+	var messages []agent.InboxMessage
 	for i := range 20_000 {
-		m := agent.Incoming{ID: fmt.Sprintf("%036d", i), Time: 1_700_000_000_000 + int64(i)}
+		m := agent.InboxMessage{ID: fmt.Sprintf("%036d", i), Time: 1_700_000_000_000 + int64(i)}
 		messages = append(messages, m, m)
 	}
 	order, times := inOrder(messages)
@@ -29,7 +29,7 @@ func TestOrderOfMessagesIsBounded(t *testing.T) {
 
 // Messages stand in the order in which a run first took them, whichever run tells of them. Those of a run that is gone come first.
 func TestMessagesStandInTheOrderOfTheirTimes(t *testing.T) {
-	order, times := inOrder([]agent.Incoming{
+	order, times := inOrder([]agent.InboxMessage{
 		{ID: "late", Time: 3}, {ID: "redelivered"}, {ID: "gone"}, {ID: "early", Time: 1}, {ID: "late", Time: 4}, {ID: "redelivered", Time: 2},
 	})
 	require.Equal(t, []string{"gone", "early", "redelivered", "late"}, order)

@@ -51,7 +51,7 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 }
 
 func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	if !a.holds(ctx) {
+	if !a.runsHere(ctx) {
 		if err := beat.checkLost("made this model call"); err != nil {
 			return protocol.ModelResult{}, err
 		}
@@ -102,7 +102,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	if !in.Compact {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return protocol.ModelResult{Reply: protocol.Bare(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
+	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
 }
 
 // checkRequest reports why a request must not be sent. An answer to it would be checked against its output schema.
@@ -132,7 +132,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	}
 	attempt := beat.attempt()
 	// A summary is no reply, and nobody waits for its words.
-	tell := func(p Piece) {
+	tell := func(p Chunk) {
 		if a.streamer != nil && !summary {
 			p.AgentID, p.Key, p.Attempt = id, key, attempt
 			a.streamer.Stream(p)
@@ -140,20 +140,20 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	}
 	hear := func(d llm.Delta) {
 		if !summary {
-			beat.hear(d)
+			beat.addDelta(d)
 		}
-		tell(Piece{Delta: d})
+		tell(Chunk{Delta: d})
 	}
 	all := req.Candidates
 	req.Candidates = []llm.Candidate{candidate}
 	reply, err := model.Client.Complete(llm.WithStream(ctx, hear), req)
 	if err == nil {
-		tell(Piece{End: Whole})
+		tell(Chunk{End: Committed})
 		a.used(candidate.Name, req, reply)
 		reply.Candidate = candidate.Name
 		return reply, nil
 	}
-	tell(Piece{End: Void})
+	tell(Chunk{End: Discarded})
 	var empty agent.EmptyReplies
 	if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
 		empty = beat.empty(nothing.Usage)

@@ -15,7 +15,7 @@ import (
 // told is a Streamer that keeps what it is told.
 type told []string
 
-func (k *told) Stream(p activities.Piece) {
+func (k *told) Stream(p activities.Chunk) {
 	*k = append(*k, fmt.Sprintf("%s %s %d %s%s", p.AgentID, p.Key, p.Attempt, p.Delta.Text, p.End))
 }
 

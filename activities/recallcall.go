@@ -38,7 +38,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 		return out, err
 	}
 	for _, run := range runs {
-		s, err := a.stateWith(ctx, agent.From{ID: here.ID, RunID: run}, in.Call)
+		s, err := a.stateWith(ctx, agent.RunRef{ID: here.ID, RunID: run}, in.Call)
 		if err != nil {
 			return out, fmt.Errorf("recall: run %s: %w", run, err)
 		}
@@ -60,7 +60,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 const recallAttempts = 10
 
 // stateWith returns the state at the end of a run; nil where the run tells nothing of the call.
-func (a *Activities) stateWith(ctx context.Context, from agent.From, call agent.Call) (*agent.State, error) {
+func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil, nil
@@ -82,7 +82,7 @@ func (a *Activities) stateWith(ctx context.Context, from agent.From, call agent.
 }
 
 // lastState returns the state at the end of a run; nil where there is none. It is read once for each worker.
-func (a *Activities) lastState(ctx context.Context, from agent.From) (*agent.State, error) {
+func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
 	packed, known := a.states.GetIfPresent(name)
 	if !known {
@@ -103,7 +103,7 @@ func (a *Activities) lastState(ctx context.Context, from agent.From) (*agent.Sta
 
 // packLast reads the state at the end of a run. There is no data where the run has no state, or its history is gone or
 // cannot be read.
-func (a *Activities) packLast(ctx context.Context, from agent.From) (packedState, error) {
+func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
 	run, err := history.Read(ctx, a.temporal, from, a.converter)
 	var unreadable *history.UnreadableError
 	switch {

@@ -56,7 +56,7 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		if t.origin.Key(t.chain) != key {
 			continue
 		}
-		req, err := a.head(ctx, t.origin.Head, in.Compact)
+		req, err := a.head(ctx, t.origin.PrefixHash, in.Compact)
 		if err != nil {
 			return req, t, err
 		}
@@ -99,7 +99,7 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 	if err != nil {
 		return llm.Request{}, err
 	}
-	if page.Head == nil || agent.HeadHash(*page.Head) != hash {
+	if page.Head == nil || agent.HashPrefix(*page.Head) != hash {
 		return llm.Request{}, temporal.NewNonRetryableApplicationError(
 			"the definition of the workflow does not have the hash that it asked to send", protocol.Mismatch, nil)
 	}
@@ -149,7 +149,7 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 
 // transcript holds the messages of one agent that this worker remembers.
 type transcript struct {
-	origin   agent.Origin
+	origin   agent.ModelIdentity
 	chain    string
 	messages []llm.Message // appended to in place, so one activity has it at a time
 	bytes    int           // about what the messages take
@@ -159,7 +159,7 @@ func (t transcript) count() int { return len(t.messages) }
 
 // extended returns t with more messages at its end.
 func (t transcript) extended(more []llm.Message) transcript {
-	t.chain = agent.ChainAll(t.chain, more)
+	t.chain = agent.HashMessages(t.chain, more...)
 	t.bytes += weight(more)
 	t.messages = append(t.messages, more...)
 	return t

@@ -118,8 +118,8 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	return e, true
 }
 
-// holds reports whether this worker runs the effect of the activity, or has its result: nothing of the effect is begun then.
-func (a *Activities) holds(ctx context.Context) bool {
+// runsHere reports whether this worker runs the effect of the activity, or has its result: nothing of the effect is begun then.
+func (a *Activities) runsHere(ctx context.Context) bool {
 	_, key := names(ctx)
 	a.running.mu.Lock()
 	defer a.running.mu.Unlock()

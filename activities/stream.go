@@ -16,11 +16,11 @@ import (
 // Stream is called by the goroutine that reads the reply, so it has to return soon. It is called
 // for many agents at the same time.
 type Streamer interface {
-	Stream(Piece)
+	Stream(Chunk)
 }
 
-// Piece is a piece of a reply.
-type Piece struct {
+// Chunk is a piece of a reply.
+type Chunk struct {
 	AgentID string
 	// Key is that of the model call; the assistant's message in the transcript has it too.
 	Key agent.Key
@@ -37,11 +37,11 @@ type Piece struct {
 type End string
 
 const (
-	// Whole is the end of a reply: its message enters the transcript. That is what counts; it may differ
+	// Committed is the end of a reply: its message enters the transcript. That is what counts; it may differ
 	// from the pieces, since replies are put right when they are whole.
-	Whole End = "whole"
-	// Void is the end of an attempt that failed: its pieces mean nothing. There may be another.
-	Void End = "void"
+	Committed End = "whole"
+	// Discarded is the end of an attempt that failed: its pieces mean nothing. There may be another.
+	Discarded End = "void"
 )
 
 // Hub is a [Streamer] that hands pieces to listeners in the same process. The zero Hub is ready for use.
@@ -52,7 +52,7 @@ type Hub struct {
 
 type listener struct {
 	agentID string
-	pieces  chan Piece
+	pieces  chan Chunk
 	missed  int
 }
 
@@ -60,7 +60,7 @@ type listener struct {
 const hubBuffer = 1024
 
 // Stream hands a piece to those who listen to its agent. One that lags too far behind misses it.
-func (h *Hub) Stream(p Piece) {
+func (h *Hub) Stream(p Chunk) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
@@ -79,8 +79,8 @@ func (h *Hub) Stream(p Piece) {
 
 // Listen yields the pieces of an agent's replies, or of all agents' where the ID is empty, from the call on and until the
 // context is done. It listens from the time of the call, not of the first iteration.
-func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Piece] {
-	l := &listener{agentID: agentID, pieces: make(chan Piece, hubBuffer)}
+func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
+	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
 	h.mu.Lock()
 	if h.listeners == nil {
 		h.listeners = map[*listener]struct{}{}
@@ -93,7 +93,7 @@ func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Piece] {
 		h.mu.Unlock()
 	}
 	context.AfterFunc(ctx, leave)
-	return func(yield func(Piece) bool) {
+	return func(yield func(Chunk) bool) {
 		defer leave()
 		for {
 			select {

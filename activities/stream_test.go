@@ -15,17 +15,17 @@ func TestHubHandsPiecesToThoseWhoListen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	hub := new(Hub)
-	hub.Stream(Piece{AgentID: "a"}) // nobody listens
+	hub.Stream(Chunk{AgentID: "a"}) // nobody listens
 	pieces := hub.Listen(ctx, "a")
 	for range hubBuffer + 5 {
-		hub.Stream(Piece{AgentID: "a", Delta: llm.Delta{Text: "x"}})
-		hub.Stream(Piece{AgentID: "b"})
+		hub.Stream(Chunk{AgentID: "a", Delta: llm.Delta{Text: "x"}})
+		hub.Stream(Chunk{AgentID: "b"})
 	}
 	n := 0
 	for p := range pieces {
 		require.Equal(t, "a", p.AgentID)
 		if n++; n == hubBuffer {
-			hub.Stream(Piece{AgentID: "a", Delta: llm.Delta{Text: "y"}})
+			hub.Stream(Chunk{AgentID: "a", Delta: llm.Delta{Text: "y"}})
 		}
 		if p.Delta.Text == "y" {
 			require.Equal(t, 5, p.Missed)

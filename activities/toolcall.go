@@ -34,14 +34,14 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 		return result, err
 	}
 	id, key := names(ctx)
-	if e, ok := protocol.Finished(key, in.Ref, result, nil, cmp.Or(in.ShownBytes, in.ResultBytes), 0).(agent.ToolFinished); ok {
+	if e, ok := protocol.ToolEvent(key, in.Ref, result, nil, cmp.Or(in.ShownBytes, in.ResultBytes), 0).(agent.ToolFinished); ok {
 		a.cache.putResult(id, agent.SentResult(in.CallID, e.Result.Content))
 	}
 	return result, nil
 }
 
 func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	if !a.holds(ctx) {
+	if !a.runsHere(ctx) {
 		if down, err := beat.tookWorkersDown(ctx); down || err != nil {
 			return protocol.ToolResult{Lost: down}, err
 		}
@@ -70,7 +70,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	id, key := names(ctx)
 	repeatable := in.ToolEffect.Repeatable()
 	if !repeatable && (doubt || beat.lost() > 0) {
-		return seek(beat)
+		return returnAttempt(beat)
 	}
 	t, err := a.tools.Lookup(ctx, in.Ref)
 	var unknown *tool.UnknownToolError
@@ -110,10 +110,10 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 }
 
-// seek gives back an attempt at a tool that may have run, some times, so that the worker that has its result may take it.
+// returnAttempt gives back an attempt at a tool that may have run, some times, so that the worker that has its result may take it.
 // In the end nobody knows.
-func seek(beat *heartbeat) (protocol.ToolResult, error) {
-	n := beat.seek()
+func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
+	n := beat.countReturn()
 	if n > len(seekDelays) {
 		return protocol.ToolResult{Lost: true}, nil
 	}

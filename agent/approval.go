@@ -56,7 +56,7 @@ func (s *State) decided(e Decided) bool {
 		if c := &s.Calls[i]; c.Key == e.Decision.Key && c.Approval == Asked && c.Result == nil {
 			s.Decisions[len(s.Decisions)-1].Used = true
 			s.decide(c, e.Decision, e.Time)
-			s.settle(e.Time)
+			s.advanceTranscript(e.Time)
 			break
 		}
 	}

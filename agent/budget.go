@@ -70,19 +70,19 @@ type Grant struct {
 
 // Spent returns what the agent and all below it have spent, as far as it knows.
 func (s *State) Spent() Spending {
-	return Spending{s.Usage.Usage, s.Usage.Cost}.Add(s.Usage.Below)
+	return Spending{s.Usage.Usage, s.Usage.Cost}.Add(s.Usage.Descendants)
 }
 
 // bounds returns the bounds on the whole tree below and with this agent: its own limits and what it
 // was granted, whichever is less.
 func (s *State) bounds() Grant {
 	return Grant{
-		Tokens: lesser(s.Definition.Limits.Tokens, s.Grant.Tokens),
-		Cost:   lesser(s.Definition.Limits.Cost, s.Grant.Cost),
+		Tokens: lowerLimit(s.Definition.Limits.Tokens, s.Grant.Tokens),
+		Cost:   lowerLimit(s.Definition.Limits.Cost, s.Grant.Cost),
 	}
 }
 
-func lesser[T int | Money](a, b T) T {
+func lowerLimit[T int | Money](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -120,10 +120,10 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 		return // one that did not tell may have used all of it
 	}
 	if c.Spent != nil {
-		s.Usage.Below = s.Usage.Below.Sub(*c.Spent)
+		s.Usage.Descendants = s.Usage.Descendants.Sub(*c.Spent)
 	}
 	c.Grant, c.Spent = Grant{}, spent
-	s.Usage.Below = s.Usage.Below.Add(*spent)
+	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
 }
 
 // price returns the price of the candidate that answered.

@@ -23,7 +23,7 @@ func TestMoneyIsExactAndReadable(t *testing.T) {
 // tree is an agent with a price, a budget and clerks below it.
 func tree(limits agent.Limits) *agent.State {
 	limits.Depth = 2
-	s := agent.New("a", agent.Start{Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m", Text: "go"}}, 0)
+	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
 	load := s.Next().(agent.Load)
 	s.Apply(agent.DefinitionLoaded{Key: load.Key, Definition: agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}, {Name: "spare", Model: "s"}},
@@ -121,7 +121,7 @@ func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 	wrong()
 	require.Equal(t, agent.HeldUp, s.Status())
 	require.Equal(t, agent.InvalidOutput, s.Held.Class)
-	s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "m2", Text: "again"}})
+	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "m2", Text: "again"}})
 	s.Advance(0)
 	say(s, llm.Reply{Message: llm.Message{Content: "3"}})
 	require.Equal(t, agent.Waiting, s.Status())
@@ -131,9 +131,9 @@ func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 // The schema of one run is that of its requests, whatever the definition says.
 func TestSchemaOfARunIsAskedFor(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object"}`)
-	s := agent.New("a", agent.Start{Life: "l", Agent: "x", OutputSchema: schema, Message: &agent.Incoming{ID: "m", Text: "go"}}, 0)
+	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", OutputSchema: schema, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{Name: "x"}})
-	require.JSONEq(t, string(schema), string(s.Definition.Head().Params.OutputSchema))
+	require.JSONEq(t, string(schema), string(s.Definition.RequestPrefix().Params.OutputSchema))
 	require.Error(t, agent.Start{Agent: "x", Mode: agent.Chat, OutputSchema: []byte("[]")}.Check())
 }
 
@@ -141,7 +141,7 @@ func TestImagesAreParts(t *testing.T) {
 	s := tree(agent.Limits{})
 	say(s, llm.Reply{Message: llm.Message{Content: "hi"}})
 	picture := "data:image/png;base64,iVBORw0KGgo="
-	m := agent.Incoming{ID: "m2", Text: "what is it?", Images: []string{"https://example.com/a.png", picture}}
+	m := agent.InboxMessage{ID: "m2", Text: "what is it?", Images: []string{"https://example.com/a.png", picture}}
 	require.NoError(t, s.Accepts(m))
 	s.Apply(agent.MessageReceived{Message: m})
 	s.Advance(0)
@@ -155,7 +155,7 @@ func TestImagesAreParts(t *testing.T) {
 		"the limit is 1 MiB":                    {"data:image/png;base64," + strings.Repeat("A", 3<<19)},
 		"has 3000 bytes":                        {"https://example.com/" + strings.Repeat("a", 2980)},
 	} {
-		require.ErrorContains(t, agent.CheckMessage(agent.Incoming{ID: "i", Images: images}), problem)
+		require.ErrorContains(t, agent.CheckMessage(agent.InboxMessage{ID: "i", Images: images}), problem)
 	}
-	require.NoError(t, agent.CheckMessage(agent.Incoming{ID: "i", Images: []string{"data:image/png;base64," + strings.Repeat("A", 1<<20)}}))
+	require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: "i", Images: []string{"data:image/png;base64," + strings.Repeat("A", 1<<20)}}))
 }

@@ -134,7 +134,7 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	if e.Recalled {
 		s.Usage.Recalled++
 	}
-	s.settle(e.Result.Time)
+	s.advanceTranscript(e.Result.Time)
 	return true
 }
 
@@ -192,16 +192,16 @@ func lateID(call Key, again bool) string {
 }
 
 // late returns the message that brings the late result of a call.
-func late(c Call, r Result, after int) Incoming {
-	return Incoming{
+func late(c Call, r Result, after int) InboxMessage {
+	return InboxMessage{
 		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
-		Late: &Late{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
+		Late: &LateResult{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
 	}
 }
 
 // repaired reports whether the late answer to a call is in the inbox.
 func (s *State) repaired(call Key) bool {
-	return slices.ContainsFunc(s.Inbox, func(m Incoming) bool {
+	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
 		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
 	})
 }
@@ -224,10 +224,10 @@ func (s *State) interruptAll(why string, now int64) {
 	}
 }
 
-// flush moves the calls' results into the transcript together, in the order in which
+// answerCalls moves the calls' results into the transcript together, in the order in which
 // the model asked, once the last one is in: so the next request does not depend on
 // the order of arrival.
-func (s *State) flush() {
+func (s *State) answerCalls() {
 	if len(s.Calls) == 0 || s.hasOpenCall() {
 		return
 	}

@@ -146,12 +146,12 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 			refuse(why)
 			return
 		}
-		c.Child = s.mint(input, grant)
+		c.Child = s.addChild(input, grant)
 		return
 	}
 	c.Child = known.Key
 	known.Interrupted = false
-	s.Inbox = slices.DeleteFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.For == c.Key })
+	s.Inbox = slices.DeleteFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == c.Key })
 	if late := s.takeLate(known.Key); late != nil {
 		late.Time = now
 		c.Result = late
@@ -169,21 +169,21 @@ func (s *State) depthLimit() int {
 // maxMinted bounds the inputs whose sub-agents are counted one by one.
 const maxMinted = 2000
 
-// mint makes a new sub-agent. Asking for the same again makes another one, told
+// addChild makes a new sub-agent. Asking for the same again makes another one, told
 // apart by how many there are: a tally in the state, which compaction does not touch.
-func (s *State) mint(input childInput, grant Grant) Key {
+func (s *State) addChild(input childInput, grant Grant) Key {
 	id := digest(input)[:32]
-	if s.Minted == nil {
-		s.Minted = map[string]int{}
+	if s.ChildCounts == nil {
+		s.ChildCounts = map[string]int{}
 	}
-	ordinal, counted := s.Minted[id]
+	ordinal, counted := s.ChildCounts[id]
 	if !counted {
-		ordinal = s.MintedFloor
+		ordinal = s.ChildCountFloor
 	}
 	key := s.childKey(input, ordinal)
-	s.Minted[id] = ordinal + 1
-	if len(s.Minted) > maxMinted {
-		s.dropMinted()
+	s.ChildCounts[id] = ordinal + 1
+	if len(s.ChildCounts) > maxMinted {
+		s.dropChildCounts()
 	}
 	s.Children = append(s.Children, Child{
 		Key: key, ID: ChildID(s.AgentID, input.Agent, key),
@@ -192,15 +192,15 @@ func (s *State) mint(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropMinted removes half of the tally, the smallest counts first. An input that is not in the tally goes on from
+// dropChildCounts removes half of the tally, the smallest counts first. An input that is not in the tally goes on from
 // the greatest count that was removed, so that no ordinal is used twice for one input.
-func (s *State) dropMinted() {
-	ids := slices.SortedFunc(maps.Keys(s.Minted), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Minted[a], s.Minted[b]), strings.Compare(a, b))
+func (s *State) dropChildCounts() {
+	ids := slices.SortedFunc(maps.Keys(s.ChildCounts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.ChildCounts[a], s.ChildCounts[b]), strings.Compare(a, b))
 	})
 	for _, id := range ids[:len(ids)/2] {
-		s.MintedFloor = max(s.MintedFloor, s.Minted[id])
-		delete(s.Minted, id)
+		s.ChildCountFloor = max(s.ChildCountFloor, s.ChildCounts[id])
+		delete(s.ChildCounts, id)
 	}
 }
 
@@ -224,8 +224,8 @@ func (s *State) dropChildren() {
 	for _, c := range slices.Backward(s.Children) {
 		if c.Done && !c.Interrupted && !kept[c.Key] {
 			if done++; done > maxDoneChildren {
-				s.Usage.Below.InputTokens += c.Grant.Tokens
-				s.Usage.Below.Cost += c.Grant.Cost
+				s.Usage.Descendants.InputTokens += c.Grant.Tokens
+				s.Usage.Descendants.Cost += c.Grant.Cost
 				s.ChildrenDropped++
 				continue
 			}
@@ -265,7 +265,7 @@ func (s *State) childByHandle(agent, handle string) *Child {
 
 // takeLate removes a late result of the child from the inbox and returns it, for a call that asks for the child again.
 func (s *State) takeLate(child Key) *Result {
-	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
+	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
 		return nil
 	}
@@ -334,7 +334,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 		s.settleChild(child, e.Spent)
 		child.Started, child.Done, child.Failed = true, true, failed
 	}
-	s.settle(e.Result.Time)
+	s.advanceTranscript(e.Result.Time)
 	return changed
 }
 
@@ -353,7 +353,7 @@ func (s *State) childInterrupted(e ChildInterrupted) bool {
 	}
 	if changed {
 		child.Interrupted = true
-		s.settle(e.Time)
+		s.advanceTranscript(e.Time)
 	}
 	return changed
 }

@@ -16,7 +16,7 @@ import (
 // ask lets the agent ask for sub-agents with the given tasks, and returns their keys.
 func ask(t *testing.T, s *agent.State, tasks ...string) []agent.Key {
 	t.Helper()
-	s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: fmt.Sprint("m", s.Count()), Text: "go on"}})
+	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: fmt.Sprint("m", s.Count()), Text: "go on"}})
 	s.Advance(0)
 	say(s, wanting(tasks...))
 	var keys []agent.Key
@@ -57,9 +57,9 @@ func TestKeysOfSubAgentsAreNeverUsedTwice(t *testing.T) {
 		}
 		answered(s, keys...)
 		s.Drop()
-		require.LessOrEqual(t, len(s.Minted), 2000)
+		require.LessOrEqual(t, len(s.ChildCounts), 2000)
 	}
-	require.Positive(t, s.MintedFloor)
+	require.Positive(t, s.ChildCountFloor)
 	fresh := tree(agent.Limits{})
 	answered(fresh)
 	require.Equal(t, first, ask(t, fresh, "a", "b", "c", "d", "e", "task 5")[5], "the key of the first for its task")
@@ -106,7 +106,7 @@ func TestSubAgentsThatEndedLongAgoLeaveTheState(t *testing.T) {
 	}
 	require.Len(t, kept, 21+1, "and the one that failed")
 	require.True(t, kept[all[1]])
-	require.Equal(t, before.Usage.Below.Tokens()+silent.Grant.Tokens, s.Usage.Below.Tokens())
+	require.Equal(t, before.Usage.Descendants.Tokens()+silent.Grant.Tokens, s.Usage.Descendants.Tokens())
 }
 
 // What a sub-agent that was resumed tells it has spent replaces what it told before.
@@ -117,9 +117,9 @@ func TestResumedSubAgentIsPaidOnce(t *testing.T) {
 	spent := func(n int) *agent.Spending { return &agent.Spending{Usage: llm.Usage{InputTokens: n}} }
 	s.Apply(agent.ChildFinished{Key: key, Result: agent.ChildFailed("clerk", "no", 0), Spent: spent(50)})
 	s.Apply(agent.ChildFinished{Key: key, Result: agent.ChildAnswered("done", 0), Spent: spent(80)})
-	require.Equal(t, 80, s.Usage.Below.Tokens())
+	require.Equal(t, 80, s.Usage.Descendants.Tokens())
 	s.Apply(agent.ChildFinished{Key: key, Result: agent.ChildAnswered("done", 0), Spent: spent(80)})
-	require.Equal(t, 80, s.Usage.Below.Tokens())
+	require.Equal(t, 80, s.Usage.Descendants.Tokens())
 }
 
 // A turn that its time limit stopped is not repeated by a reset, so its answers to calls are none. What came late is one.
@@ -127,7 +127,7 @@ func TestStoppedTurnIsNoAnswerToRecall(t *testing.T) {
 	s := tree(agent.Limits{Time: time.Second})
 	say(s, wanting("one"))
 	call := s.Pending()[0]
-	s.Apply(agent.WallReached{Turn: 1, Time: 1000})
+	s.Apply(agent.TimeReached{Turn: 1, Time: 1000})
 	require.True(t, strings.HasPrefix(s.Messages[2].Content, "interrupted: this turn reached its time limit"))
 	r := s.RecallCall(call)
 	require.Nil(t, r.Result)

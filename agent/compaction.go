@@ -17,8 +17,8 @@ type Compaction struct {
 	Task *llm.Message `json:"task,omitempty"`
 }
 
-// head returns what is sent before the message at From.
-func (c *Compaction) head() []llm.Message {
+// messages returns what is sent before the message at From.
+func (c *Compaction) messages() []llm.Message {
 	if c == nil {
 		return nil
 	}
@@ -64,14 +64,14 @@ func (s *State) compact() Compact {
 	}
 	count, chain := s.SentCount()-(s.Count()-from)+1, ""
 	for i := range count {
-		chain = Chain(chain, s.SentToCompact(i, count))
+		chain = HashMessages(chain, s.SentToCompact(i, count))
 	}
-	return Compact{Key: s.CompactOrigin().Key(chain), Count: count, From: from}
+	return Compact{Key: s.SummaryIdentity().Key(chain), Count: count, From: from}
 }
 
-// CompactOrigin returns what the keys of requests for summaries are made of, beside their messages.
-func (s *State) CompactOrigin() Origin {
-	return Origin{s.Identity, HeadHash(s.Definition.CompactHead())}
+// SummaryIdentity returns what the keys of requests for summaries are made of, beside their messages.
+func (s *State) SummaryIdentity() ModelIdentity {
+	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
 // SentToCompact returns message i of the count that the request for a summary sends, the
@@ -154,11 +154,11 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Compactions = append(s.Compactions, c)
 	s.TooLong, s.CutBelow = false, 0
 	s.Compacted++
-	s.Chain = ""
+	s.TranscriptHash = ""
 	for i := range s.SentCount() {
-		s.Chain = Chain(s.Chain, s.Sent(i))
+		s.TranscriptHash = HashMessages(s.TranscriptHash, s.Sent(i))
 	}
-	s.settle(e.Time)
+	s.advanceTranscript(e.Time)
 }
 
 // overflowed notes that even the request for a summary was too long.

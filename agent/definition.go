@@ -57,10 +57,10 @@ type Tool struct {
 	BudgetMS int64 `json:"budget_ms,omitempty"`
 }
 
-// Head returns the part of every request that stays the same from call to call:
+// RequestPrefix returns the part of every request that stays the same from call to call:
 // candidates, parameters, tools and the system message. The system message is the
 // instructions as they are; there is none when they are empty.
-func (d *Definition) Head() llm.Request {
+func (d *Definition) RequestPrefix() llm.Request {
 	head := llm.Request{Candidates: d.Candidates, Params: d.Params}
 	for _, t := range d.Tools {
 		head.Tools = append(head.Tools, llm.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Schema})
@@ -74,10 +74,10 @@ func (d *Definition) Head() llm.Request {
 	return head
 }
 
-// CompactHead is the head of the request for a summary. It is that of the others, so that a provider
+// SummaryPrefix is the head of the request for a summary. It is that of the others, so that a provider
 // finds their common beginning in its cache; but no tool is to be called, and no form is asked for.
-func (d *Definition) CompactHead() llm.Request {
-	head := d.Head()
+func (d *Definition) SummaryPrefix() llm.Request {
+	head := d.RequestPrefix()
 	head.Params.OutputSchema = nil
 	if head.Params.ToolChoice = ""; len(head.Tools) > 0 {
 		head.Params.ToolChoice = "none"

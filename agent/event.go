@@ -26,7 +26,7 @@ type (
 
 	// MessageReceived puts a message into the inbox and lets a held agent go on.
 	MessageReceived struct {
-		Message Incoming
+		Message InboxMessage
 		Time    int64
 	}
 
@@ -120,8 +120,8 @@ type (
 		Time    int64
 	}
 
-	// WallReached ends the turn of that number, whose time is up.
-	WallReached struct {
+	// TimeReached ends the turn of that number, whose time is up.
+	TimeReached struct {
 		Turn int
 		Time int64
 	}
@@ -145,7 +145,7 @@ type (
 	// all of them.
 	MessagesFound struct {
 		Run      string
-		Messages []Incoming
+		Messages []InboxMessage
 		Order    []string
 		Time     int64
 	}
@@ -179,7 +179,7 @@ func (ChildFinished) event()    {}
 func (ChildInterrupted) event() {}
 func (Decided) event()          {}
 func (Stopped) event()          {}
-func (WallReached) event()      {}
+func (TimeReached) event()      {}
 func (Resumed) event()          {}
 func (ReloadAsked) event()      {}
 func (Rewound) event()          {}
@@ -240,8 +240,8 @@ func (s *State) apply(e Event) bool {
 		return s.decided(e)
 	case Stopped:
 		return s.stopped(e)
-	case WallReached:
-		return s.wallReached(e)
+	case TimeReached:
+		return s.timeReached(e)
 	case Resumed:
 		return s.resumed(e)
 	case ResumeLost:

@@ -11,7 +11,7 @@ import (
 // knows all answers beforehand; the one in package workflows asks Temporal.
 func Example() {
 	s := agent.New("sum-1", agent.Start{
-		Agent: "counter", Life: "l", Message: &agent.Incoming{ID: "first", Text: "What is 6 * 7?"},
+		Agent: "counter", Incarnation: "l", Message: &agent.InboxMessage{ID: "first", Text: "What is 6 * 7?"},
 	}, 0)
 	for {
 		switch step := s.Next().(type) {
@@ -21,7 +21,7 @@ func Example() {
 				Name: "counter", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
 				Tools: []agent.Tool{{Name: "calculator", Ref: "calculator"}},
 			}})
-		case agent.Take:
+		case agent.TakeMessage:
 			fmt.Println("take", step.ID)
 			s.Apply(agent.MessageTaken{ID: step.ID})
 		case agent.CallModel:
@@ -54,8 +54,8 @@ func Example() {
 // An event that arrives again changes nothing, so that a driver may deliver what it is not
 // sure to have delivered.
 func ExampleState_Apply() {
-	s := agent.New("talk", agent.Start{Agent: "x", Life: "l", Mode: agent.Chat}, 0)
-	hello := agent.MessageReceived{Message: agent.Incoming{ID: "m1", Text: "Hello"}}
+	s := agent.New("talk", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat}, 0)
+	hello := agent.MessageReceived{Message: agent.InboxMessage{ID: "m1", Text: "Hello"}}
 	fmt.Println(s.Apply(hello), s.Apply(hello), len(s.Inbox))
 	// Output: true false 1
 }

@@ -84,7 +84,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 	}
 	fork := &State{
 		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth, OutputSchema: s.OutputSchema,
-		Definition: s.Definition, Head: s.Head, Messages: slices.Clone(s.Messages[:at-s.Dropped]), Dropped: s.Dropped,
+		Definition: s.Definition, PrefixHash: s.PrefixHash, Messages: slices.Clone(s.Messages[:at-s.Dropped]), Dropped: s.Dropped,
 		Turn: Turn{Began: now},
 	}
 	for _, c := range s.Compactions {
@@ -93,7 +93,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 		}
 	}
 	for i := range fork.SentCount() {
-		fork.Chain = Chain(fork.Chain, fork.Sent(i))
+		fork.TranscriptHash = HashMessages(fork.TranscriptHash, fork.Sent(i))
 	}
 	for _, m := range fork.Messages {
 		if m.Role == llm.User {

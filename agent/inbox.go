@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Incoming is a message that waits to be taken into the transcript.
-type Incoming struct {
+// InboxMessage is a message that waits to be taken into the transcript.
+type InboxMessage struct {
 	// ID is the client's: a message whose ID the agent has seen before is dropped. It has no white space and no
 	// control characters; the IDs that this package makes have a space, so that the two never meet.
 	ID   string `json:"id"`
@@ -35,13 +35,13 @@ type Incoming struct {
 	// Brought says that a run that was reset began with the message, so that it was sent before all that other runs took.
 	Brought bool `json:"brought,omitempty"`
 	// Late is set where the message carries the result of an interrupted call.
-	Late *Late `json:"late,omitempty"`
+	Late *LateResult `json:"late,omitempty"`
 	// Time is the time at which the agent received it, in Unix milliseconds.
 	Time int64 `json:"time,omitempty"`
 }
 
-// Late is the result of a call that had been answered as interrupted.
-type Late struct {
+// LateResult is the result of a call that had been answered as interrupted.
+type LateResult struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
@@ -86,7 +86,7 @@ var (
 
 // CheckMessage reports why an agent never takes the message, whatever its state: an error that wraps
 // [ErrMessage], or nil.
-func CheckMessage(m Incoming) error {
+func CheckMessage(m InboxMessage) error {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func CheckMessage(m Incoming) error {
 }
 
 // EncodedBytes returns the size of the message in a payload, in bytes, as the data converter of the SDK encodes it.
-func (m Incoming) EncodedBytes() int {
+func (m InboxMessage) EncodedBytes() int {
 	text, err := json.Marshal(m)
 	if err != nil { // no value of this type causes it
 		panic("agent: " + err.Error())
@@ -111,7 +111,7 @@ func (m Incoming) EncodedBytes() int {
 
 // check is the part of [CheckMessage] that also holds for messages of histories that earlier versions wrote. It
 // never becomes stricter: a message that was taken is taken again in a replay.
-func (m Incoming) check() error {
+func (m InboxMessage) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
 		return fmt.Errorf("%w: id has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
@@ -128,7 +128,7 @@ func (m Incoming) check() error {
 	return checkImages(m)
 }
 
-func checkImages(m Incoming) error {
+func checkImages(m InboxMessage) error {
 	if len(m.Images) > MaxImages {
 		return fmt.Errorf("%w: there are %d images; the limit is %d", ErrMessage, len(m.Images), MaxImages)
 	}
@@ -154,7 +154,7 @@ func checkImages(m Incoming) error {
 }
 
 // Accepts reports why the agent would not take m now; nil if it would, or has it.
-func (s *State) Accepts(m Incoming) error {
+func (s *State) Accepts(m InboxMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *State) Accepts(m Incoming) error {
 }
 
 // Has reports whether the agent has received a message of that ID. It knows the newest 10,000 IDs.
-func (s *State) Has(messageID string) bool { return slices.Contains(s.Seen, messageID) }
+func (s *State) Has(messageID string) bool { return slices.Contains(s.SeenMessageIDs, messageID) }
 
 // InboxBytes returns the size of the messages that wait, encoded.
 func (s *State) InboxBytes() int {
@@ -187,7 +187,7 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
 	}
-	s.see(e.Message.ID)
+	s.rememberID(e.Message.ID)
 	e.Message.Time = e.Time
 	s.Inbox = append(s.Inbox, e.Message)
 	if s.Held != nil {
@@ -198,7 +198,7 @@ func (s *State) messageReceived(e MessageReceived) bool {
 }
 
 // message returns what is sent of m: the text, and behind it the images.
-func (m Incoming) message() llm.Message {
+func (m InboxMessage) message() llm.Message {
 	message := llm.Message{Role: llm.User, Content: m.Text}
 	for _, image := range m.Images {
 		message.Parts = append(message.Parts, llm.Part{Type: "image", URL: image})
@@ -206,11 +206,11 @@ func (m Incoming) message() llm.Message {
 	return message
 }
 
-// see remembers an ID, so that what carries it counts once.
-func (s *State) see(id string) {
-	s.Seen = append(s.Seen, id)
-	if extra := len(s.Seen) - maxSeen; extra > 0 {
-		s.Seen = slices.Delete(s.Seen, 0, extra)
+// rememberID remembers an ID, so that what carries it counts once.
+func (s *State) rememberID(id string) {
+	s.SeenMessageIDs = append(s.SeenMessageIDs, id)
+	if extra := len(s.SeenMessageIDs) - maxSeen; extra > 0 {
+		s.SeenMessageIDs = slices.Delete(s.SeenMessageIDs, 0, extra)
 	}
 }
 
@@ -255,8 +255,8 @@ func (s *State) steers() int {
 
 // nextTurn returns the message that begins the next turn: the first one, but a late result whose place in the transcript is
 // known from an earlier run lets those pass that came before it there.
-func (s *State) nextTurn() Incoming {
-	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.Late == nil || s.Count() >= m.After })
+func (s *State) nextTurn() InboxMessage {
+	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
 	return s.Inbox[max(i, 0)]
 }
 
@@ -265,10 +265,10 @@ func (s *State) messageTaken(e MessageTaken) bool {
 	if find, ok := step.(FindMessages); ok {
 		step = find.Then // the driver may not look for them
 	}
-	if step != (Take{ID: e.ID}) {
+	if step != (TakeMessage{ID: e.ID}) {
 		return false
 	}
-	i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.ID == e.ID })
+	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == e.ID })
 	m := s.Inbox[i]
 	s.Inbox = slices.Delete(s.Inbox, i, i+1)
 	if m.Fresh {
@@ -283,6 +283,6 @@ func (s *State) messageTaken(e MessageTaken) bool {
 		}
 	}
 	s.append(Message{Message: m.message(), Key: Key(m.ID), Time: m.Time})
-	s.settle(e.Time)
+	s.advanceTranscript(e.Time)
 	return true
 }

@@ -14,16 +14,16 @@ import (
 func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
 	image := "data:image/png;base64," + strings.Repeat("A", 1<<20*4/3)
 	for name, c := range map[string]struct {
-		message agent.Incoming
+		message agent.InboxMessage
 		problem string
 	}{
-		"plain text of 1 MiB":              {agent.Incoming{Text: strings.Repeat("a", 1<<20)}, ""},
-		"400 KB of angle brackets":         {agent.Incoming{Text: strings.Repeat("<", 400_000)}, "2400020 bytes when encoded as JSON"},
-		"XML that just fits":               {agent.Incoming{Text: strings.Repeat("<a>b</a>", 50_000)}, ""},
-		"XML that does not":                {agent.Incoming{Text: strings.Repeat("<a>b</a>", 54_000)}, "the limit is 1500000"},
-		"text that is no UTF-8":            {agent.Incoming{Text: strings.Repeat("\xff", 400_000)}, "the limit is 1500000"},
-		"an image of 1 MiB with a caption": {agent.Incoming{Text: strings.Repeat("a", 90_000), Images: []string{image}}, ""},
-		"an image of 1 MiB with HTML":      {agent.Incoming{Text: strings.Repeat("<", 90_000), Images: []string{image}}, "the limit is 1500000"},
+		"plain text of 1 MiB":              {agent.InboxMessage{Text: strings.Repeat("a", 1<<20)}, ""},
+		"400 KB of angle brackets":         {agent.InboxMessage{Text: strings.Repeat("<", 400_000)}, "2400020 bytes when encoded as JSON"},
+		"XML that just fits":               {agent.InboxMessage{Text: strings.Repeat("<a>b</a>", 50_000)}, ""},
+		"XML that does not":                {agent.InboxMessage{Text: strings.Repeat("<a>b</a>", 54_000)}, "the limit is 1500000"},
+		"text that is no UTF-8":            {agent.InboxMessage{Text: strings.Repeat("\xff", 400_000)}, "the limit is 1500000"},
+		"an image of 1 MiB with a caption": {agent.InboxMessage{Text: strings.Repeat("a", 90_000), Images: []string{image}}, ""},
+		"an image of 1 MiB with HTML":      {agent.InboxMessage{Text: strings.Repeat("<", 90_000), Images: []string{image}}, "the limit is 1500000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.message.ID = "m"
@@ -42,23 +42,23 @@ func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
 
 // A message that an earlier version took is taken again in a replay, whatever is refused today.
 func TestReplayTakesWhatWasTaken(t *testing.T) {
-	for _, m := range []agent.Incoming{
+	for _, m := range []agent.InboxMessage{
 		{ID: "m", Text: strings.Repeat("<", 300_000)}, {ID: "an ID with spaces", Text: "go"}, {ID: "late-tool-1", Text: "go"},
 	} {
 		require.NoError(t, agent.Start{Agent: "x", Message: &m}.Check())
-		s := agent.New("a", agent.Start{Agent: "x", Life: "l", Mode: agent.Chat}, 0)
+		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat}, 0)
 		require.True(t, s.Apply(agent.MessageReceived{Message: m}))
 		require.True(t, s.Has(m.ID))
 	}
-	require.Error(t, agent.CheckMessage(agent.Incoming{ID: "an ID with spaces", Text: "go"}))
+	require.Error(t, agent.CheckMessage(agent.InboxMessage{ID: "an ID with spaces", Text: "go"}))
 }
 
 // The IDs that the core makes are not for clients, and clients' IDs are their own.
 func TestIDsOfClientsAndOfTheCoreNeverMeet(t *testing.T) {
 	for _, id := range []string{"first", "late-tool-1", "mail/815", "é", strings.Repeat("a", agent.MaxIDBytes)} {
-		require.NoError(t, agent.CheckMessage(agent.Incoming{ID: id, Text: "go"}), id)
+		require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), id)
 	}
 	for _, id := range []string{"", "late tool-1", "resume 1", "a\nb", "a\x00b", "a\u00a0b", strings.Repeat("a", agent.MaxIDBytes+1)} {
-		require.ErrorIs(t, agent.CheckMessage(agent.Incoming{ID: id, Text: "go"}), agent.ErrMessage, id)
+		require.ErrorIs(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), agent.ErrMessage, id)
 	}
 }

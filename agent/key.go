@@ -50,14 +50,14 @@ func (k Key) Kind() string {
 type Identity struct {
 	KeyVersion int    `json:"key_version"`
 	AgentID    string `json:"agent_id"`
-	// Life tells two agents of one ID apart: it is new when an ID is started afresh and
+	// Incarnation tells two agents of one ID apart: it is new when an ID is started afresh and
 	// stays over a reset, a continue-as-new and a resume.
-	Life string `json:"life"`
+	Incarnation string `json:"life"`
 }
 
 // key hashes content, which must be plain data with a JSON form.
 func (id Identity) key(kind string, content any) Key {
-	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Life, kind, content})[:32])
+	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
 
 func (id Identity) definitionKey(agent string, reloads int) Key {
@@ -67,19 +67,19 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 	}{agent, reloads})
 }
 
-// Origin is the part that the keys of an agent's model calls have in common. Together with the chain over the messages
+// ModelIdentity is the part that the keys of an agent's model calls have in common. Together with the chain over the messages
 // it makes a call's key, so that a request can be told by its key.
-type Origin struct {
+type ModelIdentity struct {
 	Identity
-	Head string `json:"head"` // HeadHash of what is sent beside the messages
+	PrefixHash string `json:"head"` // HeadHash of what is sent beside the messages
 }
 
 // Key returns the key of the model call that sends the messages with the given [Chain].
-func (o Origin) Key(chain string) Key {
+func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
 		Head  string `json:"head"`
 		Chain string `json:"chain"`
-	}{o.Head, chain})
+	}{o.PrefixHash, chain})
 }
 
 // toolKey takes the position in the reply, because equal calls made on purpose are
@@ -135,27 +135,21 @@ func ChildID(parentID, name string, key Key) string {
 	return parentID + "/" + name + "-" + digits[:16]
 }
 
-// ChildLife returns the life of the sub-agent with the given key, so that a
+// ChildIncarnation returns the life of the sub-agent with the given key, so that a
 // parent that starts it again, after a reset, means the same one.
-func ChildLife(key Key) string {
+func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HeadHash returns the hash of everything of a request but its messages other than the
-// system message: see [Definition.Head].
-func HeadHash(head llm.Request) string { return digest(head) }
+// HashPrefix returns the hash of everything of a request but its messages other than the
+// system message: see [Definition.RequestPrefix].
+func HashPrefix(head llm.Request) string { return digest(head) }
 
-// Chain returns the hash of a conversation that goes on with m after one
-// whose hash is previous; the hash of no messages is "". Hashing a request costs its new
-// messages only.
-func Chain(previous string, m llm.Message) string {
-	return digest([]any{previous, m})
-}
-
-// ChainAll extends previous by all of messages.
-func ChainAll(previous string, messages []llm.Message) string {
+// HashMessages returns the hash of a transcript: of one whose hash is previous, followed by messages. The hash of an empty transcript is "".
+// So the hash of a request costs the time of its new messages only.
+func HashMessages(previous string, messages ...llm.Message) string {
 	for _, m := range messages {
-		previous = Chain(previous, m)
+		previous = digest([]any{previous, m})
 	}
 	return previous
 }

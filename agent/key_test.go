@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-var id = Identity{KeyVersion: 1, AgentID: "report", Life: "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
+var id = Identity{KeyVersion: 1, AgentID: "report", Incarnation: "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
 
 // Known answers: these keys stand in histories. If one changes, agents that run
 // break; a new formula needs a new key version.
@@ -18,20 +18,20 @@ func TestKeysAreWhatTheyWere(t *testing.T) {
 	head := (&Definition{
 		Candidates: []llm.Candidate{{Name: "main", Model: "gpt-4o-mini"}}, Instructions: "Be brief.",
 		Tools: []Tool{{Name: "add", Description: "adds", Schema: json.RawMessage(`{"type":"object"}`), Ref: "math.add"}},
-	}).Head()
-	chain := Chain("", llm.Message{Role: llm.User, Content: "2+2 = <?>"})
-	model := Origin{id, HeadHash(head)}.Key(chain)
+	}).RequestPrefix()
+	chain := HashMessages("", llm.Message{Role: llm.User, Content: "2+2 = <?>"})
+	model := ModelIdentity{id, HashPrefix(head)}.Key(chain)
 	child := id.childKey(childInput{Agent: "clerk", Task: "count"}, 1)
 	for name, c := range map[string]struct{ got, want string }{
 		"definition":     {string(id.definitionKey("assistant", 0)), "definition-2a5f59403e5eb433d6366d184b5738b1"},
-		"head":           {HeadHash(head), "73f9f7b807da2866fecf625832ba597a30a47df1e8d61bfcbe225e3dbfb5014a"},
+		"head":           {HashPrefix(head), "73f9f7b807da2866fecf625832ba597a30a47df1e8d61bfcbe225e3dbfb5014a"},
 		"chain":          {chain, "a985fa9670eec133e7b6ba714044070b44860db95f47ddcb0116fd9c9989aadf"},
 		"model":          {string(model), "model-f406805ad90ad9ef77fec051c490e605"},
 		"tool":           {string(id.toolKey(model, 0, "add", `{"b":1, "a":9007199254740993}`)), "tool-b0e86962c8de663a172d0fc86f1b3609"},
 		"tool with text": {string(id.toolKey(model, 0, "add", `{"b":`)), "tool-096b9e3d870945eb82129457dbd4bbea"},
 		"child":          {string(child), "agent-34f7643895ec400d7de4b7ede504a9b5"},
 		"child's ID":     {ChildID("report", "clerk", child), "report/clerk-34f7643895ec400d"},
-		"child's life":   {ChildLife(child), "9e252da2-a77a-539e-9125-03b77424f1e9"},
+		"child's life":   {ChildIncarnation(child), "9e252da2-a77a-539e-9125-03b77424f1e9"},
 	} {
 		require.Equal(t, c.want, c.got, name)
 	}
@@ -41,7 +41,7 @@ func TestToolKeysTellCallsApart(t *testing.T) {
 	base := id.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`)
 	require.Equal(t, base, id.toolKey("model-1", 0, "add", ` { "b" : [1,2], "a":1 }`), "spelling does not matter")
 	other := id
-	other.Life = "another"
+	other.Incarnation = "another"
 	for name, key := range map[string]Key{
 		"the reply":    id.toolKey("model-2", 0, "add", `{"a":1,"b":[1,2]}`),
 		"the position": id.toolKey("model-1", 1, "add", `{"a":1,"b":[1,2]}`),
@@ -72,9 +72,9 @@ func TestEveryFieldOfARequestIsHashed(t *testing.T) {
 		head.Messages = nil
 		chain := ""
 		for _, m := range r.Messages {
-			chain = Chain(chain, sent(m, false))
+			chain = HashMessages(chain, sent(m, false))
 		}
-		return Origin{id, HeadHash(head)}.Key(chain)
+		return ModelIdentity{id, HashPrefix(head)}.Key(chain)
 	}
 	base := func() llm.Request {
 		return llm.Request{
@@ -154,5 +154,5 @@ func TestAbsentFieldsAreNotEncoded(t *testing.T) {
 func TestToolsAreSentInOneOrder(t *testing.T) {
 	a := &Definition{Tools: []Tool{{Name: "b"}, {Name: "a"}}}
 	b := &Definition{Tools: []Tool{{Name: "a"}, {Name: "b"}}}
-	require.Equal(t, HeadHash(a.Head()), HeadHash(b.Head()))
+	require.Equal(t, HashPrefix(a.RequestPrefix()), HashPrefix(b.RequestPrefix()))
 }

@@ -22,7 +22,7 @@ type law struct {
 
 	summaries int
 	paid      agent.Key            // a request that is under way
-	accepted  []agent.Incoming     // from people, in order
+	accepted  []agent.InboxMessage // from people, in order
 	asked     map[agent.Key]bool   // calls that have been asked for, and whether they still are
 	answered  map[agent.Key]bool   // requests that have a reply
 	heard     map[agent.Key]string // what has to be told of sub-agents whose end was taken
@@ -121,10 +121,10 @@ func (w *law) grows(s *agent.State) {
 // chained: the hash is that of what is sent.
 func (w *law) chained(s *agent.State) {
 	for ; w.sent < s.SentCount(); w.sent++ {
-		w.chain = agent.Chain(w.chain, s.Sent(w.sent))
+		w.chain = agent.HashMessages(w.chain, s.Sent(w.sent))
 	}
-	if s.Chain != w.chain {
-		w.brokenf("the chain over what is sent is %s, not %s", s.Chain, w.chain)
+	if s.TranscriptHash != w.chain {
+		w.brokenf("the chain over what is sent is %s, not %s", s.TranscriptHash, w.chain)
 	}
 	w.messages = append(w.messages, s.Messages[len(w.messages):]...)
 }
@@ -229,7 +229,7 @@ func (w *law) losesNothing(s *agent.State) {
 func tells(s *agent.State, text string) bool {
 	return slices.ContainsFunc(s.Messages, func(m agent.Message) bool { return strings.Contains(m.Content, text) }) ||
 		slices.ContainsFunc(s.Calls, func(c agent.Call) bool { return c.Result != nil && strings.Contains(c.Result.Content, text) }) ||
-		slices.ContainsFunc(s.Inbox, func(m agent.Incoming) bool { return strings.Contains(m.Text, text) })
+		slices.ContainsFunc(s.Inbox, func(m agent.InboxMessage) bool { return strings.Contains(m.Text, text) })
 }
 
 // keepsOrder: messages of one kind are taken in the order in which they came, and one for the next
@@ -349,7 +349,7 @@ func (w *law) rests(s *agent.State) {
 	}
 	const forked = 1 << 40 // a later time
 	for _, n := range []int{len(s.Messages) / 2, len(s.Messages)} {
-		fork, err := s.Fork(agent.Identity{KeyVersion: agent.KeyVersion, AgentID: "b", Life: "k"}, agent.Chat, n, forked)
+		fork, err := s.Fork(agent.Identity{KeyVersion: agent.KeyVersion, AgentID: "b", Incarnation: "k"}, agent.Chat, n, forked)
 		if err != nil {
 			continue
 		}

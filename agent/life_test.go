@@ -45,9 +45,9 @@ func newLife(seed uint64) *life {
 			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
 		},
 	}
-	in := agent.Start{Life: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
+	in := agent.Start{Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
 	if l.r.IntN(2) == 0 {
-		in.Message = &agent.Incoming{ID: "first", Text: "begin"}
+		in.Message = &agent.InboxMessage{ID: "first", Text: "begin"}
 	}
 	l.s = agent.New("a", in, 0)
 	l.law = newLaw(l.s)
@@ -123,7 +123,7 @@ func (l *life) happen() {
 	case n < 88:
 		l.restart()
 	case n < 90:
-		l.apply(agent.WallReached{Turn: l.s.Turn.Number - l.r.IntN(2), Time: l.now})
+		l.apply(agent.TimeReached{Turn: l.s.Turn.Number - l.r.IntN(2), Time: l.now})
 	case n < 92:
 		l.apply(agent.Stopped{Class: "Interrupted", Message: "a person said stop", Time: l.now})
 	case n < 93:
@@ -148,7 +148,7 @@ func (l *life) happen() {
 // goOn does what the agent itself asks for next: the step that needs nobody, or the end of an effect.
 func (l *life) goOn() {
 	switch step := l.s.Next().(type) {
-	case agent.Take:
+	case agent.TakeMessage:
 		l.apply(agent.MessageTaken{ID: step.ID, Time: l.now})
 	case agent.Finish:
 		l.apply(agent.Ended{})
@@ -266,7 +266,7 @@ func (l *life) write() {
 		return
 	}
 	l.messages++
-	l.apply(agent.MessageReceived{Time: l.now, Message: agent.Incoming{
+	l.apply(agent.MessageReceived{Time: l.now, Message: agent.InboxMessage{
 		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprint("message ", l.messages), Steer: l.r.IntN(2) == 0,
 	}})
 }

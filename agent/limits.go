@@ -11,16 +11,16 @@ import (
 type Limits struct {
 	// ModelCalls is the number of model calls in one turn, that is, between a user's message and the answer to it.
 	ModelCalls int
-	// Tokens is the number of input and output tokens in the agent's whole life, and Cost what they may cost. Both hold for
-	// the agent and its sub-agents together. Zero means no limit.
+	// Tokens limits the input and output tokens that the agent and its sub-agents use together, from the start of the agent to its end.
+	// Cost limits their cost. Zero means no limit.
 	Tokens int
 	Cost   Money
 	// Time is the duration of one turn, in whole milliseconds. Waiting for the next message takes none of it.
 	Time time.Duration
-	// ContextTokens is the size of a reply and its request, in tokens as the provider counts them, from which on the
-	// conversation is summarised. Zero means when the model says that it is too long.
+	// ContextTokens is the number of tokens of a request and its reply, as the provider counts them, from which on the agent summarises
+	// the conversation. Zero means that the agent does so only when the provider refuses a request as too long.
 	ContextTokens int
-	// Depth is the number of levels of sub-agents below the root agent.
+	// Depth is the number of levels of sub-agents: 1 means that sub-agents have none of their own. Only the root agent's value counts.
 	Depth int
 	// ToolResultBytes is the size to which each tool result is cut.
 	ToolResultBytes int
@@ -65,14 +65,14 @@ func (l Limits) Check() error {
 		{"ToolResultBytes", l.ToolResultBytes, MaxToolResultBytes}, {"CallsPerReply", l.CallsPerReply, MaxCallsPerReply},
 	} {
 		if each.value < 0 {
-			return fmt.Errorf("Limits.%s is %d: leave it out for the default", each.name, each.value)
+			return fmt.Errorf("limit %s is %d: set at least 1, or leave it out for the default", each.name, each.value)
 		}
 		if each.most > 0 && each.value > each.most {
-			return fmt.Errorf("Limits.%s is %d: the most is %d", each.name, each.value, each.most)
+			return fmt.Errorf("limit %s is %d: set at most %d", each.name, each.value, each.most)
 		}
 	}
 	if l.Time != 0 && l.Time < time.Millisecond {
-		return fmt.Errorf("Limits.Time is %v: it has to be a millisecond or more; leave it out for the default", l.Time)
+		return fmt.Errorf("limit Time is %v: set at least 1ms, or leave it out for the default", l.Time)
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ type (
 		From  int
 	}
 
-	// Take moves a message from the inbox into the transcript.
-	Take struct{ ID string }
+	// TakeMessage moves a message from the inbox into the transcript.
+	TakeMessage struct{ ID string }
 
 	// CallModel asks the model.
 	CallModel struct {
@@ -57,7 +57,7 @@ func (Finish) step()       {}
 func (Load) step()         {}
 func (RunTools) step()     {}
 func (Compact) step()      {}
-func (Take) step()         {}
+func (TakeMessage) step()  {}
 func (CallModel) step()    {}
 func (FindMessages) step() {}
 func (Wait) step()         {}
@@ -113,7 +113,7 @@ func (s *State) Advance(now int64) bool {
 	for {
 		var e Event
 		switch step := s.Next().(type) {
-		case Take:
+		case TakeMessage:
 			e = MessageTaken{ID: step.ID, Time: now}
 		case Compact:
 			if step.Key != "" {
@@ -177,7 +177,7 @@ func (s *State) Next() Step {
 	}
 	var call CallModel
 	if s.Count() > 0 && !s.answered() {
-		call = CallModel{Key: s.Origin().Key(s.Chain), Count: s.SentCount()}
+		call = CallModel{Key: s.ModelIdentity().Key(s.TranscriptHash), Count: s.SentCount()}
 	}
 	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
 		return s.take(s.Inbox[i])
@@ -196,7 +196,7 @@ func (s *State) Next() Step {
 }
 
 // take returns the step for a message that enters the transcript now.
-func (s *State) take(m Incoming) Step { return s.search(Take{ID: m.ID}) }
+func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
 // search returns then, or the search for messages of other runs that has to come before it. A run that was reset searches before it
 // takes its first message, because it cannot tell which messages were sent later than those of other runs. The key holds the

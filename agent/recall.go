@@ -14,7 +14,7 @@ type Recalled struct {
 	// Result answered the call; nil where the earlier run had no answer.
 	Result *Result `json:"result,omitempty"`
 	// Late are the results that came later, as messages, oldest first.
-	Late []LateResult `json:"late,omitempty"`
+	Late []RecalledResult `json:"late,omitempty"`
 	// Started, Done, Failed, Spent and After are those of the [Child].
 	Started bool      `json:"started,omitempty"`
 	Done    bool      `json:"done,omitempty"`
@@ -23,8 +23,8 @@ type Recalled struct {
 	After   int       `json:"after,omitempty"`
 }
 
-// LateResult is a result that came after its call had been answered.
-type LateResult struct {
+// RecalledResult is a result that came after its call had been answered.
+type RecalledResult struct {
 	Result Result `json:"result"`
 	// After is the number of messages that the transcript had before it.
 	After int `json:"after"`
@@ -90,19 +90,19 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 
 // lateResults returns the late results of a call, and where they entered the transcript. One that still waits
 // enters no earlier than behind the messages that are there.
-func (s *State) lateResults(call Call) []LateResult {
-	var late []LateResult
+func (s *State) lateResults(call Call) []RecalledResult {
+	var late []RecalledResult
 	// The first is that of agents that began before clients' messages could have it.
 	for _, id := range []string{"late-" + string(call.Key), lateID(call.Key, false), lateID(call.Key, true)} {
 		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.User && m.Key == Key(id) }); i >= 0 {
 			content := strings.TrimPrefix(s.Messages[i].Content, textLate(call.Name, call.CallID, ""))
-			late = append(late, LateResult{
+			late = append(late, RecalledResult{
 				Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(call.Name))},
 				After:  s.Dropped + i,
 			})
 		}
-		if i := slices.IndexFunc(s.Inbox, func(m Incoming) bool { return m.ID == id }); i >= 0 {
-			late = append(late, LateResult{Result: s.Inbox[i].Late.Result, After: max(s.Inbox[i].After, s.Count())})
+		if i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == id }); i >= 0 {
+			late = append(late, RecalledResult{Result: s.Inbox[i].Late.Result, After: max(s.Inbox[i].After, s.Count())})
 		}
 	}
 	return late
@@ -110,7 +110,7 @@ func (s *State) lateResults(call Call) []LateResult {
 
 // answerElsewhere returns the answer of a sub-agent that another call got, which asked for it again. In a run where
 // that call does not come, the answer enters behind the place where it stood.
-func (s *State) answerElsewhere(child *Child) []LateResult {
+func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
 		return nil // it got the answer late, which is for that call to recall
@@ -119,19 +119,19 @@ func (s *State) answerElsewhere(child *Child) []LateResult {
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
 		after = s.Dropped + i + 1
 	}
-	return []LateResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
+	return []RecalledResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
 }
 
 // waitsFor reports whether the inbox has a late result that is for a call to get.
 func (s *State) waitsFor(call Key) bool {
-	return slices.ContainsFunc(s.Inbox, func(m Incoming) bool { return m.Late != nil && m.Late.For == call })
+	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// putLate puts a late result into the inbox whose place in the transcript is known. It goes before the messages that may
+// insertLateResult puts a late result into the inbox whose place in the transcript is known. It goes before the messages that may
 // enter there as well as later.
-func (s *State) putLate(m Incoming) {
+func (s *State) insertLateResult(m InboxMessage) {
 	s.Usage.Repaired++
-	i := slices.IndexFunc(s.Inbox, func(o Incoming) bool { return o.Late == nil || o.After > m.After })
+	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })
 	if i < 0 {
 		i = len(s.Inbox)
 	}
@@ -173,7 +173,7 @@ func (s *State) callRecalled(e CallRecalled) bool {
 		}
 		changed = true
 	} else if len(r.Late) == 0 && !call.unanswered(r.Result) {
-		r.Late = []LateResult{{Result: *r.Result}}
+		r.Late = []RecalledResult{{Result: *r.Result}}
 	}
 	answered := false
 	for _, l := range r.Late {
@@ -183,7 +183,7 @@ func (s *State) callRecalled(e CallRecalled) bool {
 		l.Result.Time = e.Time
 		m := late(*call, l.Result, l.After)
 		m.Late.For = l.For
-		s.putLate(m)
+		s.insertLateResult(m)
 		child.Answered, changed = cmp.Or(l.For, call.Key), true
 		call.Failed = call.unanswered(&l.Result)
 		answered = !call.Failed
@@ -195,6 +195,6 @@ func (s *State) callRecalled(e CallRecalled) bool {
 		s.settleChild(child, r.Spent)
 		child.Done, child.Failed, changed = true, r.Failed, true
 	}
-	s.settle(e.Time)
+	s.advanceTranscript(e.Time)
 	return changed
 }

@@ -18,10 +18,10 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}, roomy: true}
-		var accepted []agent.Incoming
+		var accepted []agent.InboxMessage
 		for len(accepted) < 5 {
 			if r.IntN(6) == 0 {
-				m := agent.Incoming{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
+				m := agent.InboxMessage{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
 				if m.Steer {
 					m.After = first.state.Entry()
 				}

@@ -34,7 +34,7 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	for i, id := range slices.Backward(e.Order) { // the first place of an ID counts
 		place[id] = i
 	}
-	placeOf := func(m Incoming) int {
+	placeOf := func(m InboxMessage) int {
 		at, known := place[m.ID]
 		switch {
 		case m.Brought:
@@ -46,8 +46,8 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	}
 	for _, m := range e.Messages {
 		m.Fresh, m.Brought, m.Found, m.After = false, false, true, 0
-		var later []Incoming
-		if i := slices.IndexFunc(s.Inbox, func(waits Incoming) bool { return waits.Late == nil && placeOf(waits) > placeOf(m) }); i >= 0 {
+		var later []InboxMessage
+		if i := slices.IndexFunc(s.Inbox, func(waits InboxMessage) bool { return waits.Late == nil && placeOf(waits) > placeOf(m) }); i >= 0 {
 			later = slices.Clone(s.Inbox[i:])
 			s.Inbox = s.Inbox[:i]
 		}

@@ -22,11 +22,11 @@ func TestResetTakesTheSameWay(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}}
 		accepted := first.wander(r)
-		steered += len(slices.DeleteFunc(slices.Clone(accepted), func(m agent.Incoming) bool { return !m.Steer }))
+		steered += len(slices.DeleteFunc(slices.Clone(accepted), func(m agent.InboxMessage) bool { return !m.Steer }))
 
 		again := &walk{t: t, seed: seed, state: chat(), done: first.done, known: first.state.Count()}
 		if seed%2 == 0 {
-			again.found = []agent.Incoming{{ID: "steered another run", Text: "t", Steer: true, After: r.IntN(30)}, {ID: "of another run", Text: "t"}}
+			again.found = []agent.InboxMessage{{ID: "steered another run", Text: "t", Steer: true, After: r.IntN(30)}, {ID: "of another run", Text: "t"}}
 		}
 		require.True(t, again.state.Apply(agent.Rewound{Run: "second"}))
 		require.False(t, again.state.Apply(agent.Rewound{Run: "second"}))
@@ -53,7 +53,7 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}}
-		var steering []agent.Incoming
+		var steering []agent.InboxMessage
 		for _, m := range first.wander(r) {
 			if m.Steer {
 				if r.IntN(4) == 0 {
@@ -70,7 +70,7 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 		for range r.IntN(6) {
 			again.step(r.IntN)
 		}
-		sent := agent.Incoming{ID: "sent after the reset", Text: "and more", Steer: true, After: again.state.Entry()}
+		sent := agent.InboxMessage{ID: "sent after the reset", Text: "and more", Steer: true, After: again.state.Entry()}
 		require.True(t, again.state.Apply(agent.MessageReceived{Message: sent}))
 		again.rest()
 
@@ -97,14 +97,14 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 			w.rest()
 			require.True(t, s.Apply(agent.Rewound{Run: "third"}))
 		}
-		sent := agent.Incoming{ID: "sent", Text: "t", Steer: steer, After: s.Entry()}
+		sent := agent.InboxMessage{ID: "sent", Text: "t", Steer: steer, After: s.Entry()}
 		require.True(t, s.Apply(agent.MessageReceived{Message: sent}))
 		if steer {
 			w.step(func(int) int { return 0 }) // reads the definition
 			s.Advance(0)
 		}
 		require.IsType(t, agent.FindMessages{}, s.Next())
-		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Order: []string{"steered another run", "of another run", "sent"}, Messages: []agent.Incoming{
+		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Order: []string{"steered another run", "of another run", "sent"}, Messages: []agent.InboxMessage{
 			{ID: "steered another run", Text: "t", Steer: true, After: 50}, {ID: "of another run", Text: "t", Steer: steer},
 		}}))
 		w.rest()
@@ -123,9 +123,9 @@ func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
 	for _, id := range []string{"first", "last"} {
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: id, Text: "t"}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: id, Text: "t"}}))
 	}
-	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"m0", "found", "first"}, Messages: []agent.Incoming{
+	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"m0", "found", "first"}, Messages: []agent.InboxMessage{
 		{ID: "found", Text: "t"}, {ID: "found without a place", Text: "t"},
 	}}))
 	require.Equal(t, []string{"m0", "found", "first", "last", "found without a place"}, inboxIDs(s))
@@ -135,15 +135,15 @@ func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 func TestMessageOfTheStartIsTheFirst(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
-	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"found"}, Messages: []agent.Incoming{{ID: "found", Text: "t"}}}))
+	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"found"}, Messages: []agent.InboxMessage{{ID: "found", Text: "t"}}}))
 	require.Equal(t, []string{"m0", "found"}, inboxIDs(s))
 
 	t.Run("a run that has yet to search may begin with later ones", func(t *testing.T) {
 		s := chat()
 		require.True(t, s.Apply(agent.Rewound{Run: "second"}))
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "later", Text: "t"}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "later", Text: "t"}}))
 		require.True(t, s.Apply(agent.Rewound{Run: "third"}))
-		require.True(t, s.Apply(agent.MessagesFound{Run: "third", Order: []string{"found", "later"}, Messages: []agent.Incoming{{ID: "found", Text: "t"}}}))
+		require.True(t, s.Apply(agent.MessagesFound{Run: "third", Order: []string{"found", "later"}, Messages: []agent.InboxMessage{{ID: "found", Text: "t"}}}))
 		require.Equal(t, []string{"m0", "found", "later"}, inboxIDs(s))
 	})
 }
@@ -157,7 +157,7 @@ func inboxIDs(s *agent.State) (ids []string) {
 
 func chat() *agent.State {
 	return agent.New("a", agent.Start{
-		Life: "l", Agent: "x", Mode: agent.Chat, Message: &agent.Incoming{ID: "m0", Text: "the task"},
+		Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m0", Text: "the task"},
 	}, 0)
 }
 
@@ -168,16 +168,16 @@ type walk struct {
 	state *agent.State
 	done  map[agent.Key]agent.Event // what each effect came to
 	known int                       // every effect before so many messages has to be on record
-	found []agent.Incoming          // in other runs
+	found []agent.InboxMessage      // in other runs
 	roomy bool                      // no conversation is too long
 }
 
 // wander lets the agent go on while messages arrive at any time, and returns those.
-func (w *walk) wander(r *rand.Rand) []agent.Incoming {
-	var accepted []agent.Incoming
+func (w *walk) wander(r *rand.Rand) []agent.InboxMessage {
+	var accepted []agent.InboxMessage
 	for len(accepted) < 6 {
 		if r.IntN(3) == 0 {
-			m := agent.Incoming{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
+			m := agent.InboxMessage{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
 			if m.Steer {
 				m.After = w.state.Entry()
 			}
@@ -262,7 +262,7 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
 	require.True(t, s.MayRecall("model-1"))
 	receive := func(id string, fresh bool) {
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: id, Text: "t", Fresh: fresh}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: id, Text: "t", Fresh: fresh}}))
 		s.Advance(0)
 	}
 	receive("delivered again", false)
@@ -272,7 +272,7 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	require.False(t, s.MayRecall("model-1"))
 	w.rest()
 
-	require.True(t, s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: "new to the run that is reset", Text: "t", Fresh: true}}))
+	require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "new to the run that is reset", Text: "t", Fresh: true}}))
 	require.True(t, s.Apply(agent.Rewound{Run: "third"}))
 	require.True(t, s.Apply(agent.MessagesFound{Run: "third"}))
 	s.Advance(0)

@@ -33,12 +33,12 @@ type played struct {
 // play runs a chat of three messages with a model that asks for tools, equal
 // calls and sub-agents.
 func play(t *testing.T, r *rand.Rand, calm bool) played {
-	s := agent.New("a", agent.Start{Life: "l", Agent: "x", Mode: agent.Chat}, 0)
+	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat}, 0)
 	ran := map[agent.Key]int{}
 	pending := map[agent.Key]agent.Event{}
 	now := int64(0)
 	for i := range 3 {
-		s.Apply(agent.MessageReceived{Message: agent.Incoming{ID: fmt.Sprint("m", i), Text: fmt.Sprint("question ", i)}, Time: now})
+		s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: fmt.Sprint("m", i), Text: fmt.Sprint("question ", i)}, Time: now})
 	}
 	start := func(key agent.Key, e func() agent.Event) {
 		if ran[key]++; ran[key] == 1 {
@@ -56,7 +56,7 @@ func play(t *testing.T, r *rand.Rand, calm bool) played {
 			return played{transcript(s), keys(t, ran)}
 		case agent.Load:
 			start(step.Key, func() agent.Event { return agent.DefinitionLoaded{Key: step.Key, Definition: definition()} })
-		case agent.Take:
+		case agent.TakeMessage:
 			twice(t, s, agent.MessageTaken{ID: step.ID, Time: now})
 			continue
 		case agent.CallModel:

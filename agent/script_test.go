@@ -54,7 +54,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 }
 
 func (s *script) start(t *testing.T, d *datadriven.TestData) {
-	origin := agent.Start{KeyVersion: agent.KeyVersion, Life: "l", Agent: "x"}
+	origin := agent.Start{KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x"}
 	if d.HasArg("mode") {
 		var mode string
 		d.ScanArgs(t, "mode", &mode)
@@ -79,7 +79,7 @@ func (s *script) apply(t *testing.T, line string) {
 	switch word {
 	case "message":
 		steer := strings.HasPrefix(text, "(steer) ")
-		e = agent.MessageReceived{Time: s.now, Message: agent.Incoming{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
+		e = agent.MessageReceived{Time: s.now, Message: agent.InboxMessage{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
 	case "take":
 		if call, late := strings.CutPrefix(arg, "late-"); late {
 			arg = "late " + string(s.key(call))
@@ -112,7 +112,7 @@ func (s *script) apply(t *testing.T, line string) {
 		}
 		e = agent.Decided{Decision: decision, Time: s.now}
 	case "wall":
-		e = agent.WallReached{Turn: s.state.Turn.Number, Time: s.now}
+		e = agent.TimeReached{Turn: s.state.Turn.Number, Time: s.now}
 	case "drop": // as a new run does
 		s.state.Drop()
 		return
@@ -206,7 +206,7 @@ func (s *script) next() string {
 			return "compact nothing"
 		}
 		return fmt.Sprintf("compact before %d, %s with %d messages", step.From, s.name(step.Key), step.Count)
-	case agent.Take:
+	case agent.TakeMessage:
 		if call, late := strings.CutPrefix(step.ID, "late "); late {
 			return "take late-" + s.name(agent.Key(call))
 		}

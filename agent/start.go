@@ -17,11 +17,11 @@ type Start struct {
 	// KeyVersion is the version of the agent's keys and texts, [KeyVersion] when it was started. It stays for the agent's life. Zero
 	// means 1.
 	KeyVersion int `json:"key_version,omitempty"`
-	// Life tells this agent from earlier ones of the same ID. A client mints a UUID. Empty
+	// Incarnation tells this agent from earlier ones of the same ID. A client mints a UUID. Empty
 	// means the ID of the first run, which a reset keeps.
-	Life string `json:"life,omitempty"`
+	Incarnation string `json:"life,omitempty"`
 	// Message is the first message. Required in task mode.
-	Message *Incoming `json:"message,omitempty"`
+	Message *InboxMessage `json:"message,omitempty"`
 
 	// Key, Depth and MaxDepth are set in a sub-agent: its key, how many levels it is below the
 	// root agent, and the root agent's limit. Parent is the ID of the agent that asked for it.
@@ -43,14 +43,14 @@ type Start struct {
 	// State is the compressed state of the run that this one continues.
 	State []byte `json:"state,omitempty"`
 	// From is the run from whose history the state is read.
-	From *From `json:"from,omitempty"`
-	// Base is a run that ended before this one, whose results count: set where the agent was reset
+	From *RunRef `json:"from,omitempty"`
+	// BaseRunID is a run that ended before this one, whose results count: set where the agent was reset
 	// or resumed at any time before.
-	Base string `json:"base,omitempty"`
+	BaseRunID string `json:"base,omitempty"`
 }
 
-// From names a run, and what of its agent is taken.
-type From struct {
+// RunRef names a run, and what of its agent is taken.
+type RunRef struct {
 	// ID and RunID are Temporal's names of the run.
 	ID    string `json:"id"`
 	RunID string `json:"run_id"`
@@ -71,7 +71,7 @@ func (in Start) Continues() bool { return in.State != nil || in.From != nil }
 // Identity returns what all keys of the agent have in common. It follows from the start alone, so that a replay by code of a later
 // version makes the same keys.
 func (in Start) Identity(agentID string) Identity {
-	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Life: in.Life}
+	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Incarnation: in.Incarnation}
 }
 
 // Check reports what is wrong with the start. It is part of a replay, so it takes every message that it once took;

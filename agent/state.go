@@ -45,15 +45,15 @@ type State struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	Definition *Definition `json:"definition,omitempty"`
-	Head       string      `json:"head,omitempty"` // HeadHash of Definition.Head
+	PrefixHash string      `json:"head,omitempty"` // HeadHash of Definition.Head
 
 	// Messages is the transcript from the place Dropped on. The messages before it were summarised, and
 	// are in the histories of earlier runs.
 	Messages []Message `json:"messages,omitempty"`
 	Dropped  int       `json:"dropped,omitempty"`
 	// Compactions are the summaries, oldest first. The last one counts; the others are for forks.
-	Compactions []Compaction `json:"compactions,omitempty"`
-	Chain       string       `json:"chain,omitempty"` // hash of what is sent
+	Compactions    []Compaction `json:"compactions,omitempty"`
+	TranscriptHash string       `json:"chain,omitempty"` // hash of what is sent
 
 	// Calls are those of the last assistant message while one of them lacks a result.
 	Calls []Call `json:"calls,omitempty"`
@@ -67,14 +67,14 @@ type State struct {
 	// refers to and the newest. ChildrenDropped counts those that are not here any more.
 	Children        []Child `json:"children,omitempty"`
 	ChildrenDropped int     `json:"children_dropped,omitempty"`
-	// Minted counts, by the hash of its input, how many children a request has made. MintedFloor is the count of an
+	// ChildCounts counts, by the hash of its input, how many children a request has made. MintedFloor is the count of an
 	// input that is not in Minted.
-	Minted      map[string]int `json:"minted,omitempty"`
-	MintedFloor int            `json:"minted_floor,omitempty"`
+	ChildCounts     map[string]int `json:"minted,omitempty"`
+	ChildCountFloor int            `json:"minted_floor,omitempty"`
 
-	Inbox []Incoming `json:"inbox,omitempty"`
-	// Seen holds the IDs of the newest messages received, oldest first.
-	Seen []string `json:"seen,omitempty"`
+	Inbox []InboxMessage `json:"inbox,omitempty"`
+	// SeenMessageIDs holds the IDs of the newest messages received, oldest first.
+	SeenMessageIDs []string `json:"seen,omitempty"`
 
 	// ResumedFrom is the ID of the run that this agent was last resumed from, Reloads how often
 	// its definition was read anew.
@@ -130,8 +130,8 @@ type Usage struct {
 	ToolCalls  int `json:"tool_calls"`
 	llm.Usage
 	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
-	// Below counts the tokens and the cost of the sub-agents that have ended, and of their sub-agents.
-	Below Spending `json:"below,omitzero"`
+	// Descendants counts the tokens and the cost of the sub-agents that have ended, and of their sub-agents.
+	Descendants Spending `json:"below,omitzero"`
 
 	// Recalled counts results of earlier runs that were used without running anything.
 	Recalled int `json:"recalled,omitempty"`
@@ -219,18 +219,18 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Origin returns what the keys of the agent's model calls are made of, beside their messages.
-func (s *State) Origin() Origin { return Origin{s.Identity, s.Head} }
+// ModelIdentity returns what the keys of the agent's model calls are made of, beside their messages.
+func (s *State) ModelIdentity() ModelIdentity { return ModelIdentity{s.Identity, s.PrefixHash} }
 
 // SentCount returns how many messages a request sends, the system message aside.
 func (s *State) SentCount() int {
-	return len(s.compaction().head()) + s.Count() - s.from()
+	return len(s.compaction().messages()) + s.Count() - s.from()
 }
 
 // Sent returns message i of those a request sends, the system message aside, in
 // the form in which it is sent.
 func (s *State) Sent(i int) llm.Message {
-	head := s.compaction().head()
+	head := s.compaction().messages()
 	if i < len(head) {
 		return head[i]
 	}
@@ -303,6 +303,6 @@ func (s *State) sent(m llm.Message) llm.Message {
 
 // append adds m to the transcript.
 func (s *State) append(m Message) {
-	s.Chain = Chain(s.Chain, s.sent(m.Message))
+	s.TranscriptHash = HashMessages(s.TranscriptHash, s.sent(m.Message))
 	s.Messages = append(s.Messages, m)
 }

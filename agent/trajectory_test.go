@@ -46,7 +46,7 @@ func replay(t *testing.T, c trajectory.Conversation) (obstacle string) {
 			return "two assistant messages in a row"
 		}
 	}
-	s := agent.New(c.ID, agent.Start{Life: "l", Agent: "x", Mode: agent.Chat}, 0)
+	s := agent.New(c.ID, agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat}, 0)
 	load := s.Next().(agent.Load)
 	def := agent.Definition{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Instructions: c.System}
 	for _, m := range messages {
@@ -61,7 +61,7 @@ func replay(t *testing.T, c trajectory.Conversation) (obstacle string) {
 	for i, now := 0, int64(0); i < len(messages); now++ {
 		switch m := messages[i]; m.Role {
 		case llm.User:
-			e := agent.MessageReceived{Time: now, Message: agent.Incoming{ID: fmt.Sprint(i), Text: m.Content, Steer: true}}
+			e := agent.MessageReceived{Time: now, Message: agent.InboxMessage{ID: fmt.Sprint(i), Text: m.Content, Steer: true}}
 			require.True(t, s.Apply(e), "%s: message %d", c.ID, i)
 			require.True(t, s.Apply(agent.MessageTaken{ID: fmt.Sprint(i), Time: now}), "%s: message %d", c.ID, i)
 			i++

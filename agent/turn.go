@@ -25,7 +25,7 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	if len(s.OutputSchema) > 0 {
 		s.Definition.Params.OutputSchema = s.OutputSchema
 	}
-	s.Head = HeadHash(e.Definition.Head())
+	s.PrefixHash = HashPrefix(e.Definition.RequestPrefix())
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if s.Definition.lacksToolOf(*c) {
@@ -36,7 +36,7 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 			s.ask(c) // the decision may have come meanwhile
 		}
 	}
-	s.flush()
+	s.answerCalls()
 	return true
 }
 
@@ -104,7 +104,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	if e.Invalid != "" && len(m.ToolCalls) == 0 {
 		s.correct(e)
 	}
-	s.settle(e.Time)
+	s.advanceTranscript(e.Time)
 	return true
 }
 
@@ -173,26 +173,26 @@ func (s *State) stopped(e Stopped) bool {
 		return false
 	}
 	s.interruptAll(e.Message, e.Time)
-	s.flush()
+	s.answerCalls()
 	s.TooLong, s.Compacted, s.CutBelow = false, 0, 0
 	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
 	return true
 }
 
-func (s *State) wallReached(e WallReached) bool {
+func (s *State) timeReached(e TimeReached) bool {
 	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil {
 		return false
 	}
 	why := textTime(s.KeyVersion, s.Definition.Limits.Time)
 	s.interruptAll(why, e.Time)
-	s.flush()
+	s.answerCalls()
 	s.stopTurn("time", why, e.Time)
 	return true
 }
 
 func (s *State) cancelRequested(e CancelRequested) bool {
 	s.interruptAll(textCancelled, e.Time)
-	s.flush()
+	s.answerCalls()
 	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), Message: textCancelled}
 	return true
 }
@@ -223,10 +223,10 @@ func (s *State) resumed(e Resumed) bool {
 // reloadAsked marks the definition as one to be read anew.
 func (s *State) reloadAsked(e ReloadAsked) bool {
 	id := "reload " + e.ID // no client's message has it: those have no space in their IDs
-	if slices.Contains(s.Seen, id) {
+	if slices.Contains(s.SeenMessageIDs, id) {
 		return false
 	}
-	s.see(id)
+	s.rememberID(id)
 	s.Reload, s.ReloadFailure = true, ""
 	return true
 }
@@ -240,18 +240,18 @@ func (s *State) reloads() bool {
 
 func (s *State) resumeLost(e ResumeLost) bool {
 	id := "resume " + e.ID // no client's message has it: those have no space in their IDs
-	if slices.Contains(s.Seen, id) {
+	if slices.Contains(s.SeenMessageIDs, id) {
 		return false
 	}
-	s.see(id)
+	s.rememberID(id)
 	s.Usage.ResumeConflicts++
 	return true
 }
 
-// settle brings the state to rest after a result or a message: what can enter the
+// advanceTranscript brings the state to rest after a result or a message: what can enter the
 // transcript enters it, and a turn that must not go on ends.
-func (s *State) settle(now int64) {
-	s.flush()
+func (s *State) advanceTranscript(now int64) {
+	s.answerCalls()
 	switch s.Next().(type) {
 	case CallModel, Compact:
 	default:

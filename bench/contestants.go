@@ -42,7 +42,7 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 
 // task is the start of an agent that makes so many turns.
 func task(name, life string, turns int) workflows.Start {
-	return workflows.Start{Agent: name, Life: life, Message: &agent.Incoming{ID: "first", Text: fmt.Sprint(turns, " turns")}}
+	return workflows.Start{Agent: name, Incarnation: life, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
 // answer is the result of every tool: 1 KiB.

@@ -18,16 +18,16 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look
 		case err == nil:
 			return look, nil
 		case ctx.Err() != nil:
-			return Look{}, c.blame(ctx, "ask", id, context.Cause(ctx))
+			return Look{}, c.wrapUnanswered(ctx, "ask", id, context.Cause(ctx))
 		case !unanswered(err):
 			return Look{}, err
 		}
 		if see != nil {
-			down := c.down(ctx)
+			down := c.temporalIsDown(ctx)
 			see(Progress{NoServer: down, NoWorker: !down})
 		}
 		if !sleep(ctx, awaitPause) {
-			return Look{}, c.blame(ctx, "ask", id, context.Cause(ctx))
+			return Look{}, c.wrapUnanswered(ctx, "ask", id, context.Cause(ctx))
 		}
 	}
 }

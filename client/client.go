@@ -104,7 +104,7 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message. Required in task mode.
 	Message string
-	// Images go with it: web addresses or data: URLs; see [agent.Incoming].
+	// Images go with it: web addresses or data: URLs; see [agent.InboxMessage].
 	Images []string
 	// OutputSchema is a JSON schema that the answers have to fit; empty means the definition's.
 	OutputSchema json.RawMessage
@@ -132,7 +132,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if err != nil {
 		return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
 	}
-	in.Life = uuid.NewString()
+	in.Incarnation = uuid.NewString()
 	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
@@ -166,7 +166,7 @@ func (o StartOptions) start() (workflows.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.Incoming{Text: o.Message, Images: o.Images})
+	in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Images: o.Images})
 	return in, err
 }
 
@@ -177,7 +177,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	run, err := c.read(ctx, agent.From{ID: o.ID, RunID: found.runID})
+	run, err := c.read(ctx, agent.RunRef{ID: o.ID, RunID: found.runID})
 	if err != nil {
 		return false, err
 	}
@@ -185,7 +185,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 		return false, nil
 	}
 	if !run.Start.Continues() {
-		var first agent.Incoming
+		var first agent.InboxMessage
 		if run.Start.Message != nil {
 			first = *run.Start.Message
 		}
@@ -196,7 +196,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 }
 
 // newMessage returns m with a new ID, or why no agent takes it.
-func newMessage(m agent.Incoming) (*agent.Incoming, error) {
+func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
 	m.ID = uuid.NewString()
 	return &m, agent.CheckMessage(m)
 }
@@ -220,7 +220,7 @@ type Message struct {
 	// characters. Empty means a new one.
 	ID   string
 	Text string
-	// Images go with it: web addresses or data: URLs; see [agent.Incoming].
+	// Images go with it: web addresses or data: URLs; see [agent.InboxMessage].
 	Images []string
 	// Steer lets the message enter the running turn instead of the next one.
 	Steer bool
@@ -243,7 +243,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 		m.ID = uuid.NewString()
 	}
 	sent := Sent{MessageID: m.ID}
-	in := agent.Incoming{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer}
+	in := agent.InboxMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer}
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", id, err)
 	}
@@ -285,16 +285,16 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 			case found.status.Ended():
 				return &ClosedError{Operation: name, ID: id, Status: found.status}
 			}
-		case momentary(err) && failures < maxFailures:
+		case transient(err) && failures < maxFailures:
 			failures++
 		default:
 			if ctx.Err() != nil {
 				err = context.Cause(ctx) // the SDK does not tell it
 			}
-			return c.blame(ctx, name, id, err)
+			return c.wrapUnanswered(ctx, name, id, err)
 		}
 		if !sleep(ctx, pause) {
-			return c.blame(ctx, name, id, context.Cause(ctx))
+			return c.wrapUnanswered(ctx, name, id, context.Cause(ctx))
 		}
 	}
 }
@@ -310,9 +310,9 @@ func ended(err error) bool {
 	return errors.As(err, new(*serviceerror.NotFound))
 }
 
-// momentary reports whether err may pass by itself within a second: Temporal has too much to do for the agent at once,
+// transient reports whether err may pass by itself within a second: Temporal has too much to do for the agent at once,
 // restarts, or the worker did not finish the workflow task with the update in it.
-func momentary(err error) bool {
+func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
 
@@ -341,11 +341,11 @@ func wrap(operation, id string, err error) error {
 	return served(operation, id, err)
 }
 
-// blame is wrap for what takes a worker. It asks whether Temporal answers where nobody did: a question that no
+// wrapUnanswered is wrap for what takes a worker. It asks whether Temporal answers where nobody did: a question that no
 // worker answers and one that Temporal does not answer look the same.
-func (c *Client) blame(ctx context.Context, operation, id string, err error) error {
+func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
-	if errors.Is(wrapped, ErrNoWorker) && c.down(context.WithoutCancel(ctx)) {
+	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {
 		return fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	return wrapped

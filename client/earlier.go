@@ -15,7 +15,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ type Snapshot struct {
 	Pending []agent.Call
 	// Inbox are the messages that the agent has and has not read yet, as [workflows.Waiting] returns them. While its turn is
 	// held they wait with it.
-	Inbox []agent.Incoming
+	Inbox []agent.InboxMessage
 	// Children are those that run and the newest of those that have ended; ChildCount counts all.
 	Children   []Child
 	ChildCount int
@@ -106,7 +106,7 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 			refused = failures < maxQueryFailures
 		}
 		if err == nil || !refused || time.Since(began) > busyTimeout || !sleep(ctx, pause) {
-			return c.blame(ctx, "query", id, err)
+			return c.wrapUnanswered(ctx, "query", id, err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	case asked.Err() != nil:
 		return false, err
 	case early: // Temporal refused all the time, or does not answer at all
-		return !c.down(ctx), err
+		return !c.temporalIsDown(ctx), err
 	}
 	return errors.As(err, &full), err
 }
@@ -200,7 +200,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -229,7 +229,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 }
 
 // read reads a run's history.
-func (c *Client) read(ctx context.Context, from agent.From) (*history.Run, error) {
+func (c *Client) read(ctx context.Context, from agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, from, c.converter)
 	return run, wrap("read", from.ID, err)
 }
@@ -262,7 +262,7 @@ type description struct {
 	task   string
 	queue  string
 	retry  *Retry
-	words  *Words
+	words  *PartialText
 	runID  string
 	// version is that of the workers; nil where they have none.
 	version *workflowpb.WorkflowExecutionVersioningInfo
@@ -280,7 +280,7 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	return description{
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),
 		task: c.memo(info.GetMemo(), workflows.MemoTask), queue: info.GetTaskQueue(),
-		retry: c.retry(found.GetPendingActivities()), words: c.words(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
 		version: info.GetVersioningInfo(),
 	}, nil
 }

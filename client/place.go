@@ -17,7 +17,7 @@ const maxMoves = 20
 
 // deliver sends a message with its place: the run to which it is sent and, where it steers, the number of messages behind
 // which it enters. Temporal delivers a message again after a reset; with its place the agent takes the same way again.
-func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.Incoming) error {
+func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
 		err := c.update(ctx, id, out, workflows.MessageUpdate, in)

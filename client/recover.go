@@ -41,7 +41,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	case found.status == Completed:
 		return Started{}, fmt.Errorf("resume %s: %w: it has completed; to go on from it, fork it", id, ErrNotResumable)
 	}
-	run, err := c.read(ctx, agent.From{ID: id, RunID: found.runID})
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil {
 		return Started{}, err
 	}
@@ -50,24 +50,24 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	}
 	in := run.Start
 	in.State, in.Message = nil, nil
-	in.Mode, in.Base = run.State.Mode, found.runID
-	in.From = &agent.From{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
+	in.Mode, in.BaseRunID = run.State.Mode, found.runID
+	in.From = &agent.RunRef{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
 	if o.Message != "" {
-		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Steer: true}); err != nil {
+		if in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
 	}
 	// An agent that somebody else resumed, and that has completed since, is not resumed.
 	started, err := c.start(ctx, id, in, cmp.Or(found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
-		c.lost(ctx, id)
+		c.reportLostResume(ctx, id)
 	}
 	return started, err
 }
 
-// lost tells an agent that it was resumed by somebody else meanwhile. It is for the count
+// reportLostResume tells an agent that it was resumed by somebody else meanwhile. It is for the count
 // alone, so it is not waited for long.
-func (c *Client) lost(ctx context.Context, id string) {
+func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	_ = c.update(ctx, id, nil, workflows.ResumeLostUpdate, uuid.NewString())
@@ -93,7 +93,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	if err != nil {
 		return Started{}, err
 	}
-	from := agent.From{ID: id, RunID: found.runID}
+	from := agent.RunRef{ID: id, RunID: found.runID}
 	run, err := c.read(ctx, from)
 	if err != nil {
 		return Started{}, err
@@ -127,12 +127,12 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		}
 	}
 	in := workflows.Start{
-		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Life: uuid.NewString(),
-		From: &agent.From{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
+		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(),
+		From: &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
 	}
 	if o.Message != "" {
 		// A fork in the middle of a turn reads the message before it goes on.
-		if in.Message, err = newMessage(agent.Incoming{Text: o.Message, Steer: true}); err != nil {
+		if in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 	}

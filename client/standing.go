@@ -58,7 +58,7 @@ func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 		case Failed, Cancelled:
 			return c.failed(ctx, e)
 		}
-		run, err := c.read(ctx, agent.From{ID: e.ID, RunID: e.RunID})
+		run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})
 		if err != nil {
 			return Standing{}, err
 		}
@@ -83,7 +83,7 @@ func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
 	}
 	spent := result.Spent
 	if spent == (agent.Spending{}) { // a result of the first version
-		spent = agent.Spending{Usage: result.Usage.Usage, Cost: result.Usage.Cost}.Add(result.Usage.Below)
+		spent = agent.Spending{Usage: result.Usage.Usage, Cost: result.Usage.Cost}.Add(result.Usage.Descendants)
 	}
 	return Standing{Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
 }

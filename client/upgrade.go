@@ -27,7 +27,7 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	if err != nil {
 		return "", err
 	}
-	after, err := c.roll(ctx, id, before, taken)
+	after, err := c.startNewRun(ctx, id, before, taken)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	if err != nil {
 		return after.runID, served("upgrade", id, err)
 	}
-	after, err = c.roll(ctx, id, after, nil)
+	after, err = c.startNewRun(ctx, id, after, nil)
 	return after.runID, err
 }
 
@@ -91,8 +91,8 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 	}
 }
 
-// roll asks an agent to go on in a new run and waits until it does.
-func (c *Client) roll(ctx context.Context, id string, from description, taken func()) (description, error) {
+// startNewRun asks an agent to go on in a new run and waits until it does.
+func (c *Client) startNewRun(ctx context.Context, id string, from description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
 	}

@@ -27,9 +27,9 @@ type Progress struct {
 	NoServer bool
 	// Retry is set beside the status "running" while a call that failed is tried again.
 	Retry *Retry
-	// Words are set beside the status "running" while a model speaks. They are a preview, which the message
+	// PartialText are set beside the status "running" while a model speaks. They are a preview, which the message
 	// with their key replaces; where they are nil, those shown before are void.
-	Words *Words
+	PartialText *PartialText
 	// Rewound says that the agent was taken back to an earlier message, by a reset:
 	// what comes next has the place Index.
 	Rewound bool
@@ -72,7 +72,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 				yield(Progress{}, context.Cause(ctx))
 				return
 			case errors.Is(err, ErrNoWorker), errors.Is(err, ErrNoServer):
-				down := c.down(ctx)
+				down := c.temporalIsDown(ctx)
 				if !down && c.watchEnded(ctx, id, from, yield) {
 					return
 				}
@@ -120,7 +120,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 				if len(page.Inbox) > 0 && status == Waiting {
 					status = Running
 				}
-				if !yield(Progress{Index: from, Status: status, Retry: seen.retry, Words: seen.words}, nil) {
+				if !yield(Progress{Index: from, Status: status, Retry: seen.retry, PartialText: seen.words}, nil) {
 					return
 				}
 			}
@@ -157,9 +157,9 @@ func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func
 // unavailable reports whether err says that Temporal could not be reached.
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
-// down reports whether Temporal itself does not answer: a query that nobody answers
+// temporalIsDown reports whether Temporal itself does not answer: a query that nobody answers
 // looks the same.
-func (c *Client) down(ctx context.Context) bool {
+func (c *Client) temporalIsDown(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := c.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})

@@ -88,44 +88,48 @@ func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// patient is the data converter of a command: an error of the codec server is an error of the command.
-func patient(server codecSource) converter.DataConverter {
+// commandConverter is the data converter of a command: an error of the codec server is an error of the command.
+func commandConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), server(ctx))
 	}
 	here := of(context.Background())
-	return distant{DataConverter: here, inWorkflow: here, withContext: of}
+	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
-// steadfast is the data converter of a worker whose codec is another process. A codec server that is away fails no agent
+// retryingConverter is the data converter of a worker whose codec is another process. A codec server that is away fails no agent
 // and no activity: in a workflow it fails the task, which Temporal gives out again, and elsewhere it is asked again until
 // the context ends.
-func steadfast(server codecSource) converter.DataConverter {
+func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
 	}
 	// A codec that is slow is no workflow that is stuck.
-	return workflow.DataConverterWithoutDeadlockDetection(distant{
+	return workflow.DataConverterWithoutDeadlockDetection(contextConverter{
 		DataConverter: of(context.Background(), codecPatience),
 		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failingTask{server(context.Background())}),
 		withContext:   func(ctx context.Context) converter.DataConverter { return of(ctx, 0) },
 	})
 }
 
-// distant is a data converter that differs by where it is used.
-type distant struct {
+// contextConverter is a data converter that differs by where it is used.
+type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
 	withContext func(context.Context) converter.DataConverter
 }
 
-var _ workflow.ContextAware = distant{}
+var _ workflow.ContextAware = contextConverter{}
 
 // WithWorkflowContext implements [workflow.ContextAware].
-func (d distant) WithWorkflowContext(workflow.Context) converter.DataConverter { return d.inWorkflow }
+func (d contextConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
+	return d.inWorkflow
+}
 
 // WithContext implements [workflow.ContextAware].
-func (d distant) WithContext(ctx context.Context) converter.DataConverter { return d.withContext(ctx) }
+func (d contextConverter) WithContext(ctx context.Context) converter.DataConverter {
+	return d.withContext(ctx)
+}
 
 // failingTask is a codec whose errors end the workflow task: the SDK reports what is panicked with, and Temporal shows it.
 type failingTask struct{ converter.PayloadCodec }

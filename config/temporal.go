@@ -36,7 +36,7 @@ const DefaultAddress = "127.0.0.1:7233"
 func ClientOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec != nil {
-		encode(&opts, patient(codec))
+		encode(&opts, commandConverter(codec))
 	}
 	return opts, err
 }
@@ -52,7 +52,7 @@ func WorkerOptions(address, namespace string) (client.Options, error) {
 	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
 		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode payloads: %w", err)
 	}
-	encode(&opts, steadfast(codec))
+	encode(&opts, retryingConverter(codec))
 	return opts, nil
 }
 

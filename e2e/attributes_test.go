@@ -63,7 +63,7 @@ agents:
 	w.must("send", "waits", "once more")
 	w.attributes("waits", "waiting", "", 4)
 	upserts := 0
-	for event, err := range history.Events(t.Context(), w.temporal, agent.From{ID: "waits", RunID: w.runID("waits")}) {
+	for event, err := range history.Events(t.Context(), w.temporal, agent.RunRef{ID: "waits", RunID: w.runID("waits")}) {
 		require.NoError(t, err)
 		if event.GetUpsertWorkflowSearchAttributesEventAttributes() != nil {
 			upserts++

@@ -325,7 +325,7 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	read, err := history.Read(ctx, c.temporal, agent.From{ID: id, RunID: now}, options.DataConverter)
+	read, err := history.Read(ctx, c.temporal, agent.RunRef{ID: id, RunID: now}, options.DataConverter)
 	if err != nil || read.State == nil || read.State.Reset != read.State.Searched {
 		return errors.Join(err, errNothing)
 	}

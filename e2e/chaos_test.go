@@ -336,7 +336,7 @@ func (c *chaos) readRuns(ctx context.Context, v *verdict, ids []string, spans ma
 			}
 			require.NoError(c.t, err)
 			addSpans(spans, id, h)
-			read, err := history.Read(ctx, c.temporal, agent.From{ID: id, RunID: run}, options.DataConverter)
+			read, err := history.Read(ctx, c.temporal, agent.RunRef{ID: id, RunID: run}, options.DataConverter)
 			if err != nil && (!isGone(err) || !c.forgotten[id]) {
 				v.problemf("%s: run %s cannot be read: %v", id, run, err)
 			} else if err == nil && read.State == nil && len(h.GetEvents()) > 4 && !c.forgotten[id] {

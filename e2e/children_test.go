@@ -60,7 +60,7 @@ const treeAgents = `    instructions: x
 
 // startTree starts x and waits until the scribe, two levels below, stands at the gate.
 func (w *world) startTree(g *gate, id string, timeout time.Duration) (clerk, scribe string) {
-	in := workflows.Start{Agent: "x", Life: uuid.NewString(), Message: &agent.Incoming{ID: "first", Text: "ask the clerk"}}
+	in := workflows.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
 	_, err := w.temporal.ExecuteWorkflow(w.t.Context(), sdk.StartWorkflowOptions{
 		ID: id, TaskQueue: w.queue, WorkflowRunTimeout: timeout, Memo: workflows.Memo(in),
 	}, workflows.Agent, in)
@@ -221,14 +221,14 @@ func foreignIsNoSubAgent(t *testing.T, broken string) {
 	w := newWorld(t, treeModel(g, broken), nil, treeAgents)
 	close(g.open)
 	w.worker()
-	in := workflows.Start{Agent: "x", Life: uuid.NewString(), Message: &agent.Incoming{ID: "first", Text: "ask the clerk"}}
-	foreign := childOf(t, "x-"+in.Life, in, "clerk", `{"task":"count"}`)
+	in := workflows.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
+	foreign := childOf(t, "x-"+in.Incarnation, in, "clerk", `{"task":"count"}`)
 	_, _, code := w.starter("run", "-a", "scribe", "--id", foreign, "count something else")
 	require.Equal(t, broken == "", code == 0)
 
-	_, err := w.temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{ID: "x-" + in.Life, TaskQueue: w.queue, Memo: workflows.Memo(in)}, workflows.Agent, in)
+	_, err := w.temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{ID: "x-" + in.Incarnation, TaskQueue: w.queue, Memo: workflows.Memo(in)}, workflows.Agent, in)
 	require.NoError(t, err)
-	w.finished("x-"+in.Life, "the clerk says: error: the agent clerk ended without an answer: the workflow "+foreign+" is not the sub-agent that was asked for")
+	w.finished("x-"+in.Incarnation, "the clerk says: error: the agent clerk ended without an answer: the workflow "+foreign+" is not the sub-agent that was asked for")
 	require.Len(t, w.requests(), 3, "one of the other, two of x")
 }
 

@@ -110,8 +110,8 @@ func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 func (w *world) works(id string, n int) (string, error) {
 	ctx := w.t.Context()
 	in := workflows.Start{
-		Agent: "x", Life: uuid.NewSHA1(uuid.NameSpaceOID, []byte(id)).String(),
-		Message: &agent.Incoming{ID: "first", Text: fmt.Sprint("task ", n)},
+		Agent: "x", Incarnation: uuid.NewSHA1(uuid.NameSpaceOID, []byte(id)).String(),
+		Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint("task ", n)},
 	}
 	if _, err := w.temporal.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{ID: id, TaskQueue: w.queue, Memo: workflows.Memo(in)}, workflows.Agent, in); err != nil {
 		return "", err

@@ -281,7 +281,7 @@ func (l *lab) resume() {
 
 // startShort starts the agent with little time.
 func (l *lab) startShort() {
-	in := workflows.Start{Agent: "x", Mode: agent.Task, Life: uuid.NewString(), Message: &agent.Incoming{ID: "first", Text: l.scenario.messages[0]}}
+	in := workflows.Start{Agent: "x", Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
 	if l.scenario.chat() {
 		in.Mode = agent.Chat
 	}

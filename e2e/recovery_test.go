@@ -258,7 +258,7 @@ func TestTimedOutAgentIsResumedWithAMessage(t *testing.T) {
 		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
 	}, nil, "")
 	w.worker()
-	in := workflows.Start{Agent: "x", Life: uuid.NewString(), Message: &agent.Incoming{ID: "first", Text: "hello"}}
+	in := workflows.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "hello"}}
 	_, err := w.temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{
 		ID: t.Name(), TaskQueue: w.queue, WorkflowRunTimeout: time.Second, Memo: workflows.Memo(in),
 	}, workflows.Agent, in)

@@ -379,7 +379,7 @@ func (w *world) delayed(method string, first func()) *reagent.Client {
 // taskCount returns how many workflow tasks of a run were completed.
 func (w *world) taskCount(id, run string) int {
 	n := 0
-	for event, err := range history.Events(w.t.Context(), w.temporal, agent.From{ID: id, RunID: run}) {
+	for event, err := range history.Events(w.t.Context(), w.temporal, agent.RunRef{ID: id, RunID: run}) {
 		require.NoError(w.t, err)
 		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 			n++

@@ -64,11 +64,11 @@ func TestWordsComeWhileTheModelSpeaks(t *testing.T) {
 	_, err := w.client.Start(t.Context(), reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "speak"})
 	require.NoError(t, err)
 
-	var heard []reagent.Words
+	var heard []reagent.PartialText
 	seen, voided := map[int]int{}, false // seen are the longest words of each attempt
 	for p, err := range w.client.Watch(t.Context(), t.Name(), 0) {
 		require.NoError(t, err)
-		switch words := p.Words; {
+		switch words := p.PartialText; {
 		case words != nil:
 			require.True(t, strings.HasPrefix(said, words.Text), words.Text)
 			require.Len(t, words.Text, words.Said)
@@ -89,7 +89,7 @@ func TestWordsComeWhileTheModelSpeaks(t *testing.T) {
 			require.Equal(t, heard[0].Key, p.Message.Key)
 		}
 		if p.Status.Ended() {
-			require.Nil(t, p.Words)
+			require.Nil(t, p.PartialText)
 			break
 		}
 	}

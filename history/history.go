@@ -28,7 +28,7 @@ type Run struct {
 	// Start is the input of the run, its life filled in.
 	Start agent.Start
 	// Previous is the run from which this one goes on, or of which it is a fork; nil where there is none.
-	Previous *agent.From
+	Previous *agent.RunRef
 	// State is the agent's: at the end of a run that has ended, with what had arrived and was not taken yet;
 	// after the newest workflow task of a run that has not. It is nil where the run has no state: before its first
 	// task, or because its start was refused.
@@ -57,7 +57,7 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // Read reads a run of an agent, or the first events of it. The converter is the Temporal client's, with its codecs; nil
 // means the SDK's. The error is an [*UnreadableError], or one of Temporal: serviceerror.NotFound where the history is gone.
-func Read(ctx context.Context, c client.Client, from agent.From, dc converter.DataConverter) (*Run, error) {
+func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
@@ -83,7 +83,7 @@ func Read(ctx context.Context, c client.Client, from agent.From, dc converter.Da
 	if err != nil || before.State == nil {
 		return run, err
 	}
-	run.State, err = goOn(from.ID, run, before.State, events, dc)
+	run.State, err = continueState(from.ID, run, before.State, events, dc)
 	return run, err
 }
 
@@ -122,20 +122,20 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {
 		return fmt.Errorf("its input: %w", err)
 	}
-	if r.Start.Life == "" {
-		r.Start.Life = a.GetFirstExecutionRunId()
+	if r.Start.Incarnation == "" {
+		r.Start.Incarnation = a.GetFirstExecutionRunId()
 	}
 	if from := r.Start.From; from != nil {
-		r.Previous = &agent.From{ID: from.ID, RunID: from.RunID, Events: from.Events}
+		r.Previous = &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: from.Events}
 	} else if run := a.GetContinuedExecutionRunId(); run != "" {
-		r.Previous = &agent.From{ID: agentID, RunID: run}
+		r.Previous = &agent.RunRef{ID: agentID, RunID: run}
 	}
 	return nil
 }
 
-// goOn returns the state with which a run would have begun that ended before it had read the state of the run
+// continueState returns the state with which a run would have begun that ended before it had read the state of the run
 // before it, with the messages that the run took meanwhile.
-func goOn(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
+func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)
 	if err != nil {
@@ -155,7 +155,7 @@ func goOn(agentID string, run *Run, before *agent.State, events []*historypb.His
 }
 
 // Events yields the events of a run in order, as many as from names.
-func Events(ctx context.Context, c client.Client, from agent.From) iter.Seq2[*historypb.HistoryEvent, error] {
+func Events(ctx context.Context, c client.Client, from agent.RunRef) iter.Seq2[*historypb.HistoryEvent, error] {
 	return func(yield func(*historypb.HistoryEvent, error) bool) {
 		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {

@@ -227,7 +227,7 @@ func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 	}
 	var start agent.Start
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(before[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &start))
-	start.Message, start.From = nil, &agent.From{ID: "rolled", RunID: "first"}
+	start.Message, start.From = nil, &agent.RunRef{ID: "rolled", RunID: "first"}
 	begun := proto.Clone(before[0]).(*historypb.HistoryEvent)
 	begun.GetWorkflowExecutionStartedEventAttributes().Input = payload(start)
 	delivered := &historypb.HistoryEvent{
@@ -236,7 +236,7 @@ func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 			WorkflowExecutionUpdateAdmittedEventAttributes: &historypb.WorkflowExecutionUpdateAdmittedEventAttributes{
 				Request: &updatepb.Request{
 					Meta:  &updatepb.Meta{UpdateId: "u"},
-					Input: &updatepb.Input{Name: protocol.MessageUpdate, Args: payload(agent.Incoming{ID: "late", Text: "and now?"})},
+					Input: &updatepb.Input{Name: protocol.MessageUpdate, Args: payload(agent.InboxMessage{ID: "late", Text: "and now?"})},
 				},
 			},
 		},
@@ -244,7 +244,7 @@ func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 	c := stored{runs: map[string][]*historypb.HistoryEvent{
 		"first": before, "second": terminated([]*historypb.HistoryEvent{begun, delivered}),
 	}}
-	run, err := history.Read(t.Context(), c, agent.From{ID: "rolled", RunID: "second"}, nil)
+	run, err := history.Read(t.Context(), c, agent.RunRef{ID: "rolled", RunID: "second"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, read(t, "rolled", before).State.Messages, run.State.Messages)
 	require.Len(t, run.State.Inbox, 1)

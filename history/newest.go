@@ -19,7 +19,7 @@ var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlie
 // Newest returns the run that a resume has to go on from: from itself, or a run of the agent that began after from and
 // ended before the run self began. There is one where two programs resume an agent and the second is
 // slow. The error is [ErrNotListed] while Temporal's list does not show self.
-func Newest(ctx context.Context, c client.Client, from agent.From, self string) (agent.From, error) {
+func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
 	runs, err := Runs(ctx, c, from.ID)
 	if err != nil {
 		return from, err
@@ -59,7 +59,7 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 }
 
 // closedLater reports whether another run of the agent ended after from did. A run that is gone did not.
-func closedLater(ctx context.Context, c client.Client, from agent.From, other string) (bool, error) {
+func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo
 	for i, run := range []string{from.RunID, other} {
 		found, err := c.DescribeWorkflowExecution(ctx, from.ID, run)

@@ -36,7 +36,7 @@ func ShownBytes(limit int) int {
 	return limit
 }
 
-// Shown returns the result as the transcript shows it: [Finished] makes the same of it as of the whole.
+// Shown returns the result as the transcript shows it: [ToolEvent] makes the same of it as of the whole.
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
 	if !r.Lost {
 		r.Content = shown(key, r.Content, limit)

@@ -45,9 +45,9 @@ func TestRecalledResultIsShownAsTheWholeIs(t *testing.T) {
 		for _, unit := range []string{"0123456789 abcde\n", "<a>", "\x00", "é", "\xff", "\"", "世"} {
 			for _, n := range []int{0, 10, 99, 1000, 300_000} {
 				whole := protocol.ToolResult{Content: strings.Repeat(unit, n)}
-				want := protocol.Finished(key, "read", whole, nil, limit, 0)
+				want := protocol.ToolEvent(key, "read", whole, nil, limit, 0)
 				shown := whole.Shown(key, limit)
-				require.Equal(t, want, protocol.Finished(key, "read", shown, nil, limit, 0), "%d × %q cut to %d", n, unit, limit)
+				require.Equal(t, want, protocol.ToolEvent(key, "read", shown, nil, limit, 0), "%d × %q cut to %d", n, unit, limit)
 				require.LessOrEqual(t, len(shown.Content), max(protocol.ShownBytes(limit), 100))
 			}
 		}

@@ -20,7 +20,7 @@ type CallModelInput struct {
 	// Count is the number of messages sent, without the system message.
 	Count int `json:"count"`
 	// Origin spares the first request of a turn, together with Delta, the question to the workflow.
-	Origin *agent.Origin `json:"origin,omitempty"`
+	Origin *agent.ModelIdentity `json:"origin,omitempty"`
 	// Delta are the user's messages at the end of the request, where they are small.
 	Delta []llm.Message `json:"delta,omitempty"`
 	// Reasoning says that later requests send back what the model thought.
@@ -64,8 +64,8 @@ type RecallCallInput struct {
 
 // ReadAgentInput asks for a page of the state of an agent.
 type ReadAgentInput struct {
-	From agent.From `json:"from"`
-	Page int        `json:"page"`
+	From agent.RunRef `json:"from"`
+	Page int          `json:"page"`
 }
 
 // FindMessagesInput asks for a page of messages.
@@ -79,8 +79,8 @@ type FindMessagesInput struct {
 // FoundMessages is a page of messages that other runs of the agent took. A run may have those already.
 type FoundMessages struct {
 	// Run is the end of the ID of the run that asked: see [RunSuffix].
-	Run      string           `json:"run"`
-	Messages []agent.Incoming `json:"messages,omitempty"`
+	Run      string               `json:"run"`
+	Messages []agent.InboxMessage `json:"messages,omitempty"`
 	// Order lists the IDs of the messages of all pages and of those that the run received, in the order in which they were sent. Only
 	// the first page has it. It may lack the last IDs.
 	Order []string `json:"order,omitempty"`

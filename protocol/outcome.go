@@ -43,9 +43,9 @@ type ToolResult struct {
 	Recalled bool `json:"recalled,omitempty"`
 }
 
-// Bare returns the reply to a request without what goes without saying: its role, the name of the candidate
+// OmitDefaults returns the reply to a request without what goes without saying: its role, the name of the candidate
 // that is asked first, and a reason to finish that the message itself shows. History keeps the rest.
-func Bare(reply llm.Reply, first llm.Candidate) llm.Reply {
+func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	reply.Message.Role = ""
 	if reply.Candidate == first.Name {
 		reply.Candidate = ""
@@ -87,8 +87,8 @@ type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
 }
 
-// Loaded is the event of a definition that was read, or not.
-func Loaded(key agent.Key, d agent.Definition, err error) agent.Event {
+// LoadEvent is the event of a definition that was read, or not.
+func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
 		class, message := cause(err)
 		return agent.DefinitionFailed{Key: key, Class: class, Message: message}
@@ -96,8 +96,8 @@ func Loaded(key agent.Key, d agent.Definition, err error) agent.Event {
 	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
 }
 
-// Replied is the event of a model call; nil when the call was given up.
-func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
+// ModelEvent is the event of a model call; nil when the call was given up.
+func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	switch {
 	case temporal.IsCanceledError(err):
 		return nil
@@ -108,12 +108,12 @@ func Replied(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// Finished is the event of a tool call; nil when the call was given up, since it was
+// ToolEvent is the event of a tool call; nil when the call was given up, since it was
 // answered then.
 //
 // Limit is the size to which the result is cut in the transcript; the whole of it stays in the
 // history, where the model may read it.
-func Finished(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
+func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
 	case temporal.IsCanceledError(err):
@@ -127,9 +127,9 @@ func Finished(key agent.Key, name string, r ToolResult, err error, limit int, no
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEnded is the event of a sub-agent that was waited for. Limit is the size
+// ChildEvent is the event of a sub-agent that was waited for. Limit is the size
 // to which its answer is cut.
-func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
+func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
 	case err != nil:
@@ -143,9 +143,9 @@ func ChildEnded(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
 
-// Outside reports whether the error with which a sub-agent ended is the work of somebody or something outside of
+// EndedFromOutside reports whether the error with which a sub-agent ended is the work of somebody or something outside of
 // it, after which it may be resumed at once: it was terminated or cancelled, or its run timed out.
-func Outside(err error) bool {
+func EndedFromOutside(err error) bool {
 	var timeout *temporal.TimeoutError
 	var terminated *temporal.TerminatedError
 	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
@@ -197,8 +197,8 @@ func EndText(err error) string {
 	}
 }
 
-// Looked is the event of a look at a sub-agent; nil while something happens there.
-func Looked(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
+// IdleEvent is the event of a look at a sub-agent; nil while something happens there.
+func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil
 	}

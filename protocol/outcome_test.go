@@ -26,7 +26,7 @@ func TestBareReplyTellsTheSame(t *testing.T) {
 		{reply: call, candidate: "main", reason: "stop", keepsReason: true},
 	} {
 		c.reply.Candidate, c.reply.FinishReason = c.candidate, c.reason
-		bare := protocol.Bare(c.reply, llm.Candidate{Name: "main"})
+		bare := protocol.OmitDefaults(c.reply, llm.Candidate{Name: "main"})
 		require.Empty(t, bare.Message.Role)
 		require.Equal(t, c.reply.Message.Content, bare.Message.Content)
 		require.Equal(t, c.reply.Message.ToolCalls, bare.Message.ToolCalls)

@@ -23,9 +23,9 @@ type RequestInput struct {
 // RequestPage is a part of what is to be sent: as many messages as fit into a page.
 type RequestPage struct {
 	// Origin is what the request's key is made of, beside its messages.
-	Origin   agent.Origin  `json:"origin"`
-	Head     *llm.Request  `json:"head,omitempty"`
-	Messages []llm.Message `json:"messages,omitempty"`
+	Origin   agent.ModelIdentity `json:"origin"`
+	Head     *llm.Request        `json:"head,omitempty"`
+	Messages []llm.Message       `json:"messages,omitempty"`
 }
 
 // MaxPageBytes bounds the messages of a page; one message may be larger alone. The

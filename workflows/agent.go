@@ -19,7 +19,7 @@ const Agent = "Agent"
 
 // The updates of a running agent. A refused update leaves no trace in history.
 const (
-	// MessageUpdate takes an [agent.Incoming] and returns [Accepted].
+	// MessageUpdate takes an [agent.InboxMessage] and returns [Accepted].
 	MessageUpdate = protocol.MessageUpdate
 	// CloseUpdate lets the agent finish when its turn and its inbox are done.
 	CloseUpdate = protocol.CloseUpdate
@@ -45,9 +45,9 @@ const (
 
 // The memo fields of an agent, beside [protocol.MemoKey].
 const (
-	MemoAgent = "reagent_agent" // the definition's name
-	MemoLife  = "reagent_life"
-	MemoTask  = "reagent_task" // the beginning of the first message
+	MemoAgent       = "reagent_agent" // the definition's name
+	MemoIncarnation = "reagent_life"
+	MemoTask        = "reagent_task" // the beginning of the first message
 )
 
 // Refused is the error type of an update that a validator refused.

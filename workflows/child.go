@@ -12,18 +12,18 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// attend waits for a sub-agent, once for all calls that share it.
-func (d *driver) attend(key agent.Key) {
-	if d.flies(key) {
+// watchChild waits for a sub-agent, once for all calls that share it.
+func (d *driver) watchChild(key agent.Key) {
+	if d.inFlight(key) {
 		return
 	}
-	f := &flight{key: key}
-	d.flights = append(d.flights, f)
+	f := &effect{key: key}
+	d.effects = append(d.effects, f)
 	workflow.Go(d.root, func(ctx workflow.Context) {
 		child, _ := d.state.Child(key)
 		end, reattached, err := d.runChild(ctx, child)
 		d.childEnded(ctx, child, end, err, reattached)
-		d.land(f)
+		d.endEffect(f)
 	})
 }
 
@@ -31,17 +31,17 @@ func (d *driver) attend(key agent.Key) {
 // when nothing has happened in it for long. The sub-agent goes on, and its answer is still waited for.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
-	if d.flies(call.Key) {
+	if d.inFlight(call.Key) {
 		return
 	}
-	d.fly(call.Key, func(ctx workflow.Context) {
+	d.startEffect(call.Key, func(ctx workflow.Context) {
 		if t.BudgetMS == 0 {
 			d.watchProgress(ctx, call)
 		} else if d.pause(ctx, d.budgetLeft(call, t.BudgetMS), "budget of "+call.Name) {
 			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
 		}
 	})
-	d.flights[len(d.flights)-1].timer = true
+	d.effects[len(d.effects)-1].timer = true
 }
 
 // budgetLeft returns how much of its budget a call still has, in milliseconds. The budget counts from when the call began
@@ -67,7 +67,7 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 		if temporal.IsCanceledError(err) {
 			return
 		}
-		if idle := protocol.Looked(call.Child, seen, err, d.now()); idle != nil {
+		if idle := protocol.IdleEvent(call.Child, seen, err, d.now()); idle != nil {
 			d.apply(idle)
 			return
 		}
@@ -93,8 +93,8 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		depth = *d.state.MaxDepth
 	}
 	start := Start{
-		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Life: agent.ChildLife(child.Key), Key: child.Key,
-		Message: &agent.Incoming{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
+		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: agent.ChildIncarnation(child.Key), Key: child.Key,
+		Message: &agent.InboxMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 	}
@@ -108,7 +108,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	var found workflow.Future
 	if copied {
 		lookCtx, cancel := workflow.WithCancel(ctx)
-		if found = d.lookBeside(lookCtx, child, running); found != nil && !running.IsReady() {
+		if found = d.pollChildEnd(lookCtx, child, running); found != nil && !running.IsReady() {
 			err = found.Get(ctx, &end)
 			return end, true, err
 		}
@@ -120,7 +120,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		d.state.Apply(agent.ChildStarted{Key: child.Key})
 		end, err = d.awaitChild(ctx, child)
 		return end, true, err
-	case protocol.Outside(err) && d.state.Outcome == nil && workflow.GetVersion(ctx, "await-resumed", workflow.DefaultVersion, 1) >= 1:
+	case protocol.EndedFromOutside(err) && d.state.Outcome == nil && workflow.GetVersion(ctx, "await-resumed", workflow.DefaultVersion, 1) >= 1:
 		native := err
 		if found == nil {
 			found = d.find(ctx, child)
@@ -133,10 +133,10 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// lookBeside waits for the end of a sub-agent whose start a reset copied. Temporal reports the end only to the run that started the
+// pollChildEnd waits for the end of a sub-agent whose start a reset copied. Temporal reports the end only to the run that started the
 // sub-agent, and to a run that was reset from that one before the end. Another run gets no report. So the run also asks for the end
 // by an activity, from its first own task on. The future is that of the activity; it is nil if Temporal reported the end before.
-func (d *driver) lookBeside(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
+func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
 		task := length()
@@ -190,7 +190,7 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 			continue
 		}
 		all = false
-		if !d.flies(agent.RecallKey(call.Key)) {
+		if !d.inFlight(agent.RecallKey(call.Key)) {
 			workflow.Go(d.root, func(ctx workflow.Context) {
 				d.recall(ctx, call)
 				d.version++
@@ -201,7 +201,9 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 }
 
 // mayAsk reports whether earlier runs of the agent may know what became of a call. Only a run that was reset or resumed has any.
-func (d *driver) mayAsk(call agent.Key) bool { return d.start.Base != "" && d.state.MayRecall(call) }
+func (d *driver) mayAsk(call agent.Key) bool {
+	return d.start.BaseRunID != "" && d.state.MayRecall(call)
+}
 
 // asksEarlier reports whether the run asks earlier runs about a call before it carries the call out. In tasks that a reset copied, it
 // does so only for the calls about which the copied run asked, so the version's name holds the call.
@@ -213,13 +215,13 @@ func (d *driver) asksEarlier(call agent.Key) bool {
 // their answer.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)
-	if d.flies(key) {
-		_ = workflow.Await(ctx, func() bool { return !d.flies(key) }) // d.root is never cancelled
+	if d.inFlight(key) {
+		_ = workflow.Await(ctx, func() bool { return !d.inFlight(key) }) // d.root is never cancelled
 		return
 	}
-	f := &flight{key: key}
-	d.flights = append(d.flights, f)
-	defer d.land(f)
+	f := &effect{key: key}
+	d.effects = append(d.effects, f)
+	defer d.endEffect(f)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key), Summary: oneLine("recall · " + call.Name),
 		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
@@ -242,7 +244,7 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 		d.recall(ctx, call)
 	}
 	limit := d.state.Definition.Limits.ToolResultBytes
-	e := protocol.ChildEnded(child, end, err, reattached, limit, d.now())
+	e := protocol.ChildEvent(child, end, err, reattached, limit, d.now())
 	if len(unasked) > 0 && d.state.Knows(e) {
 		return
 	}
@@ -257,8 +259,8 @@ func (d *driver) unasked(child agent.Key) []agent.Call {
 	})
 }
 
-// hear takes the ends of sub-agents that were resumed, which they tell themselves.
-func (d *driver) hear() {
+// receiveChildEnds takes the ends of sub-agents that were resumed, which they tell themselves.
+func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
 		if !d.ends.ReceiveAsync(&end) {
@@ -272,19 +274,19 @@ func (d *driver) hear() {
 			d.childEnded(d.root, child, end.AgentEnd, nil, false)
 			continue
 		}
-		f := &flight{key: "end of " + end.Key, keeps: true}
-		d.flights = append(d.flights, f)
+		f := &effect{key: "end of " + end.Key, keeps: true}
+		d.effects = append(d.effects, f)
 		workflow.Go(d.root, func(ctx workflow.Context) {
 			d.childEnded(ctx, child, end.AgentEnd, nil, false)
-			d.land(f)
+			d.endEffect(f)
 			d.version++ // the loop may have to end the run
 		})
 	}
 }
 
-// tellParent tells the agent that asked for this sub-agent its answer, where Temporal does not: the run was started by a
+// notifyParent tells the agent that asked for this sub-agent its answer, where Temporal does not: the run was started by a
 // resume and not by that agent. An agent that has ended hears nothing.
-func (d *driver) tellParent(o agent.Outcome) {
+func (d *driver) notifyParent(o agent.Outcome) {
 	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
 		return
 	}

@@ -19,13 +19,13 @@ const (
 	summaryBytes = 200
 	// detailsBytes keeps below Temporal's limit of 20,000 bytes for details.
 	detailsBytes = 16_000
-	// storyMessages is the number of messages, the newest ones, that the details show.
-	storyMessages = 12
+	// detailsMessages is the number of messages, the newest ones, that the details show.
+	detailsMessages = 12
 )
 
 // Memo returns the memo of an agent.
 func Memo(in Start) map[string]any {
-	memo := map[string]any{MemoAgent: in.Agent, MemoLife: in.Life}
+	memo := map[string]any{MemoAgent: in.Agent, MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
 		memo[protocol.MemoKey] = in.Key
 	}
@@ -60,13 +60,13 @@ func StaticDetails(in Start) string {
 	return closed(b.String())
 }
 
-// tell sets the current details: the story so far. They are served by a query and
+// showDetails sets the current details: the story so far. They are served by a query and
 // cost no history.
-func (d *driver) tell() {
-	workflow.SetCurrentDetails(d.root, d.story())
+func (d *driver) showDetails() {
+	workflow.SetCurrentDetails(d.root, d.details())
 }
 
-func (d *driver) story() string {
+func (d *driver) details() string {
 	s := d.state
 	info := workflow.GetInfo(d.root)
 	var b strings.Builder
@@ -215,7 +215,7 @@ type shown struct {
 }
 
 func (h *shown) last(s *agent.State) []string {
-	for h.next = max(h.next, s.Dropped, s.Count()-storyMessages); h.next < s.Count(); h.next++ {
+	for h.next = max(h.next, s.Dropped, s.Count()-detailsMessages); h.next < s.Count(); h.next++ {
 		m := s.Messages[h.next-s.Dropped]
 		if len(m.ToolCalls) > 0 {
 			h.tools = map[string]string{}
@@ -225,7 +225,7 @@ func (h *shown) last(s *agent.State) []string {
 		}
 		h.texts = append(h.texts, "\n"+line(m, h.tools[m.ToolCallID])+"\n")
 	}
-	h.texts = h.texts[max(0, len(h.texts)-storyMessages):]
+	h.texts = h.texts[max(0, len(h.texts)-detailsMessages):]
 	return h.texts
 }
 

@@ -23,9 +23,9 @@ type driver struct {
 	// root is not cancelled when the workflow is: what has to be said
 	// after a cancel is said through it.
 	root    workflow.Context
-	flights []*flight
-	// wall is the running turn's timer.
-	wall struct {
+	effects []*effect
+	// turnTimer is the running turn's timer.
+	turnTimer struct {
 		deadline int64
 		cancel   workflow.CancelFunc
 	}
@@ -50,9 +50,9 @@ type driver struct {
 	recalledBy map[agent.Key]string
 }
 
-// flight is an effect that was started in this run and has not ended. An effect
+// effect is an effect that was started in this run and has not ended. An effect
 // is in flight once at most: Temporal refuses an activity ID that is in use.
-type flight struct {
+type effect struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil for a sub-agent, which is never given up silently
 	timer  bool                // waits for time to pass and for nothing else
@@ -61,12 +61,12 @@ type flight struct {
 
 func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
-	if in.Life == "" {
-		in.Life = info.FirstRunID
+	if in.Incarnation == "" {
+		in.Incarnation = info.FirstRunID
 	}
 	reset := info.OriginalRunID != "" && info.OriginalRunID != info.WorkflowExecution.RunID
-	if in.Base == "" && reset {
-		in.Base = info.OriginalRunID
+	if in.BaseRunID == "" && reset {
+		in.BaseRunID = info.OriginalRunID
 	}
 	checkVersion(in.KeyVersion)
 	root, _ := workflow.NewDisconnectedContext(ctx)
@@ -109,7 +109,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		}
-		d.hear()
+		d.receiveChildEnds()
 		d.state.Advance(d.now())
 		step := d.state.Next()
 		if find, ok := step.(agent.FindMessages); ok && !d.looksBack(find) {
@@ -118,22 +118,22 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		switch step := step.(type) {
 		case agent.Finish:
 			return d.finish(step.Outcome)
-		case agent.Take:
+		case agent.TakeMessage:
 			d.apply(agent.MessageTaken{ID: step.ID, Time: d.now()})
 			continue
 		}
-		if d.rolls(ctx, step) {
-			if err := d.roll(ctx); !errors.Is(err, protocol.ErrStateSize) {
+		if d.mustContinueAsNew(ctx, step) {
+			if err := d.continueAsNew(ctx); !errors.Is(err, protocol.ErrStateSize) {
 				return Result{}, err
 			}
 			d.unmovable = true
 			workflow.GetLogger(ctx).Warn("the agent stays in its run: its state is too large for a new one")
 		}
 		seen := d.version
-		d.watchClock()
+		d.watchDeadline()
 		d.carryOut(step)
-		d.abandon(step)
-		d.tell()
+		d.cancelUnwanted(step)
+		d.showDetails()
 		d.index()
 		err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
 		if temporal.IsCanceledError(err) {
@@ -161,7 +161,7 @@ func (d *driver) cancelsFirst() bool {
 // looksBack reports whether the run searches other runs for messages at this point. In tasks that a reset copied, it does so only
 // where the copied run did. The key in the version's name tells one search from the next.
 func (d *driver) looksBack(find agent.FindMessages) bool {
-	return d.flies(find.Key) || d.since(string(find.Key))
+	return d.inFlight(find.Key) || d.since(string(find.Key))
 }
 
 // own reports whether this run executed this point itself. It returns false in tasks that a reset copied from another run.
@@ -193,30 +193,30 @@ func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 // carryOut starts what the step asks for and is not in flight.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
-		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.flies(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
-			d.attend(child.Key) // its answer may still come, also in a later run than the one that asked
+		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
+			d.watchChild(child.Key) // its answer may still come, also in a later run than the one that asked
 		}
 	}
 	switch step := step.(type) {
 	case agent.Load:
-		d.fly(step.Key, func(ctx workflow.Context) { d.load(ctx, step) })
+		d.startEffect(step.Key, func(ctx workflow.Context) { d.load(ctx, step) })
 	case agent.CallModel:
 		d.state.Apply(agent.ModelAsked{Key: step.Key})
-		d.fly(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
+		d.startEffect(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
 	case agent.Compact:
-		d.fly(step.Key, func(ctx workflow.Context) { d.compact(ctx, step) })
+		d.startEffect(step.Key, func(ctx workflow.Context) { d.compact(ctx, step) })
 	case agent.FindMessages:
-		d.fly(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
+		d.startEffect(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:
 		for _, call := range step.Running(d.callsAtOnce(step), d.started) {
 			switch {
 			case call.Child == "":
-				d.fly(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })
+				d.startEffect(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })
 			case d.recalled(call):
 				if d.state.Apply(agent.CallBegan{Key: call.Key, Time: d.now()}) {
 					call.Began = d.now()
 				}
-				d.attend(call.Child)
+				d.watchChild(call.Child)
 				d.limitWait(call)
 			}
 		}
@@ -238,37 +238,37 @@ func (d *driver) callsAtOnce(step agent.RunTools) int {
 // started reports whether the call, its sub-agent or the look into earlier runs for it is in flight.
 func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
-		return d.flies(call.Key)
+		return d.inFlight(call.Key)
 	}
-	return d.flies(call.Child) || d.flies(agent.RecallKey(call.Key))
+	return d.inFlight(call.Child) || d.inFlight(agent.RecallKey(call.Key))
 }
 
-// fly runs one effect in a coroutine of its own, unless it is in flight.
-func (d *driver) fly(key agent.Key, run func(workflow.Context)) {
-	if d.flies(key) {
+// startEffect runs one effect in a coroutine of its own, unless it is in flight.
+func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
+	if d.inFlight(key) {
 		return
 	}
 	ctx, cancel := workflow.WithCancel(d.root)
-	f := &flight{key: key, cancel: cancel}
-	d.flights = append(d.flights, f)
+	f := &effect{key: key, cancel: cancel}
+	d.effects = append(d.effects, f)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		run(ctx)
-		d.land(f)
+		d.endEffect(f)
 	})
 }
 
-func (d *driver) flies(key agent.Key) bool {
-	return slices.ContainsFunc(d.flights, func(f *flight) bool { return f.key == key })
+func (d *driver) inFlight(key agent.Key) bool {
+	return slices.ContainsFunc(d.effects, func(f *effect) bool { return f.key == key })
 }
 
-func (d *driver) land(f *flight) {
-	d.flights = slices.DeleteFunc(d.flights, func(g *flight) bool { return g == f })
+func (d *driver) endEffect(f *effect) {
+	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// abandon cancels the effects that the step does not ask for any more: their
+// cancelUnwanted cancels the effects that the step does not ask for any more: their
 // calls were answered otherwise, by a limit or a cancel.
-func (d *driver) abandon(step agent.Step) {
-	for _, f := range d.flights {
+func (d *driver) cancelUnwanted(step agent.Step) {
+	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {
 			continue // it is soon over, and asked for again under the same activity ID
 		}
@@ -278,21 +278,21 @@ func (d *driver) abandon(step agent.Step) {
 	}
 }
 
-// watchClock keeps a timer for the end of the running turn's time.
-func (d *driver) watchClock() {
+// watchDeadline keeps a timer for the end of the running turn's time.
+func (d *driver) watchDeadline() {
 	deadline := d.state.Deadline()
-	if deadline == d.wall.deadline {
+	if deadline == d.turnTimer.deadline {
 		return
 	}
-	if d.wall.cancel != nil {
-		d.wall.cancel()
+	if d.turnTimer.cancel != nil {
+		d.turnTimer.cancel()
 	}
-	d.wall.deadline, d.wall.cancel = deadline, nil
+	d.turnTimer.deadline, d.turnTimer.cancel = deadline, nil
 	if deadline == 0 {
 		return
 	}
 	ctx, cancel := workflow.WithCancel(d.root)
-	d.wall.cancel = cancel
+	d.turnTimer.cancel = cancel
 	turn := d.state.Turn.Number
 	left := time.Duration(max(deadline-d.now(), 1)) * time.Millisecond
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -300,7 +300,7 @@ func (d *driver) watchClock() {
 			Summary: fmt.Sprintf("time limit of turn %d", turn),
 		})
 		if timer.Get(ctx, nil) == nil {
-			d.apply(agent.WallReached{Turn: turn, Time: d.now()})
+			d.apply(agent.TimeReached{Turn: turn, Time: d.now()})
 		}
 	})
 }
@@ -308,20 +308,20 @@ func (d *driver) watchClock() {
 // finish ends the workflow, and first the sub-agents that still run, unless they are to be
 // kept: nobody waits for their answers any more.
 func (d *driver) finish(o agent.Outcome) (Result, error) {
-	for _, f := range d.flights {
+	for _, f := range d.effects {
 		if f.cancel != nil {
 			f.cancel()
 		}
 	}
-	if d.wall.cancel != nil {
-		d.wall.cancel() // else the Web UI shows it waiting for ever
+	if d.turnTimer.cancel != nil {
+		d.turnTimer.cancel() // else the Web UI shows it waiting for ever
 	}
 	if def := d.state.Definition; o.Status != agent.Completed || def == nil || !def.KeepAgents {
 		d.cancelChildren()
 	}
-	d.tell()
+	d.showDetails()
 	d.index()
-	d.tellParent(o)
+	d.notifyParent(o)
 	switch o.Status {
 	case agent.Completed:
 		if d.start.AnswerBytes > 0 {

@@ -83,9 +83,9 @@ func (b *bench) count(ctx context.Context) {
 }
 
 func (b *bench) start(mode agent.Mode, text string) {
-	in := workflows.Start{Agent: "x", Mode: mode, KeyVersion: agent.KeyVersion, Life: "l"}
+	in := workflows.Start{Agent: "x", Mode: mode, KeyVersion: agent.KeyVersion, Incarnation: "l"}
 	if text != "" {
-		in.Message = &agent.Incoming{ID: "first", Text: text}
+		in.Message = &agent.InboxMessage{ID: "first", Text: text}
 	}
 	b.ExecuteWorkflow(workflows.Agent, in)
 }
@@ -141,8 +141,8 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
 		}, after)
 	}
-	send(time.Hour, workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second"})
-	send(2*time.Hour, workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second, sent again"})
+	send(time.Hour, workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
+	send(2*time.Hour, workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second, sent again"})
 	send(3*time.Hour, workflows.CloseUpdate)
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
@@ -159,8 +159,8 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 		id := fmt.Sprint(after)
 		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(update, id, t, args...) }, after)
 	}
-	send(workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second"})
-	send(workflows.MessageUpdate, agent.Incoming{ID: "a", Text: "second"})
+	send(workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
+	send(workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
 	send(workflows.ResumeLostUpdate, "r1")
 	send(workflows.ResumeLostUpdate, "r1")
 	send(workflows.ResumeLostUpdate, "r2")
@@ -182,7 +182,7 @@ func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	require.ErrorAs(t, b.GetWorkflowError(), &next)
 	var in workflows.Start
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
-	require.Equal(t, "l", in.Life)
+	require.Equal(t, "l", in.Incarnation)
 	state, err := protocol.Open("default-test-workflow-id", in, in.State, 0)
 	require.NoError(t, err)
 	require.Len(t, state.Messages, 2)
@@ -242,7 +242,7 @@ func TestRefusedMessageChangesNothing(t *testing.T) {
 			OnAccept:   func() { t.Error("accepted") },
 			OnReject:   func(err error) { refused = err },
 			OnComplete: func(any, error) {},
-		}, agent.Incoming{ID: "a", Text: " "})
+		}, agent.InboxMessage{ID: "a", Text: " "})
 	}, time.Minute)
 	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, time.Hour)
 	b.start(agent.Chat, "first")
@@ -271,7 +271,7 @@ func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
 		require.Equal(t, agent.HeldUp, view.Status)
 		require.Equal(t, "check the API key", view.Held.Message)
 		b.model = replies(map[int]llm.Reply{1: llmtest.Say("hello"), 3: llmtest.Say("yes")})
-		b.UpdateWorkflowNoRejection(workflows.MessageUpdate, "m", t, agent.Incoming{ID: "a", Text: "again?"})
+		b.UpdateWorkflowNoRejection(workflows.MessageUpdate, "m", t, agent.InboxMessage{ID: "a", Text: "again?"})
 	}, time.Hour)
 	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, 2*time.Hour)
 	b.start(agent.Chat, "go")
@@ -281,7 +281,7 @@ func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
 
 func TestUnknownAgentFails(t *testing.T) {
 	b := newBench(t)
-	b.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "nobody", Message: &agent.Incoming{ID: "1", Text: "hi"}})
+	b.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "nobody", Message: &agent.InboxMessage{ID: "1", Text: "hi"}})
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, b.GetWorkflowError(), &failed)
 	require.Equal(t, protocol.UnknownAgent, failed.Type())

@@ -52,7 +52,7 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	if temporal.IsCanceledError(err) {
 		return
 	}
-	event := protocol.Loaded(step.Key, def, err)
+	event := protocol.LoadEvent(step.Key, def, err)
 	if loaded, ok := event.(agent.DefinitionLoaded); ok && d.state.LacksTools(def) {
 		loaded.MayHaveRun = workflow.GetVersion(ctx, removedTool, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 		event = loaded
@@ -66,7 +66,7 @@ const removedTool = "removed-tool"
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count)}
 	if len(in.Delta) > 0 {
-		origin := d.state.Origin()
+		origin := d.state.ModelIdentity()
 		in.Origin = &origin
 	}
 	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, in)
@@ -89,7 +89,7 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 	})
 	var result protocol.ModelResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallModel, in).Get(ctx, &result)
-	e := protocol.Replied(key, result, err, d.now())
+	e := protocol.ModelEvent(key, result, err, d.now())
 	if replied, ok := e.(agent.ModelReplied); ok {
 		replied.New = result.NewIn != "" && result.NewIn == d.runSuffix
 		e = replied
@@ -170,13 +170,13 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	}
 	var out protocol.ToolResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
-	d.apply(protocol.Finished(call.Key, call.Name, out, err, limit, d.now()))
+	d.apply(protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()))
 }
 
 // recalls begins the summary of an effect whose result is looked for in earlier runs
 // before anything is run.
 func (d *driver) recalls(key agent.Key) string {
-	if d.start.Base == "" || !d.state.MayRecall(key) {
+	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""
 	}
 	return "recall or run · "
@@ -187,7 +187,7 @@ func (d *driver) recalls(key agent.Key) string {
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {
-		e.Base = d.start.Base
+		e.Base = d.start.BaseRunID
 	}
 	return e
 }

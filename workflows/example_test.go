@@ -22,7 +22,7 @@ func Greet(ctx workflow.Context, name string) (string, error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: "greet-" + name})
 	var result workflows.Result
 	err := workflow.ExecuteChildWorkflow(ctx, workflows.Agent, workflows.Start{
-		Agent: "greeter", Message: &agent.Incoming{ID: "first", Text: "Greet " + name},
+		Agent: "greeter", Message: &agent.InboxMessage{ID: "first", Text: "Greet " + name},
 	}).Get(ctx, &result)
 	return result.Answer, err
 }
@@ -56,7 +56,7 @@ func Example() {
 // What a list of workflows in the Web UI shows of an agent.
 func ExampleStaticSummary() {
 	fmt.Println(workflows.StaticSummary(workflows.Start{
-		Agent: "assistant", Message: &agent.Incoming{ID: "first", Text: "What is\nin docs/?"},
+		Agent: "assistant", Message: &agent.InboxMessage{ID: "first", Text: "What is\nin docs/?"},
 	}))
 	// Output: assistant · What is in docs/?
 }

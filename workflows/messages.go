@@ -39,7 +39,7 @@ type Transcript struct {
 	Status agent.Status `json:"status"`
 	// Inbox holds the messages that wait to be taken, without their images and with the beginning of their texts:
 	// all of them together may be larger than Temporal lets an answer be.
-	Inbox []agent.Incoming `json:"inbox,omitempty"`
+	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
 }
 
 // View describes an agent without its transcript.
@@ -51,7 +51,7 @@ type View struct {
 	Messages int          `json:"messages"`
 	Inbox    int          `json:"inbox"`
 	// Run is the end of the run's ID, and Entry the place at which a message enters the running turn that is sent
-	// now: what [agent.Incoming] calls Run and After.
+	// now: what [agent.InboxMessage] calls Run and After.
 	Run     string         `json:"run,omitempty"`
 	Entry   int            `json:"entry,omitempty"`
 	Usage   agent.Usage    `json:"usage"`
@@ -71,13 +71,13 @@ type View struct {
 // listen makes the agent reachable.
 func (d *driver) listen(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
-		func(ctx workflow.Context, m agent.Incoming) (Accepted, error) {
+		func(ctx workflow.Context, m agent.InboxMessage) (Accepted, error) {
 			changed, err := d.receive(ctx, agent.MessageReceived{Message: m, Time: d.now()})
 			return Accepted{ID: m.ID, Duplicate: !changed}, err
 		},
 		workflow.UpdateHandlerOptions{
 			Description: "a message for the agent",
-			Validator:   func(m agent.Incoming) error { return refusal(d.accepts(m)) },
+			Validator:   func(m agent.InboxMessage) error { return refusal(d.accepts(m)) },
 		})
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:
-		var m agent.Incoming
+		var m agent.InboxMessage
 		err := decode(&m)
 		return agent.MessageReceived{Message: m, Time: now}, err
 	case CloseUpdate:
@@ -175,7 +175,7 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 
 // accepts reports why the agent would not take m. While its state is being read it takes
 // what is a message.
-func (d *driver) accepts(m agent.Incoming) error {
+func (d *driver) accepts(m agent.InboxMessage) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
 	}
@@ -244,8 +244,8 @@ const waitingBytes = 1000
 
 // Waiting returns the messages of an inbox as people are shown them: at most [agent.MaxInbox], with the beginnings of their
 // texts and without images and late results. It returns nil for an empty inbox.
-func Waiting(inbox []agent.Incoming) []agent.Incoming {
-	var short []agent.Incoming
+func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
+	var short []agent.InboxMessage
 	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {
 		m.Text, m.Images, m.Late = clip.Text(m.Text, waitingBytes), nil, nil
 		short = append(short, m)
@@ -261,12 +261,12 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 	if d.state.Definition == nil {
 		return page, nil // nothing is to be sent
 	}
-	page.Origin = d.state.Origin()
-	head := d.state.Definition.Head
+	page.Origin = d.state.ModelIdentity()
+	head := d.state.Definition.RequestPrefix
 	count, sent := min(in.Count, d.state.SentCount()), d.state.Sent
 	if in.Compact {
-		page.Origin = d.state.CompactOrigin()
-		head = d.state.Definition.CompactHead
+		page.Origin = d.state.SummaryIdentity()
+		head = d.state.Definition.SummaryPrefix
 		count = min(in.Count, d.state.SentCount()+1)
 		sent = func(i int) llm.Message { return d.state.SentToCompact(i, count) }
 	}

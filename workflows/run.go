@@ -31,7 +31,7 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 	switch {
 	case found && ctx.Err() != nil:
 		return Result{}, ctx.Err()
-	case ctx.Err() != nil || !found && !protocol.Outside(err):
+	case ctx.Err() != nil || !found && !protocol.EndedFromOutside(err):
 		return result, err
 	}
 	look := workflow.ActivityOptions{

@@ -40,6 +40,6 @@ func TestOlderWorkerDoesNotRunTheAgent(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.New(workflows.Options{}).Register(env)
-	env.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "x", KeyVersion: agent.KeyVersion + 1, Message: &agent.Incoming{ID: "m", Text: "t"}})
+	env.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "x", KeyVersion: agent.KeyVersion + 1, Message: &agent.InboxMessage{ID: "m", Text: "t"}})
 	require.ErrorContains(t, env.GetWorkflowError(), "update the worker")
 }

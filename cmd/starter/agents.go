@@ -41,7 +41,7 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 	if queue == "" && id != "" {
 		if queue, err = client.New(temporal, "").WithConverter(g.converter).TaskQueue(ctx, id); err != nil {
 			temporal.Close()
-			return nil, "", nil, coded(err, "")
+			return nil, "", nil, withExitCode(err, "")
 		}
 	}
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
@@ -94,8 +94,8 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), nil
 }
 
-// coded gives the errors of the client the exit codes and the next steps that go with them.
-func coded(err error, queue string) error {
+// withExitCode gives the errors of the client the exit codes and the next steps that go with them.
+func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError
 	switch {

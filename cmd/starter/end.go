@@ -58,7 +58,7 @@ Temporal takes the cancel without a worker; the agent ends when one is up.`,
 			for _, id := range ids {
 				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", printable.Name(id))
 			}
-			return coded(err, queue)
+			return withExitCode(err, queue)
 		},
 	}
 }

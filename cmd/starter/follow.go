@@ -48,11 +48,11 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	if !plain {
 		show = newTranscriptPrinter(io.Discard)
 	}
-	wait := newPatience(words.beside(stderr), queue, f.limit)
+	wait := newWaitNotice(words.beside(stderr), queue, f.limit)
 	wait.id, wait.live = started.ID, words
 	defer wait.stop()
 	status, err := follow(ctx, c, started.ID, f.limit, func(p client.Progress) {
-		wait.see(p)
+		wait.update(p)
 		if p.Message != nil {
 			show.message(*p.Message)
 		}
@@ -63,13 +63,13 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	}
 	end, err := endOf(ctx, c, started.ID, status)
 	if err != nil {
-		return goesOn(ctx, coded(err, queue), started.ID)
+		return goesOn(ctx, withExitCode(err, queue), started.ID)
 	}
 	switch {
 	case f.json:
 		full, err := c.Show(ctx, started.ID)
 		if err != nil {
-			return coded(err, queue)
+			return withExitCode(err, queue)
 		}
 		if err := printJSON(stdout, view(full)); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (e ending) pastLimit() string {
 
 // usageLine tells what an agent and its sub-agents have used, and where to look at it.
 func usageLine(u agent.Usage, link string) string {
-	all := agent.Spending{Usage: u.Usage, Cost: u.Cost}.Add(u.Below)
+	all := agent.Spending{Usage: u.Usage, Cost: u.Cost}.Add(u.Descendants)
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))
 	if link != "" {
 		text += "  " + link

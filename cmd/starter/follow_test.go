@@ -59,7 +59,7 @@ func TestNewcomerIsToldHowToGoOnFromAnAgentThatHasEnded(t *testing.T) {
 		client.Completed: "starter fork a --message TEXT", client.Failed: "starter resume a", client.Cancelled: "starter resume a",
 		client.Terminated: "starter resume a", client.TimedOut: "starter resume a",
 	} {
-		err := coded(&client.ClosedError{Operation: "message", ID: "a", Status: status}, "q")
+		err := withExitCode(&client.ClosedError{Operation: "message", ID: "a", Status: status}, "q")
 		require.ErrorContains(t, err, want)
 		require.Equal(t, status == client.Completed, !strings.Contains(err.Error(), "resume"), status)
 		require.Equal(t, exitWrongState, codeOf(err))
@@ -111,7 +111,7 @@ func TestNewcomerPipesTheTask(t *testing.T) {
 
 func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {
 	u := agent.Usage{Usage: llm.Usage{InputTokens: 10, OutputTokens: 2}, Cost: agent.Dollar / 100}
-	u.Below = agent.Spending{Usage: llm.Usage{InputTokens: 5, OutputTokens: 1}, Cost: agent.Dollar / 100}
+	u.Descendants = agent.Spending{Usage: llm.Usage{InputTokens: 5, OutputTokens: 1}, Cost: agent.Dollar / 100}
 	require.Equal(t, "15 tokens in, 3 out, $0.0200  http://ui/x", usageLine(u, "http://ui/x"))
 	require.Equal(t, "0 tokens in, 0 out", usageLine(agent.Usage{}, ""))
 }

@@ -101,7 +101,7 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	rows, more, err := find(cmd.Context(), c, read, query, o.limit)
 	read.stop()
 	if err != nil {
-		return coded(err, queue)
+		return withExitCode(err, queue)
 	}
 	if o.json {
 		err = printRowsJSON(cmd.OutOrStdout(), rows)

@@ -21,7 +21,7 @@ type preview struct {
 	size func() (width, height int)
 
 	mu    sync.Mutex
-	words *client.Words
+	words *client.PartialText
 	work  string
 	drawn []int // the width of each line that is on the terminal
 }
@@ -42,15 +42,15 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// see takes what [client.Client.Watch] yields, and the line that says what the agent works on. While nobody answers nothing
+// update takes what [client.Client.Watch] yields, and the line that says what the agent works on. While nobody answers nothing
 // is known, and what was shown stays.
-func (p *preview) see(progress client.Progress, work string) {
+func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
 	case progress.Message != nil, progress.Rewound:
 		p.show(nil, "")
 	case progress.Status != "":
-		p.show(progress.Words, work)
+		p.show(progress.PartialText, work)
 	}
 }
 
@@ -61,7 +61,7 @@ func (p *preview) end() {
 	}
 }
 
-func (p *preview) show(words *client.Words, work string) {
+func (p *preview) show(words *client.PartialText, work string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	same := words == p.words || words != nil && p.words != nil && *words == *p.words

@@ -15,7 +15,7 @@ import (
 )
 
 func speaks(text string) client.Progress {
-	return client.Progress{Status: client.Running, Words: &client.Words{Text: text, Said: len(text), Attempt: 1}}
+	return client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: text, Said: len(text), Attempt: 1}}
 }
 
 func says(text string) client.Progress {
@@ -27,7 +27,7 @@ func watcher(s *terminal) (see func(client.Progress), p *preview) {
 	p = &preview{out: s, size: s.size}
 	show := newTranscriptPrinter(p.beside(s))
 	return func(progress client.Progress) {
-		p.see(progress, "")
+		p.update(progress, "")
 		if progress.Message != nil {
 			show.message(*progress.Message)
 		}
@@ -56,7 +56,7 @@ func TestPreviewSaysThatAnotherAttemptSpeaks(t *testing.T) {
 	see(speaks("One thing"))
 	see(client.Progress{Status: client.Running, Retry: &client.Retry{What: "model"}})
 	require.Empty(t, s.text(), "what the first said is void")
-	see(client.Progress{Status: client.Running, Words: &client.Words{Text: "Another", Said: 7, Attempt: 2}})
+	see(client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: "Another", Said: 7, Attempt: 2}})
 	require.Equal(t, "(attempt 2) Another", s.text())
 	p.end()
 	require.Empty(t, s.text())
@@ -67,7 +67,7 @@ func TestPreviewShowsTheEndOfWhatDoesNotFit(t *testing.T) {
 	see, _ := watcher(s)
 	see(speaks("one\ntwo\nthree\nfour\nfive"))
 	require.Equal(t, "…\nfour\nfive", s.text())
-	see(client.Progress{Status: client.Running, Words: &client.Words{Text: "the end", Said: 3000, Attempt: 1}})
+	see(client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: "the end", Said: 3000, Attempt: 1}})
 	require.Equal(t, "…the end", s.text())
 }
 
@@ -121,7 +121,7 @@ func TestPreviewIsForTerminalsOnly(t *testing.T) {
 	var out bytes.Buffer
 	p := newPreview(&out, true)
 	require.Nil(t, p)
-	p.see(speaks("words"), "")
+	p.update(speaks("words"), "")
 	require.Equal(t, &out, p.beside(&out))
 	p.end()
 	require.Empty(t, out.String())

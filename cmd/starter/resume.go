@@ -37,7 +37,7 @@ An agent that has completed is not resumed: go on from its answer in a new agent
 				return exitf(exitWrongState, "%w", err)
 			}
 			if err != nil {
-				return coded(err, queue)
+				return withExitCode(err, queue)
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
 				return exitf(exitWrongState, "agent %s is %s and was not resumed, and its definition was not read anew: use `starter reload %s`", started.ID, started.Status, started.ID)
@@ -104,7 +104,7 @@ user's message, keep one message less and give --message.`,
 				return exitf(exitUsage, "%w", err)
 			}
 			if err != nil {
-				return coded(err, queue)
+				return withExitCode(err, queue)
 			}
 			if started.Found {
 				return exitf(exitTaken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)

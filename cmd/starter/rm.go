@@ -38,7 +38,7 @@ reattached it.`,
 			defer done()
 			below, err := closedTrees(cmd.Context(), c, args)
 			if err != nil {
-				return coded(err, queue)
+				return withExitCode(err, queue)
 			}
 			if !yes {
 				ok, err := confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below))
@@ -53,7 +53,7 @@ reattached it.`,
 			for _, id := range args {
 				// An agent that is below another one that was named is gone by now.
 				if err := c.Remove(cmd.Context(), g.namespace, id); err != nil && !errors.Is(err, client.ErrNotFound) {
-					return coded(err, queue)
+					return withExitCode(err, queue)
 				}
 				fmt.Fprintf(cmd.ErrOrStderr(), "Deleting agent %s\n", id)
 			}

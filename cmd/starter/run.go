@@ -97,12 +97,12 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	}
 	started, err := c.Start(ctx, start)
 	if err != nil {
-		return coded(err, queue)
+		return withExitCode(err, queue)
 	}
 	same := false
 	if started.Found && !started.Status.Ended() {
 		if same, err = c.Same(ctx, start); err != nil {
-			return coded(err, queue)
+			return withExitCode(err, queue)
 		}
 	}
 	switch {

@@ -51,7 +51,7 @@ An agent takes each message ID once. A script that sends again what may have arr
 			defer done()
 			words := newPreview(stdout, !asJSON)
 			defer words.end()
-			wait := newPatience(words.beside(cmd.ErrOrStderr()), queue, limit)
+			wait := newWaitNotice(words.beside(cmd.ErrOrStderr()), queue, limit)
 			wait.id = id
 			wait.live = words
 			defer wait.stop()
@@ -79,14 +79,14 @@ An agent takes each message ID once. A script that sends again what may have arr
 				}
 				return nil
 			}
-			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, wait.see)
+			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, wait.update)
 			words.end()
 			if err != nil {
-				return goesOn(ctx, coded(err, queue), id)
+				return goesOn(ctx, withExitCode(err, queue), id)
 			}
 			end, err := endOf(ctx, c, id, status)
 			if err != nil {
-				return goesOn(ctx, coded(err, queue), id)
+				return goesOn(ctx, withExitCode(err, queue), id)
 			}
 			if asJSON {
 				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, Stopped: end.Stopped, Reply: reply}); err != nil {

@@ -41,12 +41,12 @@ came after the summary; --all reads the rest from Temporal's histories.`,
 				snap, err = c.Read(cmd.Context(), args[0])
 			}
 			if err != nil {
-				return coded(err, queue)
+				return withExitCode(err, queue)
 			}
 			if all && snap.First > 0 {
 				earlier, err := c.Earlier(cmd.Context(), args[0], snap.First)
 				if err != nil {
-					return coded(err, queue)
+					return withExitCode(err, queue)
 				}
 				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
 			}
@@ -163,7 +163,7 @@ type treeUsage struct {
 func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) }
 
 func view(s client.Snapshot) agentView {
-	tree := agent.Spending{Usage: s.Usage.Usage, Cost: s.Usage.Cost}.Add(s.Usage.Below)
+	tree := agent.Spending{Usage: s.Usage.Usage, Cost: s.Usage.Cost}.Add(s.Usage.Descendants)
 	v := agentView{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, Stopped: s.Stopped, Error: s.Failure,
 		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},
@@ -324,7 +324,7 @@ func repeatsText(r agent.Repeats) string {
 
 // costText tells what the agent and its sub-agents have cost, where a price is known.
 func costText(u agent.Usage) string {
-	cost := u.Cost + u.Below.Cost
+	cost := u.Cost + u.Descendants.Cost
 	if cost == 0 {
 		return ""
 	}

@@ -44,7 +44,7 @@ With --json each message is one line of JSON, with its place in the transcript a
 			if !cmd.Flags().Changed("last") {
 				o.last = -1
 			}
-			return coded(tail(cmd.Context(), c, queue, args[0], o, cmd.OutOrStdout(), cmd.ErrOrStderr()), queue)
+			return withExitCode(tail(cmd.Context(), c, queue, args[0], o, cmd.OutOrStdout(), cmd.ErrOrStderr()), queue)
 		},
 	}
 	cmd.Flags().IntVar(&o.last, "last", 0, "begin with the last `N` messages (default: all)")
@@ -66,7 +66,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	words := newPreview(stdout, !o.json)
 	defer words.end()
 	stdout, stderr = words.beside(stdout), words.beside(stderr)
-	wait := newPatience(stderr, queue, 0)
+	wait := newWaitNotice(stderr, queue, 0)
 	wait.live = words
 	defer wait.stop()
 	from, err := firstOf(ctx, c, id, o.last, wait)
@@ -79,7 +79,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 		if err != nil {
 			return err
 		}
-		wait.see(p)
+		wait.update(p)
 		switch {
 		case p.Rewound:
 			fmt.Fprintf(stderr, "The agent was taken back to message %d.\n", p.Index)
@@ -114,7 +114,7 @@ func hint(id string, status client.Status) string {
 }
 
 // firstOf returns the place of the first of the last messages; 0 for a negative last, which means all.
-func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *patience) (int, error) {
+func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil
 	}
@@ -123,7 +123,7 @@ func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *p
 		if err != nil {
 			return 0, err
 		}
-		wait.see(p)
+		wait.update(p)
 		if p.Message != nil {
 			count++
 		}

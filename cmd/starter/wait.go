@@ -57,10 +57,10 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 }
 
 // reach waits until a worker answers for an agent, and says so after a while. It returns where the agent stands.
-func reach(ctx context.Context, c *client.Client, id string, wait *patience) (client.Look, error) {
+func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Look, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
-	look, err := c.Await(ctx, id, wait.see)
+	look, err := c.Await(ctx, id, wait.update)
 	if err == nil {
 		wait.over()
 	}
@@ -68,9 +68,9 @@ func reach(ctx context.Context, c *client.Client, id string, wait *patience) (cl
 }
 
 // unanswered gives an error the exit code that goes with it. Where no worker has answered, so says what that means for the command.
-func unanswered(err error, wait *patience, so string) error {
+func unanswered(err error, wait *waitNotice, so string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
-		return coded(err, wait.queue)
+		return withExitCode(err, wait.queue)
 	}
 	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start one with `%s`, or wait longer with --wait",
 		wait.queue, wait.limit, so, startWorker)
@@ -85,7 +85,7 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 		return err
 	}
 	defer done()
-	wait := newPatience(cmd.ErrOrStderr(), queue, limit)
+	wait := newWaitNotice(cmd.ErrOrStderr(), queue, limit)
 	defer wait.stop()
 	if _, err := reach(ctx, c, id, wait); err != nil {
 		return unanswered(err, wait, "nothing was changed")

@@ -22,9 +22,9 @@ type work struct {
 	calls []llm.ToolCall
 }
 
-// see takes what [client.Client.Watch] yields and returns one line that says what the agent works on, for how long, how
+// line takes what [client.Client.Watch] yields and returns one line that says what the agent works on, for how long, how
 // many words have arrived and which attempt it is. It is empty while the agent does not work, or nobody answers for it.
-func (w *work) see(p client.Progress, now time.Time) string {
+func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)
 		return ""
@@ -40,16 +40,16 @@ func (w *work) see(p client.Progress, now time.Time) string {
 		what = callsText(w.calls)
 	}
 	parts := []string{fmt.Sprintf("%s: %s", what, elapsedText(now.Sub(w.since)))}
-	if p.Words != nil {
-		parts = append(parts, wordsText(*p.Words))
+	if p.PartialText != nil {
+		parts = append(parts, partialText(*p.PartialText))
 	}
 	switch {
 	case p.Retry != nil && p.Retry.Next.After(now):
 		parts = append(parts, fmt.Sprintf("%s starts in %d s", attemptText(p.Retry.Attempt, p.Retry.Limit), int(p.Retry.Next.Sub(now).Round(time.Second).Seconds())))
 	case p.Retry != nil:
 		parts = append(parts, attemptText(p.Retry.Attempt, p.Retry.Limit))
-	case p.Words != nil && p.Words.Attempt > 1:
-		parts = append(parts, attemptText(p.Words.Attempt, 0))
+	case p.PartialText != nil && p.PartialText.Attempt > 1:
+		parts = append(parts, attemptText(p.PartialText.Attempt, 0))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -82,8 +82,8 @@ func callsText(calls []llm.ToolCall) string {
 	return strings.Join(names, ", ")
 }
 
-// wordsText counts the words that have arrived. Of a long text the client has the end only; then it is an estimate.
-func wordsText(w client.Words) string {
+// partialText counts the words that have arrived. Of a long text the client has the end only; then it is an estimate.
+func partialText(w client.PartialText) string {
 	n, about := len(strings.Fields(w.Text)), ""
 	if w.Said > len(w.Text) && len(w.Text) > 0 {
 		n, about = n*w.Said/len(w.Text), "about "

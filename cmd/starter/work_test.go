@@ -29,13 +29,13 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTerminal(t, 60, 10)
 		words := &preview{out: s, size: s.size}
-		wait := newPatience(words.beside(s), "q", 0)
+		wait := newWaitNotice(words.beside(s), "q", 0)
 		wait.live = words
 		defer wait.stop()
 		running := client.Progress{Status: client.Running}
 		see := func(p client.Progress, after time.Duration) string {
 			time.Sleep(after) // of the bubble's clock
-			wait.see(p)
+			wait.update(p)
 			return s.text()
 		}
 		require.Equal(t, "… the model: 1 s", see(running, time.Second))
@@ -44,7 +44,7 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 		failed := running
 		failed.Retry = &client.Retry{What: "model", Class: "Overloaded", Message: "model: the endpoint is overloaded (HTTP 503)", Attempt: 2, Limit: 8, Next: time.Now().Add(5 * time.Second)}
 		require.Equal(t, "… the model: 4 s, attempt 2 of 8 starts in 4 s", see(failed, time.Second))
-		again := client.Progress{Status: client.Running, Words: &client.Words{Text: "other words", Said: 1100, Attempt: 2}}
+		again := client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: "other words", Said: 1100, Attempt: 2}}
 		require.Equal(t, "(attempt 2) …other words\n… the model: 1 min 4 s, about 200 words, attempt 2", see(again, time.Minute))
 		see(asks(0, slowCalls...), 0)
 		require.Equal(t, "… read_file, search_files: 2 s", see(running, 2*time.Second))
@@ -60,17 +60,17 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 func TestNewcomerSeesLinesWhereThereIsNoTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		wait := newPatience(&out, "q", 0)
+		wait := newWaitNotice(&out, "q", 0)
 		defer wait.stop()
 		for range 50 {
 			time.Sleep(500 * time.Millisecond) // of the bubble's clock
-			wait.see(speaks("one two"))
+			wait.update(speaks("one two"))
 		}
 		require.Equal(t, "Waiting for the model: 10 s, 2 words\nWaiting for the model: 20 s, 2 words\n", out.String())
-		wait.see(asks(0, slowCalls...))
+		wait.update(asks(0, slowCalls...))
 		for range 19 {
 			time.Sleep(500 * time.Millisecond) // of the bubble's clock
-			wait.see(client.Progress{Status: client.Running})
+			wait.update(client.Progress{Status: client.Running})
 		}
 		require.Equal(t, 2, strings.Count(out.String(), "\n"), "what is new came less than ten seconds ago")
 	})

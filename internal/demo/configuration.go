@@ -51,7 +51,7 @@ agents:
 `
 
 // writeConfiguration writes agents.yaml into a folder and returns its path.
-func writeConfiguration(dir string, m *model, d *desk) (string, error) {
+func writeConfiguration(dir string, m *model, d *toolServer) (string, error) {
 	key := ""
 	if m.keyed() {
 		key = ", api_key_env: " + config.DefaultAPIKeyEnv

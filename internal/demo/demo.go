@@ -68,7 +68,7 @@ type demo struct {
 	dir     string
 	config  string
 	model   *model
-	desk    *desk
+	desk    *toolServer
 	server  *devserver.Server
 	sdk     sdk.Client
 	client  *client.Client
@@ -87,7 +87,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	if d.model, err = startModel(d.Offline, d.about); err != nil {
 		return err
 	}
-	if d.desk, err = startDesk(d.about.root); err != nil {
+	if d.desk, err = startToolServer(d.about.root); err != nil {
 		return err
 	}
 	if d.dir, err = os.MkdirTemp("", "reagent-demo-"); err != nil {

@@ -27,7 +27,7 @@ type assembledCall struct {
 // that are whole, begins a new call.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
-	if at >= 0 && begins(piece, (*all)[at]) {
+	if at >= 0 && startsCall(piece, (*all)[at]) {
 		at = -1
 	}
 	if at < 0 {
@@ -77,8 +77,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// begins reports whether the piece is the first of another call than c.
-func begins(piece call, c *assembledCall) bool {
+// startsCall reports whether the piece is the first of another call than c.
+func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
 	case id != "" && c.id != "":

@@ -74,27 +74,27 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	var lost lostError
 	switch {
 	case errors.As(err, &known):
-		return c.tell(model, known)
+		return c.complete(model, known)
 	case caller.Err() != nil:
 		return fmt.Errorf("ask model %s: %w", c.subject(model), caller.Err())
 	case !errors.As(err, &lost):
 		// The library or a schema refused the request before it was sent.
-		return c.tell(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
+		return c.complete(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 	case limited.Err() != nil:
 		// Without the cause: a context's error would look like the caller's own.
-		return c.tell(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no response within %v, the timeout of the model", c.options.Timeout)})
+		return c.complete(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no response within %v, the timeout of the model", c.options.Timeout)})
 	}
 	// The URL that the HTTP client puts before its errors is not for people.
 	err = lost.err
 	if told := (*url.Error)(nil); errors.As(err, &told) {
 		err = told.Err
 	}
-	return c.tell(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
+	return c.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// tell completes an error with what it is about and what to do, and takes the
+// complete completes an error with what it is about and what to do, and takes the
 // secrets out. Every error of the client passes through here.
-func (c *Client) tell(model string, e *llm.Error) error {
+func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
 		e.Message += fmt.Sprintf("; %s of model %q in the configuration", hint, cmp.Or(c.options.Name, model))

@@ -62,14 +62,14 @@ type usage struct {
 func (reply completion) rewrite() ([]byte, error) {
 	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
 	for i := range reply.Choices {
-		reply.Choices[i].Message.settle()
+		reply.Choices[i].Message.normalize()
 	}
 	return encode(reply)
 }
 
-// settle brings what endpoints say in several places to the one place where the
+// normalize brings what endpoints say in several places to the one place where the
 // library looks for it.
-func (m *message) settle() {
+func (m *message) normalize() {
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		m.ToolCalls = []call{{Function: *m.FunctionCall}}
 	}

@@ -182,7 +182,7 @@ const statusOverloaded = 529
 // since a 200 may carry an error, a 429 may never pass, and a 500 may be a
 // context that is too long.
 func (p *problem) class(status int) llm.Class {
-	if class := classOfWords(p.words, p.message); class != "" {
+	if class := classOfText(p.words, p.message); class != "" {
 		return class
 	}
 	if status < http.StatusMultipleChoices {

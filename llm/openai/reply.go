@@ -30,7 +30,7 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 		Reasoning: choice.Message.ReasoningContent,
 	}
 	reply = repair.Reply(reply, req)
-	return reply, judge(reply, choice.FinishReason, choice.Message.Refusal)
+	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
 // recovered returns the reply that an endpoint refused to read as one: its
@@ -52,10 +52,10 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 	}, nil
 }
 
-// judge reports what makes a well-formed reply no answer. Calls count, and text
+// checkReply reports what makes a well-formed reply no answer. Calls count, and text
 // too, under most finish reasons; it is the exceptions that are named here.
 // A refusal is the end: asked again, the model refuses again.
-func judge(reply llm.Reply, reason openai.FinishReason, refusal string) error {
+func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
 	switch {

@@ -87,8 +87,8 @@ var types = map[string]llm.Class{
 	"invalid_request_error": llm.InvalidRequest,
 }
 
-// classOfWords returns the class that the wordings decide; "" when none does.
-func classOfWords(words []string, message string) llm.Class {
+// classOfText returns the class that the wordings decide; "" when none does.
+func classOfText(words []string, message string) llm.Class {
 	message = strings.ToLower(message)
 	for _, row := range wordings {
 		for _, word := range words {

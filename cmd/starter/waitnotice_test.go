@@ -15,7 +15,7 @@ import (
 func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newPatience(&out, "q", 0)
+		p := newWaitNotice(&out, "q", 0)
 		defer p.stop()
 		said := func() string {
 			defer out.Reset()
@@ -23,7 +23,7 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 		}
 		see := func(progress client.Progress, after time.Duration) string {
 			time.Sleep(after) // of the bubble's clock
-			p.see(progress)
+			p.update(progress)
 			return said()
 		}
 		good := client.Progress{Status: client.Running}
@@ -50,7 +50,7 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 func TestPatienceBeginsWithNobodyThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newPatience(&out, "q", time.Minute)
+		p := newWaitNotice(&out, "q", time.Minute)
 		time.Sleep(silence) // of the bubble's clock
 		synctest.Wait()
 		p.stop()

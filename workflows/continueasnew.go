@@ -65,13 +65,13 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// rolls reports whether to continue as new before the step: when Temporal suggests it or somebody
+// mustContinueAsNew reports whether to continue as new before the step: when Temporal suggests it or somebody
 // asked for it, where no model or tool call runs, and with no cancel on its way, which would be lost.
-func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
-	if !d.upgrade && !d.grown(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
+func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
+	if !d.upgrade && !d.historyGrew(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
 	}
-	for _, f := range d.flights {
+	for _, f := range d.effects {
 		if f.cancel != nil && !f.timer || f.keeps {
 			return false
 		}
@@ -90,22 +90,22 @@ func (d *driver) rolls(ctx workflow.Context, step agent.Step) bool {
 // leastEvents is the number of events that a run adds before the length of its history is a reason to continue as new.
 const leastEvents = 1000
 
-// grown reports whether Temporal suggests to continue as new because of events that this run added. Temporal suggests it when the
+// historyGrew reports whether Temporal suggests to continue as new because of events that this run added. Temporal suggests it when the
 // history has 4 MB (limit.historySize.suggestContinueAsNew). A large state in the start input may have that size by itself, and then
 // each run would continue as new at once.
-func (d *driver) grown(ctx workflow.Context) bool {
+func (d *driver) historyGrew(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() &&
 		(info.GetCurrentHistorySize() >= 2*d.begunBytes || info.GetCurrentHistoryLength() >= d.begunEvents+leastEvents)
 }
 
-// roll continues the agent in a new run, with the same life: its keys stay. The
+// continueAsNew continues the agent in a new run, with the same life: its keys stay. The
 // sub-agents that it waits for are found again.
-func (d *driver) roll(ctx workflow.Context) error {
+func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := Start{
-		Agent: d.start.Agent, Mode: d.state.Mode, KeyVersion: d.start.KeyVersion, Life: d.start.Life, Key: d.start.Key, Parent: d.start.Parent,
-		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, Base: d.start.Base,
+		Agent: d.start.Agent, Mode: d.state.Mode, KeyVersion: d.start.KeyVersion, Incarnation: d.start.Incarnation, Key: d.start.Key, Parent: d.start.Parent,
+		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, BaseRunID: d.start.BaseRunID,
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
 	}
 	state := *d.state // a replay of this run tells all of it
@@ -117,7 +117,7 @@ func (d *driver) roll(ctx workflow.Context) error {
 	if len(packed) <= maxInlineState {
 		next.State = packed
 	} else {
-		next.From = &agent.From{ID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID}
+		next.From = &agent.RunRef{ID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID}
 	}
 	// With the workers' versions switched on, a pinned agent moves to the current one here.
 	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{

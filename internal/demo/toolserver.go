@@ -19,9 +19,9 @@ const (
 	measureTool = "measure"
 )
 
-// desk is an MCP server with one tool of each kind. It counts the calls by their keys, as a careful
+// toolServer is an MCP server with one tool of each kind. It counts the calls by their keys, as a careful
 // server would, but refuses none: what came twice is seen.
-type desk struct {
+type toolServer struct {
 	*listener
 	root string
 	// measuring is closed when measure was called for the first time. That call is held until
@@ -34,8 +34,8 @@ type desk struct {
 	notes []string
 }
 
-func startDesk(root string) (*desk, error) {
-	d := &desk{root: root, measuring: make(chan struct{}), gone: make(chan struct{}), calls: map[string]map[string]int{publishTool: {}, measureTool: {}}}
+func startToolServer(root string) (*toolServer, error) {
+	d := &toolServer{root: root, measuring: make(chan struct{}), gone: make(chan struct{}), calls: map[string]map[string]int{publishTool: {}, measureTool: {}}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{
 		Name: publishTool, Description: "Publishes a note of one sentence, for everyone to read. It cannot be taken back.",
@@ -51,7 +51,7 @@ func startDesk(root string) (*desk, error) {
 	return d, err
 }
 
-func (d *desk) publish(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (d *toolServer) publish(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var in struct{ Text string }
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
 		return failure(err), nil
@@ -63,7 +63,7 @@ func (d *desk) publish(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallTool
 	return text(fmt.Sprintf("Published as note %d.", len(d.notes))), nil
 }
 
-func (d *desk) measure(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (d *toolServer) measure(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var in struct{ Suffix string }
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
 		return failure(err), nil
@@ -84,7 +84,7 @@ func (d *desk) measure(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallTo
 }
 
 // arrived counts a call, and reports whether it is the one to hold.
-func (d *desk) arrived(r *mcp.CallToolRequest) (hold bool) {
+func (d *toolServer) arrived(r *mcp.CallToolRequest) (hold bool) {
 	key, _ := r.Params.Meta["reagent.dev/key"].(string)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ type ToolCount struct {
 	Again int `json:"again"`
 }
 
-func (d *desk) count(tool string) ToolCount {
+func (d *toolServer) count(tool string) ToolCount {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := ToolCount{Keys: len(d.calls[tool])}

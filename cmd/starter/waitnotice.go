@@ -16,9 +16,9 @@ import (
 // over sooner.
 const silence = 2 * time.Second
 
-// patience tells a person who waits for an agent what keeps it: no worker, no Temporal, a
+// waitNotice tells a person who waits for an agent what keeps it: no worker, no Temporal, a
 // call that is tried again. Each is told once, after a while, and its end too.
-type patience struct {
+type waitNotice struct {
 	out   io.Writer
 	queue string
 	// id is the agent's, where the command can say what to do about it.
@@ -48,32 +48,32 @@ const (
 	retrying  trouble = "retrying"
 )
 
-// newPatience returns the patience of a command that waits for a worker. The limit is the longest wait; 0 means no limit. The caller
+// newWaitNotice returns the patience of a command that waits for a worker. The limit is the longest wait; 0 means no limit. The caller
 // must call stop.
-func newPatience(stderr io.Writer, queue string, limit time.Duration) *patience {
+func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNotice {
 	now := time.Now()
-	p := &patience{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
+	p := &waitNotice{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
 	p.first = time.AfterFunc(silence, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.tell()
+		p.print()
 	})
 	return p
 }
 
 // stop ends the wait, whether somebody answered or not.
-func (p *patience) stop() { p.first.Stop() }
+func (p *waitNotice) stop() { p.first.Stop() }
 
 // over says that somebody answered.
-func (p *patience) over() {
+func (p *waitNotice) over() {
 	p.first.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turn(noTrouble)
 }
 
-// see takes what [client.Client.Watch] yields.
-func (p *patience) see(progress client.Progress) {
+// update takes what [client.Client.Watch] yields.
+func (p *waitNotice) update(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,16 +92,16 @@ func (p *patience) see(progress client.Progress) {
 	}
 	// A name that no worker knows is most often a mistyped one, for which waiting is no cure.
 	if time.Since(p.since) >= silence || p.kind == retrying && p.tried.Class == protocol.UnknownAgent {
-		p.tell()
+		p.print()
 	}
 }
 
 // report shows what the agent works on: as the live line of a terminal, else as a line every reportEvery.
-func (p *patience) report(progress client.Progress) {
+func (p *waitNotice) report(progress client.Progress) {
 	now := time.Now()
-	text := p.work.see(progress, now)
+	text := p.work.line(progress, now)
 	if p.live != nil {
-		p.live.see(progress, text)
+		p.live.update(progress, text)
 		return
 	}
 	if progress.Message != nil || text == "" {
@@ -113,7 +113,7 @@ func (p *patience) report(progress client.Progress) {
 }
 
 // turn begins another trouble, or none.
-func (p *patience) turn(kind trouble) {
+func (p *waitNotice) turn(kind trouble) {
 	if kind == p.kind {
 		return
 	}
@@ -130,8 +130,8 @@ func (p *patience) turn(kind trouble) {
 	p.kind, p.since, p.told = kind, time.Now(), ""
 }
 
-// tell says what is wrong, unless it was said.
-func (p *patience) tell() {
+// print says what is wrong, unless it was said.
+func (p *waitNotice) print() {
 	var text string
 	switch p.kind {
 	case noWorker:

@@ -9,9 +9,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Words are the text of a running model call so far. They come about once a second; a
+// PartialText are the text of a running model call so far. They come about once a second; a
 // program that runs the worker itself has every piece at once, see [activities.Streamer].
-type Words struct {
+type PartialText struct {
 	// Key is that of the model call; the assistant's message in the transcript has it too.
 	Key agent.Key
 	// Text is the end of the words, at most some 2,000 bytes, and Said the number of bytes of all of them.
@@ -21,8 +21,8 @@ type Words struct {
 	Attempt int
 }
 
-// words returns those of the model call that runs, or nil where none has said anything.
-func (c *Client) words(pending []*workflowpb.PendingActivityInfo) *Words {
+// partialText returns those of the model call that runs, or nil where none has said anything.
+func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *PartialText {
 	for _, p := range pending {
 		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||
 			p.GetHeartbeatDetails() == nil {
@@ -33,7 +33,7 @@ func (c *Client) words(pending []*workflowpb.PendingActivityInfo) *Words {
 		if c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Text == "" || said.Attempt != p.GetAttempt() {
 			return nil
 		}
-		return &Words{Key: agent.Key(p.GetActivityId()), Text: said.Text, Said: said.Said, Attempt: said.Tried}
+		return &PartialText{Key: agent.Key(p.GetActivityId()), Text: said.Text, Said: said.Said, Attempt: said.Tried}
 	}
 	return nil
 }
