@@ -20,17 +20,23 @@ import (
 )
 
 const (
-	// maxFoundBytes limits the messages of one page.
+	// maxFoundBytes limits the messages of one page, in bytes. A single message may be larger.
 	maxFoundBytes = 1_000_000
-	// maxOrderBytes limits the list of IDs in the first page. The last IDs are left out, since what is not in the list counts as sent
-	// later than all that is.
+	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many, the newest are left out: the core
+	// treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns messages that other runs of the agent took and that this run may lack, the oldest first, each once. After a
-// reset Temporal delivers the messages of the run that was reset again, but not those of other runs. From the runs that this run was
-// reset from, FindMessages returns only the messages that they had found themselves, because the reset decided which others are
-// delivered again.
+// FindMessages returns messages that other runs of the agent took and that this run may lack. It returns each message once. The
+// messages of base runs and of the runs that continued them come first. Among the messages of each of the two groups, those of
+// older runs come first.
+//
+// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. FindMessages returns
+// the messages that senders sent to those other runs, and the messages that those runs had found. Of a base run it returns only the
+// messages that the base run had found: the reset has already decided which of its other messages are delivered again.
+//
+// FindMessages skips runs with another incarnation, and runs with whose states this run or a base run began: the state of this run has
+// their messages.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -40,7 +46,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		return protocol.FoundMessages{}, err
 	}
 	r := &relations{a: a, id: here.ID, read: map[string]*runMessages{}, past: map[string]bool{}}
-	if err := r.trace(ctx, here.RunID, in.From); err != nil {
+	if err := r.trace(ctx, here.RunID); err != nil {
 		return protocol.FoundMessages{}, err
 	}
 	var ofBases, ofOthers, all []agent.InboxMessage
@@ -49,10 +55,11 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		if err != nil {
 			return protocol.FoundMessages{}, err
 		}
-		if t == nil || t.life != r.own.life {
+		if t == nil || t.incarnation != r.own.incarnation {
 			continue
 		}
 		all = append(all, t.all()...)
+		// Temporal delivers the messages of a base run again, and also the messages of a run that continued a base run.
 		switch {
 		case r.past[run]:
 		case slices.Contains(r.bases, run) || len(t.bases) == 0 && slices.Contains(r.bases, t.continues):
@@ -70,8 +77,9 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	return found, nil
 }
 
-// inOrder returns the IDs of messages and the times at which a run first took them, the oldest first, each once, up to maxOrderBytes. A
-// message whose time no history tells, because the run is gone from which Temporal delivered it again, comes before all others.
+// inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. It returns each ID once,
+// ordered by time, and at most maxOrderBytes. The time of a message is 0 if it is unknown, because the run that first took the message
+// is deleted. Such messages come first. inOrder sorts its argument.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -95,7 +103,8 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns the messages behind the first skip ones, each once, as many as fit into a page.
+// page returns the messages after the first skip messages, as many as fit into one page. A message that occurs again is left out and
+// not counted. More reports whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -116,40 +125,59 @@ func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	return found
 }
 
-// relations holds what is known of the runs of an agent, from the point of view of the run that searches.
+// relations describes how the runs of an agent are related to the searching run. The searching run is the run that executes
+// FindMessages.
 type relations struct {
 	a    *Activities
-	id   string
-	read map[string]*runMessages // by run ID; nil for a run that is gone
+	id   string                  // the ID of the agent
+	read map[string]*runMessages // by run ID; nil for a run that is deleted or cannot be read
 
-	own *runMessages // of the run that searches
-	// bases are the runs that it was reset from, and the bases of those. The state of the run has the messages of the runs in past,
-	// because it, or a base, began with their states.
+	own *runMessages // the messages of the searching run
+	// bases holds the base runs: the run that the searching run was reset from, the run that this base run was reset from, and so on.
+	// FindMessages adds the runs that continued a base run as new.
 	bases []string
-	past  map[string]bool
+	// past holds the run with whose state the searching run began, the run with whose state that run began, and so on. The state of the
+	// searching run has their messages.
+	past map[string]bool
 }
 
-// trace goes back from the run that searches through the runs that it continues or resumes. From is the run that it resumed.
-func (r *relations) trace(ctx context.Context, run, from string) error {
+// trace fills own, bases and past. It goes back from the searching run to the run with whose state it began, and so on. It stops at a
+// run whose history is deleted.
+func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
 		return err
 	}
 	r.own = t
-	for {
-		earlier := cmp.Or(from, t.resumes, t.continues)
-		if from = ""; len(t.bases) > 0 || earlier == "" {
-			break
+	for t != nil {
+		if err := r.addBases(ctx, t); err != nil {
+			return err
 		}
-		r.past[earlier] = true
-		if t, err = r.messagesOf(ctx, earlier); err != nil || t == nil {
+		if run, err = r.source(ctx, run, t); err != nil || run == "" || r.past[run] {
+			return err
+		}
+		r.past[run] = true
+		if t, err = r.messagesOf(ctx, run); err != nil {
 			return err
 		}
 	}
-	return r.addBases(ctx, t)
+	return nil
 }
 
-// addBases adds the runs that a run was reset from to bases, and the runs that those continue or resume to past.
+// source returns the ID of the run with whose state a run began; empty if it began with none. If the run resumed another one and ended before
+// it read a state, this is the run that it would have read. Package history treats such a run in the same way.
+func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
+	if !t.unread {
+		return cmp.Or(t.resumes, t.continues), nil
+	}
+	newest, err := history.Newest(ctx, r.a.temporal, agent.RunRef{ID: r.id, RunID: t.resumes}, run)
+	if errors.Is(err, history.ErrNotListed) {
+		return "", notListed(err)
+	}
+	return newest.RunID, err
+}
+
+// addBases adds the base runs of a run to bases, and the base runs of those base runs.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {
@@ -157,31 +185,18 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 		}
 		r.bases = append(r.bases, base)
 		b, err := r.messagesOf(ctx, base)
+		if err == nil && b != nil {
+			err = r.addBases(ctx, b)
+		}
 		if err != nil {
-			return err
-		}
-		for before := b; before != nil; {
-			earlier := cmp.Or(before.resumes, before.continues)
-			if earlier == "" || r.past[earlier] {
-				break
-			}
-			r.past[earlier] = true
-			if before, err = r.messagesOf(ctx, earlier); err != nil {
-				return err
-			}
-		}
-		if b == nil {
-			continue
-		}
-		if err := r.addBases(ctx, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// messagesOf returns the messages of a run. It returns nil if the history is gone, or if it could not be read in recallAttempts
-// attempts: one such run must not stop the agent.
+// messagesOf returns the messages of a run. It returns nil if the history of the run is deleted. From attempt number recallAttempts on, it
+// also returns nil if the history cannot be read: one unreadable run must not stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {
@@ -192,7 +207,7 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 	case errors.As(err, new(*serviceerror.NotFound)):
 		t = nil
 	case err != nil && ctx.Err() == nil && activity.GetInfo(ctx).Attempt >= recallAttempts:
-		r.a.log.WarnContext(ctx, "a run cannot be read; its messages are passed over", "agent", r.id, "run", run, "error", err)
+		r.a.log.WarnContext(ctx, "a run cannot be read; its messages are skipped", "agent", r.id, "run", run, "error", err)
 		t = nil
 	case err != nil:
 		return nil, err
@@ -201,31 +216,38 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 	return t, nil
 }
 
-// runMessages holds the events of one run that are about messages.
+// runMessages holds what the history of one run says about messages. A search is an execution of FindMessages in the run.
 type runMessages struct {
-	life string
-	// bases are the runs that it was reset from. It continues one run as new, or resumes one; empty if there is none.
+	incarnation string
+	// bases holds the runs that this run was reset from. It may also hold the bases of a base run, because a reset copies the
+	// history of the base run. The field continues is the run that this run continues as new. The field resumes is the run from
+	// whose history this run reads its state, because it resumes or continues that run. Both are empty if there is no such run. If
+	// unread is true, the run has not read a state yet, and may read that of a run which ended later than resumes.
 	bases     []string
 	continues string
 	resumes   string
-	// Since the last reset, senders sent messages, and Temporal delivered those in admitted again. The run found those in found in
-	// other runs, which may be deleted since. Time is that at which the first run took the message, in Unix milliseconds; 0 if the run
-	// was not the first.
+	unread    bool
+	// The field messages holds the messages that senders sent to this run after the last reset. Without a reset, it also holds the
+	// message with which the run started. The field admitted holds the messages that Temporal delivered again after the last
+	// reset. The field found holds the messages that searches found in other runs, which may be deleted since.
+	//
+	// The Time of a message is the time at which a run first took the message, in Unix milliseconds. It is 0 in admitted, because
+	// another run had taken the message before.
 	messages, admitted, found []agent.InboxMessage
-	// listed holds the IDs and times of the messages that the run's searches listed.
+	// listed holds the IDs and times of the messages in the lists that searches returned.
 	listed []agent.InboxMessage
-	// searches holds the IDs of the events that scheduled its searches.
-	searches map[int64]bool
+	// searches and reads hold the IDs of the ActivityTaskScheduled events of the searches and of ReadAgent.
+	searches, reads map[int64]bool
 }
 
-// all returns all messages that the run knew, some of them without a text.
+// all returns all messages that the run knows. A message may occur several times, and the messages in listed have no texts.
 func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }
 
-// readMessages reads the history of a run.
+// readMessages reads the history of a run and returns what it says about messages.
 func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runMessages, error) {
-	t := &runMessages{searches: map[int64]bool{}}
+	t := &runMessages{searches: map[int64]bool{}, reads: map[int64]bool{}}
 	for event, err := range history.Events(ctx, a.temporal, from) {
 		if err == nil {
 			err = t.add(event, a.converter)
@@ -237,27 +259,38 @@ func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runM
 	return t, nil
 }
 
-// add adds what an event says about messages.
+// add adds what an event of the history says about messages. The converter decodes the payloads.
 func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
 		var start agent.Start
 		if err := dc.FromPayloads(began.GetInput(), &start); err != nil {
 			return err
 		}
-		t.life = cmp.Or(start.Incarnation, began.GetFirstExecutionRunId())
+		t.incarnation = cmp.Or(start.Incarnation, began.GetFirstExecutionRunId())
 		t.continues = began.GetContinuedExecutionRunId()
 		if start.From != nil && !start.From.Fork {
-			t.resumes = start.From.RunID
+			t.resumes, t.unread = start.From.RunID, start.From.Resume
 		}
 		if start.Message != nil {
 			t.messages = append(t.messages, *start.Message)
 			t.messages[0].Time = event.GetEventTime().AsTime().UnixMilli()
 		}
 	}
-	if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == protocol.FindMessages {
+	switch event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() {
+	case protocol.FindMessages:
 		t.searches[event.GetEventId()] = true
+	case protocol.ReadAgent:
+		t.reads[event.GetEventId()] = t.unread
 	}
-	if done := event.GetActivityTaskCompletedEventAttributes(); t.searches[done.GetScheduledEventId()] {
+	done := event.GetActivityTaskCompletedEventAttributes()
+	if t.reads[done.GetScheduledEventId()] {
+		var page protocol.Page
+		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
+			return err
+		}
+		t.resumes, t.unread = cmp.Or(page.RunID, t.resumes), false
+	}
+	if t.searches[done.GetScheduledEventId()] {
 		var page protocol.FoundMessages
 		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,20 +17,21 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// readBytes is the number of bytes that read_result shows at once if the model does not say.
+// readBytes is the number of bytes that read_result returns if the model sets no length.
 const readBytes = 16 << 10
 
-// headBytes is the room for the line that says what is read.
+// headBytes is the size that is reserved for the first line of a result of read_result. The line says which bytes follow.
 const headBytes = 100
 
+// readArguments are the arguments of read_result.
 type readArguments struct {
 	Handle string `json:"handle" jsonschema:"the handle in the note of what was left out"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the byte from which on to read; 0 is the first"`
 	Length int    `json:"length,omitempty" jsonschema:"how many bytes to read, 16384 if left out"`
 }
 
-// resultReader returns the tool with which a model reads what was left out of a long result: the
-// history of its agent has the whole of it.
+// resultReader returns the tool read_result. The transcript contains only the beginning and the end of a long tool result. With
+// read_result, the model reads the rest from the agent's history, which contains the whole result.
 func (a *Activities) resultReader() (tool.Tool, error) {
 	return tool.Func(agent.ReadResult, "Reads on in the result of an earlier tool call of which a part was left out.", tool.ReadOnly,
 		func(ctx context.Context, in readArguments) (string, error) {
@@ -39,7 +42,7 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 			if in.Length <= 0 {
 				in.Length = readBytes
 			}
-			// More than the transcript shows would be cut in turn.
+			// The transcript would cut a longer result again.
 			if limit := tool.InfoFrom(ctx).ResultBytes; limit > 0 {
 				in.Length = min(in.Length, max(limit-headBytes, 1))
 			}
@@ -55,8 +58,10 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult looks for a result in the histories of the agent, by the beginning of its call's key. A result that was
-// recalled was stored as the transcript shows it; the whole of it is in the earlier run.
+// findResult returns the whole result of a tool call. It searches the histories of the agent's runs, this run first and then the
+// others, newest first. The handle is the beginning of the call's key. A recalled result does not count as whole: the run that recalled
+// it stored it as the transcript shows it, and an earlier run has the whole result. If no run has the whole result any more, findResult
+// returns the recalled one.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
@@ -82,9 +87,10 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 	if shown == nil {
 		return "", errors.New("there is no such result in the history of this agent")
 	}
-	return shown.Content, nil // the history with the whole of it is gone
+	return shown.Content, nil // the history with the whole result is deleted
 }
 
+// content returns the content of a result, and an empty text for nil.
 func content(r *protocol.ToolResult) string {
 	if r == nil {
 		return ""
@@ -92,13 +98,15 @@ func content(r *protocol.ToolResult) string {
 	return r.Content
 }
 
-// resultIn looks for a result in the history of one run; nil where it has none, or is gone.
+// resultIn returns the result with the given handle from the history of one run. It returns nil if the run has no such result, or if its
+// history is deleted.
 func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (*protocol.ToolResult, error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
 		return nil, readable(err)
 	}
-	for id, at := range x.activities {
+	for _, id := range slices.Sorted(maps.Keys(x.activities)) {
+		at := x.activities[id]
 		if at.event == 0 || !strings.HasPrefix(id, agent.KindTool+"-"+handle) {
 			continue
 		}
@@ -115,7 +123,7 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 	return nil, nil
 }
 
-// readable returns why a history could not be read; nil where it is gone.
+// readable returns nil if err says that a history is deleted. Otherwise it wraps err and [tool.ErrNotRun], so that the call is retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

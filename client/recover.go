@@ -16,21 +16,24 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// ErrNotResumable is returned for an agent that has completed: there is nothing to resume.
+// ErrNotResumable says that an agent cannot be resumed: it has completed, or it ended before it had a state.
 var ErrNotResumable = errors.New("nothing to resume")
 
-// ResumeOptions say how an agent goes on.
+// ResumeOptions say how an agent is resumed.
 type ResumeOptions struct {
-	// Message is given to the agent before it goes on; empty gives it none.
+	// Message is a steering message that the agent takes when it is resumed. Empty means no message.
 	Message string
-	// Reload reads the definition anew.
+	// Reload loads the definition again. Otherwise, the agent keeps its definition.
 	Reload bool
 }
 
-// Resume lets an agent go on that has failed, was terminated or cancelled, or ran
-// out of time, from its last state, under the same ID and with the same keys: what
-// it has done is not done again. Of two programs that resume one agent one does; the other one finds the agent running or
-// completed, which [Started] says, and its message is not delivered.
+// Resume starts a new run of an agent that failed, was cancelled, was terminated or timed out. The run continues from the agent's last
+// state, with the same ID and the same keys, so calls that have a result are not made again.
+//
+// If the agent is running, Resume starts nothing and returns the agent with Found set. If two programs resume an agent at the same time,
+// one of them resumes it. The other program gets the running or completed agent with Found set, and its message is not delivered.
+//
+// If the agent has completed before the call, or ended before it had a state, the error is [ErrNotResumable].
 func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	switch {
@@ -39,14 +42,14 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	case !found.status.Ended():
 		return Started{ID: id, Found: true, Status: found.status}, nil
 	case found.status == Completed:
-		return Started{}, fmt.Errorf("resume %s: %w: it has completed; to go on from it, fork it", id, ErrNotResumable)
+		return Started{}, fmt.Errorf("resume agent %q: %w: the agent has completed; fork it to continue from its transcript", id, ErrNotResumable)
 	}
 	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil {
 		return Started{}, err
 	}
 	if run.State == nil {
-		return Started{}, fmt.Errorf("resume %s: %w: it never began: %w", id, ErrNotResumable, run.End)
+		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work: %w", id, ErrNotResumable, run.End)
 	}
 	in := run.Start
 	in.State, in.Message = nil, nil
@@ -57,7 +60,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
 	}
-	// An agent that somebody else resumed, and that has completed since, is not resumed.
+	// The policy refuses the start if another program resumed the agent and the agent has completed since.
 	started, err := c.start(ctx, id, in, cmp.Or(found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.reportLostResume(ctx, id)
@@ -65,29 +68,29 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	return started, err
 }
 
-// reportLostResume tells an agent that it was resumed by somebody else meanwhile. It is for the count
-// alone, so it is not waited for long.
+// reportLostResume tells a running agent that another program resumed it first. The agent only counts these reports. So the report has a
+// short timeout, and its error is ignored.
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	_ = c.update(ctx, id, nil, workflows.ResumeLostUpdate, uuid.NewString())
 }
 
-// ForkOptions say how a fork differs.
+// ForkOptions say how a fork differs from the original agent.
 type ForkOptions struct {
-	// At is the number of messages that the fork keeps. Zero keeps all.
+	// At is the number of messages that the fork keeps, from the first one on. Zero means all.
 	At int
-	// ID is the new agent's. Empty means a new one.
+	// ID is the ID of the fork. Empty means a new ID: the agent's name and 8 random hexadecimal digits.
 	ID string
-	// Message is the fork's next message. Empty lets it wait, in chat mode.
+	// Message is the fork's next message. If it is empty, the default of Mode is chat, and the fork can wait for a message.
 	Message string
-	// Mode is the fork's. Defaults to that of the other, or to chat where there is no message.
+	// Mode is the mode of the fork. It defaults to the mode of the original agent, or to chat if Message is empty.
 	Mode agent.Mode
 }
 
-// Fork starts a new agent with the first messages of another, running or ended. Nothing is
-// run again; the fork has its own keys and its own sub-agents. A cut between a call and its
-// result is an [*agent.ForkPointError].
+// Fork starts a new agent with the first messages of another agent, which may be running or ended. No call of these messages is made
+// again. The fork has its own keys and its own sub-agents. If a tool call is among the first messages and its result is not, or if there
+// are fewer messages, the error is an [*agent.ForkPointError].
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -105,12 +108,13 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		o.At = run.State.Count()
 	}
 	mode := run.State.Mode
-	// What was summarised has left the newest run's state, and is in that of an earlier one.
+	// Messages that were summarised are not in the state of the newest run, but in the state of an earlier run.
 	for o.At > 0 && o.At < run.State.Dropped {
-		from = *run.Previous
+		previous := run.Previous
 		if run, err = c.previous(ctx, run); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
+		from = *previous
 	}
 	if err := run.State.CheckFork(o.At); err != nil {
 		return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
@@ -131,7 +135,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		From: &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
 	}
 	if o.Message != "" {
-		// A fork in the middle of a turn reads the message before it goes on.
+		// With Steer, a fork in the middle of a turn takes the message before its next model call.
 		if in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
@@ -139,8 +143,8 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts a workflow, or finds the one that has its ID. The task is the one that lists show for an agent that goes on from
-// another run; empty means the message's.
+// start starts the workflow of an agent, or returns the agent that has the ID, with Found set. The task is the text that lists of agents
+// show, for an agent that continues from another run. Empty means the beginning of the message.
 func (c *Client) start(ctx context.Context, id string, in workflows.Start, task string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if task != "" {

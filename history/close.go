@@ -17,12 +17,13 @@ func Closes(t enumspb.EventType) bool {
 	return breaksOff(t)
 }
 
-// breaksOff reports whether an event of that type ends a run from outside: the workflow has no task for it.
+// breaksOff reports whether an event of that type ends a run from outside, without a last workflow task: the run was terminated or
+// timed out.
 func breaksOff(t enumspb.EventType) bool {
 	return t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED || t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT
 }
 
-// closeError returns the error with which a run ended; nil when it ended well.
+// closeError returns the error with which a run ended. It returns nil if the run completed or continued as new.
 func closeError(e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:

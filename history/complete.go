@@ -10,15 +10,16 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// complete returns events that the SDK's replayer takes to their end; nil where the run has had no workflow task
-// that could be replayed.
+// complete returns the events of a run in a form that the SDK's replayer replays to the end. It returns nil if the run has
+// no workflow task that can be replayed.
 //
-// A run that ended itself is replayed as it is. A run that was terminated or ran out of time gets one more workflow
-// task, at the time of its end, which takes what had arrived since the last one as the next task would have
-// taken it. Events that an open run received after its last completed task are left to the workflow.
+// The events of a run that ended itself stay as they are. A run that was terminated or timed out gets one more workflow
+// task, at the time of its end. In this task the workflow handles the events that arrived after its last completed task,
+// as it would have done in its next task. The replay of an open run does not handle such events, because the workflow has
+// not handled them yet.
 //
-// The replayer runs a task only if another task has begun after it, and does not compare the commands of the last
-// task that it runs. So a started task, which nothing comes of, stands at the end.
+// The replayer runs a workflow task only if another task has started after it. It does not compare the commands of the
+// last task that it runs. So complete adds a task that has started and does not end.
 func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
 	broken := breaksOff(last.GetEventType())
@@ -49,7 +50,7 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	return b.events
 }
 
-// ofTask reports whether an event of that type tells of a workflow task that was not completed.
+// ofTask reports whether an event of that type belongs to a workflow task and is not its completion.
 func ofTask(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
@@ -62,9 +63,10 @@ func ofTask(t enumspb.EventType) bool {
 // builder appends events to a history.
 type builder struct {
 	events []*historypb.HistoryEvent
-	at     *timestamppb.Timestamp // the time of events that have none
+	at     *timestamppb.Timestamp // the time for events without a time
 }
 
+// add appends an event, with the next event ID.
 func (b *builder) add(e *historypb.HistoryEvent) {
 	e.EventId = int64(len(b.events) + 1)
 	if e.EventTime == nil {
@@ -73,14 +75,14 @@ func (b *builder) add(e *historypb.HistoryEvent) {
 	b.events = append(b.events, e)
 }
 
-// task appends a workflow task that has begun.
+// task appends a workflow task that has started.
 func (b *builder) task() {
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED})
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED})
 }
 
-// finish completes the task that has begun, and lets it accept updates: the replayer takes them from the events
-// behind the task.
+// finish completes the workflow task that has started, and adds the events with which this task accepts the updates in
+// requests. The replayer reads the updates of a task from the events after the task.
 func (b *builder) finish(requests []*updatepb.Request) {
 	scheduled := int64(len(b.events) - 1)
 	b.add(&historypb.HistoryEvent{
@@ -103,7 +105,7 @@ func (b *builder) finish(requests []*updatepb.Request) {
 	}
 }
 
-// redelivered returns the updates that a reset delivered again.
+// redelivered returns the updates that Temporal delivered again after a reset.
 func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	var requests []*updatepb.Request
 	for _, e := range events {
@@ -114,7 +116,7 @@ func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	return requests
 }
 
-// updates returns all updates of a run that were delivered or accepted. One may stand there twice.
+// updates returns all updates that Temporal delivered again to a run or that the run accepted. An update may occur twice.
 func updates(events []*historypb.HistoryEvent) []*updatepb.Request {
 	requests := redelivered(events)
 	for _, e := range events {

@@ -1,9 +1,10 @@
-// Package history reads agents out of Temporal histories: an agent's state when a run ended, or after
-// any event. It replays the history through the workflow itself, in process, so that what is read is what the
-// workflow had. It needs no worker.
+// Package history reads the state of an agent from the Temporal history of a run: at the end of the run, or after any
+// event. It replays the history with the code of the workflow, in the same process, so the state is exactly the state that
+// the workflow had. It needs no worker.
 //
-// Code that changes what the workflow does under old histories would make them unreadable, as it would break agents
-// that run. The versions of the driver keep both from it, and the recorded histories that replay in the tests.
+// A change of the workflow's code must not change what the workflow does in old histories. Otherwise the old histories
+// become unreadable, and agents that are running fail. For this reason the driver uses workflow.GetVersion, and the tests
+// replay recorded histories.
 package history
 
 import (
@@ -23,31 +24,34 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Run is what the history of one run tells.
+// Run describes one run of an agent, as its history records it.
 type Run struct {
-	// Start is the input of the run, its life filled in.
+	// Start is the input of the run. If the input has no incarnation, Incarnation is the ID of the first run.
 	Start agent.Start
-	// Previous is the run from which this one goes on, or of which it is a fork; nil where there is none.
+	// Previous is the run that this run continues, resumes or forks; nil if there is none. If the run resumed an agent and has read its
+	// state, Previous is the run that it read, which may have ended later than the run that Start names.
 	Previous *agent.RunRef
-	// State is the agent's: at the end of a run that has ended, with what had arrived and was not taken yet;
-	// after the newest workflow task of a run that has not. It is nil where the run has no state: before its first
-	// task, or because its start was refused.
+	// State is the state of the agent. If the run has ended, it is the state at the end, including the events that arrived
+	// after the last workflow task. If the run is open, it is the state after the newest completed workflow task. State is
+	// nil if the run has no state yet, or if the workflow refused its start input. An open run has no state before its first
+	// completed workflow task.
 	State *agent.State
 	// Events is the number of events that were read.
 	Events int64
-	// Closed is the event that ended the run; nil where none did.
+	// Closed is the event that ended the run; nil if the run is open.
 	Closed *historypb.HistoryEvent
-	// End is the error with which the run ended; nil when it runs, or ended well.
+	// End is the error with which the run ended. It is nil if the run is open, completed or continued as new.
 	End error
 }
 
-// UnreadableError says that a history cannot be read: it is of another version, or not an agent's.
+// UnreadableError says that a history cannot be read: it does not fit this version of the workflow, it is not the history
+// of an agent, or a payload could not be decoded.
 type UnreadableError struct {
 	ID, RunID string
 	Err       error
 }
 
-// Error names the run.
+// Error names the agent, the run and the cause.
 func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("the history of agent %s, run %s, cannot be read: %v", e.ID, e.RunID, e.Err)
 }
@@ -55,8 +59,12 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// Read reads a run of an agent, or the first events of it. The converter is the Temporal client's, with its codecs; nil
-// means the SDK's. The error is an [*UnreadableError], or one of Temporal: serviceerror.NotFound where the history is gone.
+// Read reads a run of an agent, or only its first from.Events events if that is not 0. The data converter dc must be that
+// of the Temporal client, with its codecs; nil means the SDK's default. If the run ended before it had read the state of an
+// earlier run, Read also reads the earlier run.
+//
+// The error is an [*UnreadableError], [ErrNotListed], or an error of Temporal: serviceerror.NotFound means that the history
+// does not exist any more.
 func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -64,7 +72,7 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	var events []*historypb.HistoryEvent
 	for event, err := range Events(ctx, c, from) {
 		if err != nil {
-			return nil, fmt.Errorf("history of %s: %w", from.ID, err)
+			return nil, fmt.Errorf("read the history of agent %s: %w", from.ID, err)
 		}
 		events = append(events, event)
 	}
@@ -72,7 +80,7 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	if err != nil || run.State != nil || run.Closed == nil || run.Start.From == nil {
 		return run, err
 	}
-	// The run ended before it had read the state with which it was to go on.
+	// The run ended before it had read the state of the earlier run.
 	previous := *run.Start.From
 	if previous.Resume {
 		if previous, err = Newest(ctx, c, previous, from.RunID); err != nil {
@@ -87,19 +95,22 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	return run, err
 }
 
-// Of reads the events of one run. It does not read the runs before it: where the run goes on from another one
-// and ended before it had its state, State is nil.
+// Of returns the run with these events. It does not read earlier runs: if the run ended before it had read the state of an
+// earlier run, State is nil. A nil dc means the SDK's default data converter. The error is an [*UnreadableError].
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
 	unreadable := func(err error) error { return &UnreadableError{ID: agentID, RunID: runID, Err: err} }
 	if len(events) == 0 || events[0].GetWorkflowExecutionStartedEventAttributes() == nil {
-		return nil, unreadable(errors.New("it does not begin with the start of a workflow"))
+		return nil, unreadable(errors.New("the first event is not the start of a workflow"))
 	}
 	last := events[len(events)-1]
 	run := &Run{Events: last.GetEventId()}
 	if err := run.begin(agentID, events[0], dc); err != nil {
+		return nil, unreadable(err)
+	}
+	if err := run.setRead(events, dc); err != nil {
 		return nil, unreadable(err)
 	}
 	if Closes(last.GetEventType()) {
@@ -117,10 +128,11 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	return run, nil
 }
 
+// begin sets Start and Previous from the start event.
 func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {
-		return fmt.Errorf("its input: %w", err)
+		return fmt.Errorf("decode the start input: %w", err)
 	}
 	if r.Start.Incarnation == "" {
 		r.Start.Incarnation = a.GetFirstExecutionRunId()
@@ -133,8 +145,33 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	return nil
 }
 
-// continueState returns the state with which a run would have begun that ended before it had read the state of the run
-// before it, with the messages that the run took meanwhile.
+// setRead sets Previous to the run whose state this run has read, if that is another one than Start names.
+func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
+	if r.Start.From == nil || !r.Start.From.Resume {
+		return nil
+	}
+	reads := map[int64]bool{}
+	for _, e := range events {
+		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == protocol.ReadAgent {
+			reads[e.GetEventId()] = true
+		}
+		done := e.GetActivityTaskCompletedEventAttributes()
+		if !reads[done.GetScheduledEventId()] {
+			continue
+		}
+		var page protocol.Page
+		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
+			return fmt.Errorf("decode the state that it read: %w", err)
+		}
+		if page.RunID != "" {
+			r.Previous = &agent.RunRef{ID: r.Previous.ID, RunID: page.RunID}
+		}
+	}
+	return nil
+}
+
+// continueState returns the state of a run that ended before it had read the state of an earlier run. This is the state of
+// the earlier run, named before, with the updates that the run has received.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)
@@ -154,7 +191,8 @@ func continueState(agentID string, run *Run, before *agent.State, events []*hist
 	return state, nil
 }
 
-// Events yields the events of a run in order, as many as from names.
+// Events yields the events of the run that from names, in order. It stops after the event with the ID from.Events; 0 means
+// that it yields all events. If Temporal returns an error, Events yields the error and stops.
 func Events(ctx context.Context, c client.Client, from agent.RunRef) iter.Seq2[*historypb.HistoryEvent, error] {
 	return func(yield func(*historypb.HistoryEvent, error) bool) {
 		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -28,8 +28,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// recorded returns the histories that were recorded from a real server, by the version that
-// did and the agent's ID with what tells its runs apart: see [idOf].
+// recorded returns the histories that were recorded with a real server, by name: the version of the recorder, a slash, the
+// agent's ID and, if the agent has several runs, "~" and the run.
 func recorded(t *testing.T) map[string]*historypb.History {
 	files, err := filepath.Glob("../workflows/testdata/histories/*/*.json.gz")
 	require.NoError(t, err)
@@ -50,13 +50,13 @@ func recorded(t *testing.T) map[string]*historypb.History {
 	return all
 }
 
-// idOf is the ID of the agent whose history has that name.
+// idOf returns the ID of the agent from the name of a recorded history.
 func idOf(name string) string {
 	id, _, _ := strings.Cut(filepath.Base(name), "~")
 	return id
 }
 
-// read reads recorded events as those of the run whose history has that name.
+// read reads events of the recorded history with that name.
 func read(t *testing.T, name string, events []*historypb.HistoryEvent) *history.Run {
 	t.Helper()
 	id, runID, _ := strings.Cut(filepath.Base(name), "~")
@@ -68,7 +68,7 @@ func read(t *testing.T, name string, events []*historypb.HistoryEvent) *history.
 	return run
 }
 
-// The state of a run that completed has the answer that the workflow returned.
+// The state at the end of a run has the answer and the usage that the workflow returned.
 func TestStateEndsInTheResult(t *testing.T) {
 	for name, h := range recorded(t) {
 		run := read(t, name, h.GetEvents())
@@ -93,8 +93,8 @@ func TestStateEndsInTheResult(t *testing.T) {
 	}
 }
 
-// A history can be read after any event, whether the run goes on there or was terminated: its transcript is the beginning
-// of the whole one, and the state can be packed and opened again.
+// A history can be read after any event, for an open run and for a run that was terminated there. The transcript is the
+// beginning of the whole transcript, and the state can be packed and opened again.
 func TestHistoryIsReadAfterAnyEvent(t *testing.T) {
 	for name, h := range recorded(t) {
 		whole := read(t, name, h.GetEvents())
@@ -119,7 +119,7 @@ func TestHistoryIsReadAfterAnyEvent(t *testing.T) {
 	}
 }
 
-// commanded reports whether an event came of a command of a workflow task.
+// commanded reports whether a command of a workflow task caused the event.
 func commanded(e *historypb.HistoryEvent) bool {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
@@ -133,7 +133,7 @@ func commanded(e *historypb.HistoryEvent) bool {
 	return history.Closes(e.GetEventType())
 }
 
-// terminated returns the events of a run that is terminated behind the given ones.
+// terminated returns the given events, followed by the event of a termination.
 func terminated(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
 	return append(slices.Clone(events), &historypb.HistoryEvent{
@@ -141,8 +141,8 @@ func terminated(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	})
 }
 
-// timed returns the messages of a run with the times that they have in another one: a run that was terminated takes
-// what had arrived at the time of its end.
+// timed returns the messages of run, with the times of the same messages in whole. The times differ if the run was
+// terminated, because it takes the last messages at the time of its end.
 func timed(run, whole *history.Run) []agent.Message {
 	messages := slices.Clone(run.State.Messages)
 	for i := range messages {
@@ -151,7 +151,7 @@ func timed(run, whole *history.Run) []agent.Message {
 	return messages
 }
 
-// A run that was terminated before its first task has the state that it was to begin with.
+// A run that was terminated before its first workflow task has the state with which it would have begun.
 func TestRunThatNeverBeganIsRead(t *testing.T) {
 	h := recorded(t)["v0.1/task"]
 	require.Nil(t, read(t, "task", h.GetEvents()[:2]).State)
@@ -160,7 +160,7 @@ func TestRunThatNeverBeganIsRead(t *testing.T) {
 	require.Equal(t, agent.Running, run.State.Status())
 }
 
-// What arrived after the last task of a run that was terminated is not lost.
+// The state of a terminated run includes a result that arrived after the last workflow task.
 func TestResultThatNoTaskSawIsRead(t *testing.T) {
 	h := recorded(t)["v0.1/task"]
 	for i, e := range h.GetEvents() {
@@ -173,7 +173,7 @@ func TestResultThatNoTaskSawIsRead(t *testing.T) {
 	}
 }
 
-// A history that is not what the agent would have done is refused.
+// A history in which the agent does not do what this code would do is an error.
 func TestForeignHistoryIsRefused(t *testing.T) {
 	h := recorded(t)["v0.1/task"]
 	changed := proto.Clone(h).(*historypb.History)
@@ -193,7 +193,8 @@ func TestForeignHistoryIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &unreadable)
 }
 
-// An activity's result that a codec does not decode is no result: the history cannot be read.
+// If a codec cannot decode the result of an activity, the history cannot be read. The workflow does not treat this as a
+// failed activity.
 func TestPayloadThatCannotBeDecodedIsAnError(t *testing.T) {
 	h := recorded(t)["v0.1/task"]
 	down := errors.New("the codec server does not answer")
@@ -216,7 +217,7 @@ func (f *failing) Decode(p []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return p, nil
 }
 
-// A run that was terminated before it had read its state has that of the run before it, and the messages that were
+// A run that was terminated before it had read its state has the state of the run before it, and the messages that Temporal
 // delivered to it.
 func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 	before := recorded(t)["v0.1/rolled~1"].GetEvents()
@@ -251,7 +252,7 @@ func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 	require.Equal(t, "and now?", run.State.Inbox[0].Text)
 }
 
-// stored is a Temporal that holds histories, by run ID.
+// stored is a Temporal client that returns histories from a map, by run ID.
 type stored struct {
 	client.Client
 
@@ -262,7 +263,7 @@ func (s stored) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _
 	return &iterator{s.runs[runID]}
 }
 
-// iterator is one of events.
+// iterator iterates over events.
 type iterator struct{ events []*historypb.HistoryEvent }
 
 func (i *iterator) HasNext() bool { return len(i.events) > 0 }
@@ -271,4 +272,34 @@ func (i *iterator) Next() (*historypb.HistoryEvent, error) {
 	e := i.events[0]
 	i.events = i.events[1:]
 	return e, nil
+}
+
+// The run before a resumed one is the run whose state it has read, and not the one that its client saw.
+func TestRunBeforeAResumeIsTheOneThatWasRead(t *testing.T) {
+	payloads := func(value any) *commonpb.Payloads {
+		encoded, err := converter.GetDefaultDataConverter().ToPayloads(value)
+		require.NoError(t, err)
+		return encoded
+	}
+	events := []*historypb.HistoryEvent{
+		{EventId: 1, Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{
+				Input: payloads(agent.Start{Agent: "x", From: &agent.RunRef{ID: "x", RunID: "seen", Resume: true}}),
+			},
+		}},
+		{EventId: 2, Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{ActivityType: &commonpb.ActivityType{Name: protocol.ReadAgent}},
+		}},
+		{EventId: 3, Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
+				ScheduledEventId: 2, Result: payloads(protocol.Page{RunID: "newest"}),
+			},
+		}},
+	}
+	run, err := history.Of("x", "this", events[:2], nil)
+	require.NoError(t, err)
+	require.Equal(t, "seen", run.Previous.RunID)
+	run, err = history.Of("x", "this", events, nil)
+	require.NoError(t, err)
+	require.Equal(t, "newest", run.Previous.RunID)
 }

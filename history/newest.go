@@ -13,12 +13,13 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// ErrNotListed says that Temporal's list of runs, which lags behind, does not show a run yet.
+// ErrNotListed says that Temporal's list of runs does not show a run yet. The list lags behind, so the caller has to try
+// again later.
 var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier ones may be missing, too")
 
-// Newest returns the run that a resume has to go on from: from itself, or a run of the agent that began after from and
-// ended before the run self began. There is one where two programs resume an agent and the second is
-// slow. The error is [ErrNotListed] while Temporal's list does not show self.
+// Newest returns the run from which the run self has to resume the agent. This is from, or the run directly before self if
+// that run ended after from. Such a run exists if two programs resume an agent, and self was started by the slower
+// program. The error is [ErrNotListed] as long as Temporal's list of runs does not show self.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
 	runs, err := Runs(ctx, c, from.ID)
 	if err != nil {
@@ -40,7 +41,8 @@ func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string
 	return from, ErrNotListed
 }
 
-// Runs lists the runs of a workflow ID, the newest first.
+// Runs returns the IDs of the runs of a workflow ID, the newest first. Temporal's list may lack the newest runs for some
+// time.
 func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
 	var runs []string
@@ -58,7 +60,8 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 	}
 }
 
-// closedLater reports whether another run of the agent ended after from did. A run that is gone did not.
+// closedLater reports whether the run other ended after the run from. A run that Temporal does not have any more counts as the
+// earlier one.
 func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo
 	for i, run := range []string{from.RunID, other} {
@@ -67,7 +70,7 @@ func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other 
 			return i == 0, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("look at run %s of %s: %w", run, from.ID, err)
+			return false, fmt.Errorf("describe run %s of agent %s: %w", run, from.ID, err)
 		}
 		ends[i] = found.GetWorkflowExecutionInfo()
 	}

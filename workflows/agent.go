@@ -1,6 +1,6 @@
-// Package workflows is the driver: one Temporal workflow that runs one agent. It asks
-// [agent.State] for the next step, carries the step out by activities, child
-// workflows and timers, and applies what came of it. It decides nothing itself.
+// Package workflows is the driver: a Temporal workflow that runs one agent. The driver asks [agent.State] for the next
+// step, carries the step out with activities, child workflows and timers, and applies their results to the state as
+// events. The state alone decides what the agent does.
 package workflows
 
 import (
@@ -13,47 +13,51 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Agent is the workflow type. It stands in every history, so it is fixed, like all
-// names in this file.
+// Agent is the workflow type of an agent. It must never change, because histories record it. The same holds for the
+// other names in this file: histories record them, or clients of other versions use them.
 const Agent = "Agent"
 
-// The updates of a running agent. A refused update leaves no trace in history.
+// The updates of a running agent. The history has no events of an update that a validator refuses.
 const (
 	// MessageUpdate takes an [agent.InboxMessage] and returns [Accepted].
 	MessageUpdate = protocol.MessageUpdate
-	// CloseUpdate lets the agent finish when its turn and its inbox are done.
+	// CloseUpdate takes nothing. The agent finishes when its turn has ended and its inbox is empty, and takes no more
+	// messages.
 	CloseUpdate = protocol.CloseUpdate
-	// UpgradeUpdate lets the agent go on in a new run, on the current version of its workers, as
-	// soon as no model or tool call runs.
+	// UpgradeUpdate takes nothing. The agent continues as new, on the current version of its workers, as soon as no model
+	// call or tool call is in flight.
 	UpgradeUpdate = protocol.UpgradeUpdate
-	// ReloadUpdate takes an ID and lets the agent read its definition anew, as soon as no model or tool call runs. An ID that
-	// came before changes nothing.
+	// ReloadUpdate takes an ID. The agent reads its definition again as soon as each call has its result and no model call
+	// is in flight. An ID that the agent has received before changes nothing.
 	ReloadUpdate = protocol.ReloadUpdate
-	// ResumeLostUpdate takes the ID of a resume that lost against another one, to be counted.
+	// ResumeLostUpdate takes the ID of a resume that came too late: another resume had already continued the agent. The
+	// agent counts it in its [agent.Usage].
 	ResumeLostUpdate = protocol.ResumeLostUpdate
 )
 
-// The queries. [protocol.RequestQuery] is one more.
+// The queries of an agent. A further one, for activities, is [protocol.RequestQuery].
 const (
 	// TranscriptQuery takes a [TranscriptInput] and returns a [Transcript].
 	TranscriptQuery = "transcript"
 	// StateQuery returns a [View].
 	StateQuery = "state"
-	// PendingQuery returns the [agent.Call]s without a result.
+	// PendingQuery returns a slice of [agent.Call]: the calls that have no result yet.
 	PendingQuery = "pending"
 )
 
-// The memo fields of an agent, beside [protocol.MemoKey].
+// The memo fields of an agent, besides [protocol.MemoKey].
 const (
 	MemoAgent       = "reagent_agent" // the definition's name
-	MemoIncarnation = "reagent_life"
-	MemoTask        = "reagent_task" // the beginning of the first message
+	MemoIncarnation = "reagent_life"  // the agent's incarnation
+	MemoTask        = "reagent_task"  // the beginning of the first message
 )
 
-// Refused is the error type of an update that a validator refused.
+// Refused is the type of the application error with which the workflow refuses an update or its own start input.
 const Refused = "Refused"
 
-// Moved is the error type of a message that names a place at which it would not enter any more.
+// Moved is the type of the application error that refuses a steering message because the agent has made progress: After
+// of the [agent.InboxMessage] is not [agent.State.Entry] any more. The sender has to look at the agent and to send the
+// message again.
 const Moved = "Moved"
 
 // Start is the input of the workflow.
@@ -61,27 +65,30 @@ type Start = agent.Start
 
 // Result is the result of the workflow.
 type Result struct {
-	// Answer is the last thing the agent said.
+	// Answer is the agent's last answer. A sub-agent cuts it if its [Start] sets AnswerBytes.
 	Answer string `json:"answer"`
-	// Stopped names the limit that cut the last turn short: "model_calls", "tokens", "cost" or "time".
-	Stopped string      `json:"stopped,omitempty"`
-	Usage   agent.Usage `json:"usage"`
+	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit
+	// did.
+	Stopped string `json:"stopped,omitempty"`
+	// Usage counts what the agent has consumed.
+	Usage agent.Usage `json:"usage"`
 	// Spent counts the tokens and the cost of the agent and its sub-agents.
 	Spent agent.Spending `json:"spent"`
 }
 
-// Options set what the workflow asks of Temporal. They may change from one
-// worker to the next: nothing of them is part of a replay.
+// Options are the options of the workflow. Workers may use different options, and may change them, because a replay
+// does not compare them with the history.
 type Options struct {
-	// HeartbeatTimeout is the time after which the work of a worker that died is
-	// given to another. Defaults to 3 seconds. Heartbeats come every second, or three in that time where it is shorter.
+	// HeartbeatTimeout is the time without a heartbeat after which Temporal gives the activities of a crashed worker to
+	// another worker. Zero means 3 seconds. An activity sends a heartbeat every second, or three times in
+	// HeartbeatTimeout if that is more often.
 	HeartbeatTimeout time.Duration
 }
 
-// Workflows holds the options of the agent workflow.
+// Workflows is the agent workflow with its options. Create it with [New].
 type Workflows struct{ options Options }
 
-// New returns the workflows; the zero Options mean the defaults.
+// New returns the agent workflow with the given options. The zero Options mean the defaults.
 func New(o Options) *Workflows {
 	if o.HeartbeatTimeout == 0 {
 		o.HeartbeatTimeout = 3 * time.Second
@@ -89,24 +96,24 @@ func New(o Options) *Workflows {
 	return &Workflows{o}
 }
 
-// Registry is the part of a worker that takes workflows.
+// Registry is the part of a Temporal worker that [Workflows.Register] needs.
 type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
 
-// Register makes the workflow known to a worker.
+// Register registers the workflow with a worker, under the workflow type "Agent".
 func (w *Workflows) Register(r Registry) {
 	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: Agent})
 }
 
-// Agent runs one agent until it ends. An agent that is held in task mode fails with an
-// error whose type is the cause's class; it has no retry policy, because
-// starting it again would do its work again.
+// Agent is the workflow function. It runs one agent until the agent ends. If the turn of an agent in task mode is held,
+// the workflow fails with an application error. The type of this error is the class of the cause. Do not start the
+// workflow with a retry policy: a retry would repeat the agent's work.
 func (w *Workflows) Agent(ctx workflow.Context, in Start) (Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run is Agent. It hands out the driver before the driver does anything.
+// run implements [Workflows.Agent]. It passes the driver to begun before the driver does anything.
 func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Result, error) {
 	if err := in.Check(); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
@@ -115,7 +122,7 @@ func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Re
 	if err := in.CheckOrigin(info.WorkflowExecution.ID, info.ContinuedExecutionRunID); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
-	// In histories of earlier versions there may be such an ID.
+	// Histories of earlier versions may have an ID that CheckID refuses, so the check has a version.
 	if err := agent.CheckID(info.WorkflowExecution.ID); err != nil && workflow.GetVersion(ctx, "check-id", workflow.DefaultVersion, 1) >= 1 {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}

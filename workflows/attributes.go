@@ -15,7 +15,8 @@ import (
 var (
 	// AttributeAgent is the definition's name.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
-	// AttributeStatus is the [agent.Status], without the search for messages of other runs.
+	// AttributeStatus is the [agent.Status] that [agent.State.CopiedStatus] returns. An agent that searches other runs for
+	// messages has the status that follows the search.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
 	// AttributeReason is the class of the error that holds or ended the agent, or the limit that stopped its last turn. It is empty if
 	// there is neither.
@@ -25,7 +26,8 @@ var (
 	AttributeCost = temporal.NewSearchAttributeKeyFloat64("ReagentCost")
 )
 
-// AttributeTypes returns the types of the search attributes by their names, such as "Keyword". A namespace registers them so.
+// AttributeTypes returns the type of each search attribute, such as "Keyword", by the attribute's name. A namespace has to register
+// the attributes with these names and types.
 func AttributeTypes() map[string]string {
 	types := map[string]string{}
 	for _, key := range []temporal.SearchAttributeKey{AttributeAgent, AttributeStatus, AttributeReason, AttributeCost} {
@@ -40,7 +42,8 @@ func Attributes(in Start) temporal.SearchAttributes {
 		AttributeAgent.ValueSet(in.Agent), AttributeStatus.ValueSet(string(agent.Running)), AttributeReason.ValueSet(""), AttributeCost.ValueSet(0))
 }
 
-// attributes returns the search attributes for a sub-agent: none where the agent itself has none.
+// attributes returns the search attributes with which a sub-agent starts. It returns none if the agent itself has none, because the
+// namespace may not have them.
 func (d *driver) attributes(in Start) temporal.SearchAttributes {
 	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus); !known {
 		return temporal.SearchAttributes{}
@@ -48,7 +51,7 @@ func (d *driver) attributes(in Start) temporal.SearchAttributes {
 	return Attributes(in)
 }
 
-// index updates the agent's search attributes if its status has changed.
+// index updates the agent's search attributes if its status has changed. It does nothing if the agent has no search attributes.
 func (d *driver) index() {
 	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus)
 	status := string(d.state.CopiedStatus())

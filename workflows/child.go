@@ -12,7 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// watchChild waits for a sub-agent, once for all calls that share it.
+// watchChild starts or finds a sub-agent and waits for its end, in a coroutine of its own. It does nothing if the sub-agent is in
+// flight already: several calls may wait for one sub-agent.
 func (d *driver) watchChild(key agent.Key) {
 	if d.inFlight(key) {
 		return
@@ -27,25 +28,23 @@ func (d *driver) watchChild(key agent.Key) {
 	})
 }
 
-// limitWait answers a call as interrupted when its sub-agent's budget is over or, where it has none,
-// when nothing has happened in it for long. The sub-agent goes on, and its answer is still waited for.
+// limitWait limits the time that a call waits for its sub-agent, in a coroutine of its own. When the budget of the tool is over, the
+// calls that wait for the sub-agent are answered as interrupted. If the tool has no budget, this happens when the sub-agent has made
+// no progress for [agent.ChildIdleMS]. The sub-agent keeps running, and the driver still waits for its answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
-	if d.inFlight(call.Key) {
-		return
-	}
-	d.startEffect(call.Key, func(ctx workflow.Context) {
+	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
 		if t.BudgetMS == 0 {
 			d.watchProgress(ctx, call)
 		} else if d.pause(ctx, d.budgetLeft(call, t.BudgetMS), "budget of "+call.Name) {
 			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
 		}
 	})
-	d.effects[len(d.effects)-1].timer = true
 }
 
-// budgetLeft returns how much of its budget a call still has, in milliseconds. The budget counts from when the call began
-// to wait, in this run or in an earlier one.
+// budgetLeft returns how much of its budget a call still has, in milliseconds, at least 1. The budget counts from the time at which
+// the call began to wait, in this run or in an earlier one. Earlier versions did not record this time: Began is then 0, and the call
+// gets the whole budget.
 func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 	if call.Began == 0 { // it began before this was written down
 		return budgetMS
@@ -53,7 +52,8 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 	return min(max(call.Began+budgetMS-d.now(), 1), budgetMS)
 }
 
-// watchProgress looks at a sub-agent from time to time until nothing happens in it any more.
+// watchProgress looks at a sub-agent from time to time, by the activity LookAgent. If nothing has happened in the sub-agent for
+// [agent.ChildIdleMS], it answers the calls that wait for it as interrupted, and returns. It also returns if ctx is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -74,15 +74,16 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	}
 }
 
-// pause waits for so many milliseconds and reports whether they have passed.
+// pause waits for ms milliseconds, with a timer whose summary is what. It returns false if ctx was cancelled before.
 func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
 	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(what)})
 	return timer.Get(ctx, nil) == nil
 }
 
-// runChild starts a sub-agent, or finds the one that was started before under the same key.
-// It outlives this workflow, whatever happens to it: after a reset or a
-// restart it is found again.
+// runChild starts a sub-agent, or finds the one that was started before under the same key, and returns its end. The sub-agent
+// keeps running if this run ends or is reset; the next run finds it again by its ID. The result reattached is true if the activity
+// AwaitAgent returned the end, and false if Temporal reported it to the parent. The error err is that of the sub-agent's workflow, or
+// that of the activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
 		end, err = d.awaitChild(ctx, child)
@@ -103,7 +104,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), Agent, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
-		d.state.Apply(agent.ChildStarted{Key: child.Key}) // nothing for the loop to act on
+		d.state.Apply(agent.ChildStarted{Key: child.Key}) // not d.apply: the next step stays the same
 	}
 	var found workflow.Future
 	if copied {
@@ -126,16 +127,17 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 			found = d.find(ctx, child)
 		}
 		if err = found.Get(ctx, &end); err == nil && end.Failure != "" {
-			return end, false, native // it stays ended, and its error tells what it spent
+			return end, false, native // the sub-agent was not resumed; the error of its workflow may hold what it spent
 		}
 		return end, true, err
 	}
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent whose start a reset copied. Temporal reports the end only to the run that started the
-// sub-agent, and to a run that was reset from that one before the end. Another run gets no report. So the run also asks for the end
-// by an activity, from its first own task on. The future is that of the activity; it is nil if Temporal reported the end before.
+// pollChildEnd waits for the end of a sub-agent whose start a reset copied. Temporal reports the end to the run that started the
+// sub-agent, and to a run that was reset from that run before the end. Other runs get no report. So this run also waits by the activity
+// AwaitAgent, from its first task that the reset did not copy. PollChildEnd returns the future of that activity when the activity or
+// the sub-agent has ended. It returns nil if Temporal reported the end before the activity was started.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
@@ -150,7 +152,9 @@ func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running w
 	return found
 }
 
-// find waits for a sub-agent that was started before, whatever run of it answers.
+// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The activity names no run of
+// the sub-agent, so the sub-agent may have been reset, resumed or continued as new. The value of the future is a
+// [protocol.AgentEnd].
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(child.Key), Summary: oneLine("reattached · " + child.ID),
@@ -159,14 +163,14 @@ func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
 }
 
-// awaitChild waits for a sub-agent that was started before.
+// awaitChild waits for the end of a sub-agent that was started before: see [driver.find].
 func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
 	err = d.find(ctx, child).Get(ctx, &end)
 	return end, err
 }
 
-// cancelChildren asks every sub-agent that has not ended to end. Those have children of their
-// own, to which they do the same.
+// cancelChildren cancels every sub-agent that has not ended, and waits until Temporal has accepted the requests. Each sub-agent then
+// cancels its own sub-agents in the same way.
 func (d *driver) cancelChildren() {
 	var asked []workflow.Future
 	for _, child := range d.state.Children {
@@ -181,8 +185,9 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalled reports whether the earlier runs were asked what became of the calls for a sub-agent, or need not be. Where
-// they have to be, it asks them, once for each call; the loop goes on when they have answered.
+// recalled reports whether the driver has asked the earlier runs about all of the calls for a sub-agent, or does not have to ask. If it
+// has to ask about a call, recalled starts this in a coroutine, once for each call. The loop runs again when the earlier runs have
+// answered.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
@@ -200,19 +205,19 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 	return all
 }
 
-// mayAsk reports whether earlier runs of the agent may know what became of a call. Only a run that was reset or resumed has any.
+// mayAsk reports whether earlier runs of the agent may have a result of the call. An agent has such runs only after a reset or a resume.
 func (d *driver) mayAsk(call agent.Key) bool {
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
 }
 
 // asksEarlier reports whether the run asks earlier runs about a call before it carries the call out. In tasks that a reset copied, it
-// does so only for the calls about which the copied run asked, so the version's name holds the call.
+// returns true only for the calls about which the copied run asked. So each call has its own version.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
-// recall asks the earlier runs what became of a call for a sub-agent. Where they are being asked already, it waits for
-// their answer.
+// recall asks the earlier runs, by the activity RecallCall, for the result of a call for a sub-agent, and applies it. If this activity
+// is in flight for the call, recall only waits for its end.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)
 	if d.inFlight(key) {
@@ -230,14 +235,15 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	in.Call.Arguments, in.Call.Result = "", nil
 	var r protocol.RecalledCall
 	if err := workflow.ExecuteActivity(ctx, protocol.RecallCall, in).Get(ctx, &r); err != nil {
-		workflow.GetLogger(ctx).Warn("the earlier runs could not be asked for a call", "call", call.Key, "error", err)
+		workflow.GetLogger(ctx).Warn("earlier runs could not be searched for the result of a call; the agent goes on without it", "call", call.Key, "error", err)
 	}
 	d.recalledBy[call.Key] = cmp.Or(r.Run, "unknown")
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
 }
 
-// childEnded tells the state how a sub-agent ended. In a run that was reset meanwhile the calls that wait for it may
-// have been answered otherwise in the run before, which comes first.
+// childEnded applies the end of a sub-agent to the state. If this run was reset or resumed, an earlier run may have answered the
+// waiting calls in another way, for example as interrupted. The results of the earlier run then come first, so that the transcript
+// stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
@@ -251,15 +257,16 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls that wait for a sub-agent that has ended, and of which the earlier runs were not asked by
-// this run but, at most, by one that it was reset from.
+// unasked returns the calls that wait for a sub-agent that has ended, and about which this run has to ask the earlier runs. If the
+// run from which this run was reset has asked about a call, this run asks again, because it has more earlier runs.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")
 	})
 }
 
-// receiveChildEnds takes the ends of sub-agents that were resumed, which they tell themselves.
+// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends such a signal
+// when it has answered. The driver ignores the signal if it does not know the sub-agent, or has its answer already.
 func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
@@ -279,13 +286,13 @@ func (d *driver) receiveChildEnds() {
 		workflow.Go(d.root, func(ctx workflow.Context) {
 			d.childEnded(ctx, child, end.AgentEnd, nil, false)
 			d.endEffect(f)
-			d.version++ // the loop may have to end the run
+			d.version++ // the loop has to run again: it may continue as new now
 		})
 	}
 }
 
-// notifyParent tells the agent that asked for this sub-agent its answer, where Temporal does not: the run was started by a
-// resume and not by that agent. An agent that has ended hears nothing.
+// notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It does so only in a run that
+// a resume started: Temporal reports the end of a run only to the workflow that started the run. A parent that has ended gets nothing.
 func (d *driver) notifyParent(o agent.Outcome) {
 	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
 		return
@@ -293,6 +300,6 @@ func (d *driver) notifyParent(o agent.Outcome) {
 	spent := d.state.Spent()
 	end := protocol.ChildEnd{Key: d.start.Key, AgentEnd: protocol.AgentEnd{Answer: o.Answer, Spent: &spent}}
 	if err := workflow.SignalExternalWorkflow(d.root, d.start.Parent, "", protocol.ChildEndSignal, end).Get(d.root, nil); err != nil {
-		workflow.GetLogger(d.root).Debug("the parent could not be told", "error", err)
+		workflow.GetLogger(d.root).Debug("the parent agent could not be notified of the answer", "error", err)
 	}
 }

@@ -38,7 +38,7 @@ func stuckClerk(t *testing.T) *bench {
 	return b
 }
 
-// A sub-agent without a budget is waited for as long as something happens in it.
+// The agent waits for a sub-agent without a budget as long as the sub-agent makes progress.
 func TestSubAgentWithoutABudgetIsInterruptedWhenNothingHappensInIt(t *testing.T) {
 	b := stuckClerk(t)
 	idle := []time.Duration{0, 5 * time.Minute, 15 * time.Minute}
@@ -57,7 +57,7 @@ func TestSubAgentWithoutABudgetIsInterruptedWhenNothingHappensInIt(t *testing.T)
 	require.Equal(t, []time.Duration{15 * time.Minute, 30 * time.Minute, 40 * time.Minute}, looks)
 }
 
-// The details show the sub-agents that run and the newest of the others, however many there were.
+// The details show at most 20 sub-agents: those that are running and the newest that have ended.
 func TestDetailsShowAFewSubAgents(t *testing.T) {
 	b := newBench(t)
 	const clerks = 60

@@ -11,12 +11,13 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxInlineState bounds the compressed state in the input of the next run. In the
-// payload it takes a third more; Temporal refuses payloads over 2 MB. A larger one is read from the
-// history of the run that ends.
+// maxInlineState is the largest size, in bytes, of a compressed state in the input of the next run. The payload is a
+// third larger, and Temporal refuses payloads over 2 MB. The next run reads a larger state from the history of the run
+// before it.
 const maxInlineState = 1_000_000
 
-// open makes the state of a run that goes on from an earlier one.
+// open makes the state of a run that continues, resumes or forks an earlier run. It does nothing if the driver has a
+// state. The compressed state comes from the start input, or from the history of the earlier run.
 func (d *driver) open(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -36,11 +37,12 @@ func (d *driver) open(ctx workflow.Context) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
 	d.begin(state)
-	// Messages that came meanwhile are in the inbox before anything is decided.
+	// The loop begins after the updates that have arrived in the meantime are applied.
 	return workflow.Await(d.root, func() bool { return d.early == 0 })
 }
 
-// read fetches the state from the history of another run, page by page.
+// read returns the compressed state of the earlier run that the start input names. It reads the state page by page, by
+// the activity ReadAgent. It sets d.start.From to the run and the number of events that the activity has read.
 func (d *driver) read() ([]byte, error) {
 	id := d.start.Identity(workflow.GetInfo(d.root).WorkflowExecution.ID)
 	start, from := d.start, *d.start.From
@@ -65,8 +67,10 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// mustContinueAsNew reports whether to continue as new before the step: when Temporal suggests it or somebody
-// asked for it, where no model or tool call runs, and with no cancel on its way, which would be lost.
+// mustContinueAsNew reports whether to continue as new before the step. The reason is an [UpgradeUpdate], or a
+// suggestion of Temporal (see historyGrew). The driver waits until no model call, tool call or other activity of the
+// step is in flight and all update handlers have finished. It does not continue as new after a cancel, because the new
+// run would not know of the cancel.
 func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	if !d.upgrade && !d.historyGrew(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
@@ -87,7 +91,8 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	return !loads
 }
 
-// leastEvents is the number of events that a run adds before the length of its history is a reason to continue as new.
+// leastEvents is the number of events that a run must add before the length of its history is a reason to continue as
+// new.
 const leastEvents = 1000
 
 // historyGrew reports whether Temporal suggests to continue as new because of events that this run added. Temporal suggests it when the
@@ -99,8 +104,9 @@ func (d *driver) historyGrew(ctx workflow.Context) bool {
 		(info.GetCurrentHistorySize() >= 2*d.begunBytes || info.GetCurrentHistoryLength() >= d.begunEvents+leastEvents)
 }
 
-// continueAsNew continues the agent in a new run, with the same life: its keys stay. The
-// sub-agents that it waits for are found again.
+// continueAsNew returns the error that makes Temporal continue the agent as new. The new run has the same incarnation,
+// so the agent's keys stay the same. It finds the sub-agents for which it waits by their IDs. If the state is too large
+// for a new run, the error wraps [protocol.ErrStateSize].
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := Start{
@@ -108,7 +114,7 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, BaseRunID: d.start.BaseRunID,
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
 	}
-	state := *d.state // a replay of this run tells all of it
+	state := *d.state // a copy, because a replay of this run has to return the whole state
 	state.Drop()
 	packed, err := protocol.Pack(&state)
 	if err != nil {
@@ -119,7 +125,7 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 	} else {
 		next.From = &agent.RunRef{ID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID}
 	}
-	// With the workers' versions switched on, a pinned agent moves to the current one here.
+	// If the workers use Worker Versioning, a pinned agent moves to the current version here.
 	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
 		InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
 	}, Agent, next)

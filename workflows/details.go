@@ -12,18 +12,18 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// What a person sees in the Temporal Web UI.
+// This file makes the texts that the Temporal Web UI shows.
 
 const (
-	// summaryBytes keeps below Temporal's limit of 400 bytes for a summary.
+	// summaryBytes is the largest size of a summary, in bytes. Temporal's limit is 400 bytes.
 	summaryBytes = 200
-	// detailsBytes keeps below Temporal's limit of 20,000 bytes for details.
+	// detailsBytes is the largest size of details, in bytes. Temporal's limit is 20,000 bytes.
 	detailsBytes = 16_000
-	// detailsMessages is the number of messages, the newest ones, that the details show.
+	// detailsMessages is the number of newest messages that the details show.
 	detailsMessages = 12
 )
 
-// Memo returns the memo of an agent.
+// Memo returns the memo with which an agent starts.
 func Memo(in Start) map[string]any {
 	memo := map[string]any{MemoAgent: in.Agent, MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
@@ -38,7 +38,7 @@ func Memo(in Start) map[string]any {
 // TaskText returns the beginning of an agent's first message, on one line, as lists of agents show it.
 func TaskText(text string) string { return oneLine(text) }
 
-// StaticSummary returns the line by which a list of workflows shows an agent.
+// StaticSummary returns the summary of an agent, on one line. Lists of workflows in the Web UI show it.
 func StaticSummary(in Start) string {
 	if in.Message == nil {
 		return oneLine(in.Agent)
@@ -46,7 +46,7 @@ func StaticSummary(in Start) string {
 	return oneLine(in.Agent + " · " + in.Message.Text)
 }
 
-// StaticDetails returns what stays true of an agent, in Markdown.
+// StaticDetails returns the details of an agent that do not change, in Markdown: definition, mode, depth and first message.
 func StaticDetails(in Start) string {
 	var b strings.Builder
 	mode := in.Mode
@@ -60,12 +60,12 @@ func StaticDetails(in Start) string {
 	return closed(b.String())
 }
 
-// showDetails sets the current details: the story so far. They are served by a query and
-// cost no history.
+// showDetails sets the workflow's current details. Temporal serves them by a query, so they add nothing to the history.
 func (d *driver) showDetails() {
 	workflow.SetCurrentDetails(d.root, d.details())
 }
 
+// details returns the current details, in Markdown: status, usage, who has to act, open calls, sub-agents and the last messages.
 func (d *driver) details() string {
 	s := d.state
 	info := workflow.GetInfo(d.root)
@@ -108,7 +108,7 @@ func (d *driver) details() string {
 	return closed(b.String())
 }
 
-// costs returns what the agent and its sub-agents cost; empty where nothing does.
+// costs returns the cost of the agent, and the cost with its sub-agents if that differs. It returns "" if the cost is 0.
 func costs(s *agent.State) string {
 	own, tree := s.Usage.Cost, s.Spent().Cost
 	switch tree {
@@ -120,7 +120,7 @@ func costs(s *agent.State) string {
 	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)
 }
 
-// nextAct says who has to act, and by which command.
+// nextAct returns the line that says who has to act next, and with which command.
 func nextAct(s *agent.State) string {
 	id := shellWord(s.AgentID)
 	send, resume := code("starter send "+id+` "…"`, 1100), code("starter resume "+id, 1100)
@@ -137,7 +137,7 @@ func nextAct(s *agent.State) string {
 	return "**Next**: the agent. Nobody has to act."
 }
 
-// lastTask returns the newest message of the user that the agent sends.
+// lastTask returns the text of the newest user message that the agent sends to the model, or "".
 func lastTask(s *agent.State) string {
 	for i := s.SentCount() - 1; i >= 0; i-- {
 		if m := s.Sent(i); m.Role == llm.User {
@@ -147,10 +147,10 @@ func lastTask(s *agent.State) string {
 	return ""
 }
 
-// detailsCalls is the number of calls that the details list.
+// detailsCalls is the largest number of calls in one list of the details.
 const detailsCalls = 20
 
-// callLines lists the first of n calls, and says how many more there are.
+// callLines returns the lines of a list of n calls. The list has the first detailsCalls calls, and then the number of the others.
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
@@ -163,7 +163,7 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting says for what the messages in the inbox wait.
+// waiting says for what the n messages in the inbox wait. Held says that the turn is held.
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
@@ -174,7 +174,8 @@ func waiting(held bool, n int) string {
 // detailsChildren is the number of sub-agents that the details show. Those that run come first.
 const detailsChildren = 20
 
-// childLines lists the sub-agents that run, and of the others the newest.
+// childLines returns a list of at most detailsChildren sub-agents, in Markdown: the newest that are running, and then the newest that
+// have ended.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""
@@ -207,13 +208,14 @@ func childLines(s *agent.State, namespace string) string {
 	return b.String()
 }
 
-// shown holds the last messages as the details show them, so that each is written once.
+// shown holds the texts of the last messages in the details, so that each message is converted to Markdown only once.
 type shown struct {
 	texts []string
-	next  int               // the place of the first message that is not among them
-	tools map[string]string // by the call's ID, which is unique within a message
+	next  int               // index in the transcript of the first message that has no text yet
+	tools map[string]string // names of tools by call ID, for the newest message with calls: an ID is unique within a message only
 }
 
+// last returns the texts of the last detailsMessages messages.
 func (h *shown) last(s *agent.State) []string {
 	for h.next = max(h.next, s.Dropped, s.Count()-detailsMessages); h.next < s.Count(); h.next++ {
 		m := s.Messages[h.next-s.Dropped]
@@ -229,7 +231,7 @@ func (h *shown) last(s *agent.State) []string {
 	return h.texts
 }
 
-// recoveries tells what was not as usual.
+// recoveries returns the counts of unusual events, such as recalled results and repeated attempts. It returns "" if all are 0.
 func recoveries(u agent.Usage) string {
 	var counts []string
 	for _, c := range []struct {
@@ -247,7 +249,7 @@ func recoveries(u agent.Usage) string {
 	return strings.Join(counts, " · ")
 }
 
-// line shows one message; tool is the one whose result it is.
+// line returns one message in Markdown. If the message is the result of a tool call, tool is the name of the tool.
 func line(m agent.Message, tool string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**", m.Role)
@@ -262,7 +264,7 @@ func line(m agent.Message, tool string) string {
 		b.WriteString("\n\n" + quote(m.Content, limit))
 	}
 	lines := callLines(len(m.ToolCalls), func(i int) (name, arguments string) { return m.ToolCalls[i].Name, m.ToolCalls[i].Arguments })
-	if len(lines) > 0 { // with an empty line before them, or Markdown takes the list for a part of the line
+	if len(lines) > 0 { // without the empty line, Markdown would add the list to the line before it
 		b.WriteString("\n\n" + strings.Join(lines, "\n"))
 	}
 	return b.String()

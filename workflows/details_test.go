@@ -25,7 +25,7 @@ func (b *bench) details(t *testing.T) string {
 	return about.GetCurrentDetails()
 }
 
-// Nothing that a model writes ends the block in which it is quoted, or is taken for Markdown or HTML.
+// A text of a model cannot end the block that quotes it, and the Web UI does not treat it as Markdown or HTML.
 func TestAttackMarkupInDetails(t *testing.T) {
 	evil := strings.Join([]string{"hello", "\r", "\n", "\r\r", "\u0085\u0085", "\u2028", "\u2029", "\v", "\f", "\n\n"}, "<form><button>Approve</button></form>[x](http://evil)")
 	b := newBench(t)
@@ -57,7 +57,7 @@ func TestAttackMarkupInDetails(t *testing.T) {
 	require.LessOrEqual(t, len(static), 16_000)
 }
 
-// The details name who has to act, and the very command.
+// The details say who has to act next, and with which command.
 func TestDetailsSayWhatIsNext(t *testing.T) {
 	b := newBench(t)
 	b.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "my chat"})

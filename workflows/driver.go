@@ -13,18 +13,18 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// driver runs the loop. What it holds beside the state can be derived from state and
-// history at any time: which effects of this run are in flight.
+// driver runs the loop of one agent. Besides the state, it knows which effects of this run are in flight. A replay of the
+// history restores all of its fields.
 type driver struct {
 	start   Start
 	state   *agent.State // nil while it is read from an earlier run
 	options Options
 
-	// root is not cancelled when the workflow is: what has to be said
-	// after a cancel is said through it.
+	// root is a disconnected context: a cancel of the workflow does not cancel it. So the driver can still start
+	// activities and send signals after a cancel.
 	root    workflow.Context
 	effects []*effect
-	// turnTimer is the running turn's timer.
+	// turnTimer is the timer for the time limit of the running turn. The deadline is in Unix milliseconds; 0 means none.
 	turnTimer struct {
 		deadline int64
 		cancel   workflow.CancelFunc
@@ -34,31 +34,34 @@ type driver struct {
 	runSuffix string
 	// reset says that this run began by a reset of an earlier one.
 	reset bool
-	// version counts applied events, so that the loop knows that there is something new.
+	// version grows with each event that changed the state, and whenever else the loop has to run again.
 	version int
-	// early counts messages that came before there was a state.
+	// early counts the update handlers that wait for the state.
 	early int
-	// upgrade says that somebody asked for a new run.
+	// upgrade says that the agent has received an [UpgradeUpdate].
 	upgrade bool
-	// begunEvents and begunBytes are the length and size of the history when the run had its state.
+	// begunEvents and begunBytes are the length and the size of the history at the time at which the run got its state.
 	begunEvents, begunBytes int
-	// unmovable says that the state is too large to go on in a new run.
+	// unmovable says that the state is too large to continue as new.
 	unmovable bool
-	// ends brings the ends of sub-agents that were resumed.
+	// ends receives the signals by which sub-agents that were resumed report their ends.
 	ends workflow.ReceiveChannel
-	// recalledBy holds, by the key of a call for a sub-agent, the run that asked the earlier runs for it.
+	// recalledBy maps the key of a call for a sub-agent to the run that asked the earlier runs about it: the end of the
+	// run's ID, or "unknown" if the activity failed.
 	recalledBy map[agent.Key]string
 }
 
-// effect is an effect that was started in this run and has not ended. An effect
-// is in flight once at most: Temporal refuses an activity ID that is in use.
+// effect is an effect that this run has started and that has not ended. There is at most one effect with a key at a time,
+// because Temporal refuses an activity ID that is in use.
 type effect struct {
 	key    agent.Key
-	cancel workflow.CancelFunc // nil for a sub-agent, which is never given up silently
-	timer  bool                // waits for time to pass and for nothing else
-	keeps  bool                // holds what stands nowhere else, so that the run must not end before
+	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
+	timer  bool                // only limits the time of a call, so it does not prevent a continue as new
+	keeps  bool                // holds data that is not in the state yet, so the run must not continue as new before the effect ends
 }
 
+// newDriver returns the driver of a run. If the run starts from the state of an earlier run, the driver has no state
+// yet: see [driver.open].
 func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
@@ -80,15 +83,15 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	return d
 }
 
-// checkVersion fails the workflow task where the worker is older than the agent and cannot make the agent's keys. Temporal gives the
-// task to another worker.
+// checkVersion panics if this worker is older than the agent and cannot make the agent's keys. The panic fails the workflow task, and
+// Temporal gives the task to another worker. The parameter keys is the version of the agent's keys.
 func checkVersion(keys int) {
 	if keys > agent.KeyVersion {
-		panic(fmt.Sprintf("the agent has keys of version %d, and this worker knows those up to %d: update the worker", keys, agent.KeyVersion))
+		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", keys, agent.KeyVersion))
 	}
 }
 
-// begin takes the state with which the run begins.
+// begin sets the state with which the run begins. In a run that began by a reset it applies [agent.Rewound].
 func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
@@ -99,8 +102,8 @@ func (d *driver) begin(s *agent.State) {
 	}
 }
 
-// run asks for the next step, sees to it that the step is under way, and waits
-// until something has happened. Nothing here knows where the agent stands.
+// run is the loop. It asks the state for the next step, starts the effects of the step, and waits for the next event. The
+// loop itself holds no position; only the state knows what comes next.
 func (d *driver) run(ctx workflow.Context) (Result, error) {
 	if ctx.Err() != nil {
 		d.yield()
@@ -127,7 +130,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 				return Result{}, err
 			}
 			d.unmovable = true
-			workflow.GetLogger(ctx).Warn("the agent stays in its run: its state is too large for a new one")
+			workflow.GetLogger(ctx).Warn("the agent cannot continue as new, because its state is too large; it stays in this run")
 		}
 		seen := d.version
 		d.watchDeadline()
@@ -144,22 +147,23 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 	}
 }
 
-// yield lets the handlers of updates run that came with a cancel in the run's first task. After a reset there may be messages among them
-// that no sender sends again. Nothing else is under way in that task.
+// yield lets the update handlers of the run's first task run before the loop handles a cancel. After a reset these updates may be
+// messages that no sender sends again. No effect is in flight in that task.
 func (d *driver) yield() {
 	passed := false
 	workflow.Go(d.root, func(workflow.Context) { passed = true })
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// cancelsFirst reports whether a cancel that came together with something else is taken before anything is begun. Runs
-// of the first version of the driver began the next step before they looked for a cancel.
+// cancelsFirst reports whether the driver handles a cancel before it starts the next step, if one workflow task brings a
+// cancel and another event. It returns false in histories of the first version of the driver, which started the next step
+// first.
 func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether the run searches other runs for messages at this point. In tasks that a reset copied, it does so only
-// where the copied run did. The key in the version's name tells one search from the next.
+// looksBack reports whether the run searches other runs for messages at this point. In tasks that a reset copied, it returns true only
+// if the copied run searched there. The name of the version holds the key of the search, so that each search has its own version.
 func (d *driver) looksBack(find agent.FindMessages) bool {
 	return d.inFlight(find.Key) || d.since(string(find.Key))
 }
@@ -170,15 +174,16 @@ func (d *driver) own(point string) bool {
 }
 
 // since reports whether to take a step that only some runs take. It returns true in a task that runs for the first time, and records a
-// version. In a replay it returns true if that version is in the history. In tasks that a reset copied, it thus returns true only
-// where the copied run took the step. The version's name holds the task, because one version for the whole run would also hold in
-// copied tasks.
+// version. In a replay it returns true if that version is in the history. So, in tasks that a reset copied, it returns true only if the
+// copied run took the step. The name of the version holds the task, because one version for the whole run would also hold in copied
+// tasks.
 func (d *driver) since(point string) bool {
 	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
 }
 
-// apply tells the state what has happened, and reports whether that changed it.
+// apply applies an event to the state and reports whether the event changed the state. A change makes the loop run again. A nil event
+// changes nothing.
 func (d *driver) apply(e agent.Event) (changed bool) {
 	changed = e != nil && d.state.Apply(e)
 	if changed {
@@ -190,11 +195,12 @@ func (d *driver) apply(e agent.Event) (changed bool) {
 // now returns the workflow clock in Unix milliseconds.
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
-// carryOut starts what the step asks for and is not in flight.
+// carryOut starts the effects that the step asks for and that are not in flight. It also waits for sub-agents whose calls were
+// answered as interrupted.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
 		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
-			d.watchChild(child.Key) // its answer may still come, also in a later run than the one that asked
+			d.watchChild(child.Key) // the answer may still come, even in a later run than that of the call
 		}
 	}
 	switch step := step.(type) {
@@ -223,7 +229,8 @@ func (d *driver) carryOut(step agent.Step) {
 	}
 }
 
-// callsAtOnce returns how many of the calls may run at the same time. In histories of earlier versions all of them did.
+// callsAtOnce returns how many of the calls may run at the same time. In histories of earlier versions all calls ran at the
+// same time.
 func (d *driver) callsAtOnce(step agent.RunTools) int {
 	if len(step.Calls) <= agent.CallsAtOnce {
 		return agent.CallsAtOnce
@@ -235,7 +242,8 @@ func (d *driver) callsAtOnce(step agent.RunTools) int {
 	return agent.CallsAtOnce
 }
 
-// started reports whether the call, its sub-agent or the look into earlier runs for it is in flight.
+// started reports whether an effect of the call is in flight: the tool call, the sub-agent, or the search of earlier runs for
+// the result of the call.
 func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
 		return d.inFlight(call.Key)
@@ -245,11 +253,17 @@ func (d *driver) started(call agent.Call) bool {
 
 // startEffect runs one effect in a coroutine of its own, unless it is in flight.
 func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
-	if d.inFlight(key) {
+	d.launch(&effect{key: key}, run)
+}
+
+// launch runs the effect f in a coroutine of its own, and sets f.cancel. It does nothing if an effect with the same key is in
+// flight.
+func (d *driver) launch(f *effect, run func(workflow.Context)) {
+	if d.inFlight(f.key) {
 		return
 	}
 	ctx, cancel := workflow.WithCancel(d.root)
-	f := &effect{key: key, cancel: cancel}
+	f.cancel = cancel
 	d.effects = append(d.effects, f)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		run(ctx)
@@ -265,12 +279,12 @@ func (d *driver) endEffect(f *effect) {
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// cancelUnwanted cancels the effects that the step does not ask for any more: their
-// calls were answered otherwise, by a limit or a cancel.
+// cancelUnwanted cancels the effects in flight that the step does not ask for. For example, a limit or a cancel has
+// answered their calls as interrupted.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {
-			continue // it is soon over, and asked for again under the same activity ID
+			continue // the search ends soon, and a later step may ask for it under the same activity ID
 		}
 		if f.cancel != nil && !agent.Wants(step, f.key) {
 			f.cancel()
@@ -278,7 +292,8 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 	}
 }
 
-// watchDeadline keeps a timer for the end of the running turn's time.
+// watchDeadline starts a timer for the time limit of the running turn. If the deadline has changed, it first cancels the
+// timer of the earlier deadline.
 func (d *driver) watchDeadline() {
 	deadline := d.state.Deadline()
 	if deadline == d.turnTimer.deadline {
@@ -305,8 +320,9 @@ func (d *driver) watchDeadline() {
 	})
 }
 
-// finish ends the workflow, and first the sub-agents that still run, unless they are to be
-// kept: nobody waits for their answers any more.
+// finish returns the result or the error of the workflow. Before that, it cancels the effects in flight and the sub-agents
+// that are still running, because no call waits for their answers. If the agent has completed and its definition has
+// KeepAgents, the sub-agents keep running.
 func (d *driver) finish(o agent.Outcome) (Result, error) {
 	for _, f := range d.effects {
 		if f.cancel != nil {
@@ -314,7 +330,7 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 		}
 	}
 	if d.turnTimer.cancel != nil {
-		d.turnTimer.cancel() // else the Web UI shows it waiting for ever
+		d.turnTimer.cancel() // otherwise the Web UI shows the timer as running for ever
 	}
 	if def := d.state.Definition; o.Status != agent.Completed || def == nil || !def.KeepAgents {
 		d.cancelChildren()

@@ -23,15 +23,15 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// bench is the driver in Temporal's test environment, with activities of the real
-// names that answer from the state the driver asks about.
+// bench runs the driver in Temporal's test environment. Its activities have the real names and call the functions model
+// and tool.
 type bench struct {
 	*testsuite.TestWorkflowEnvironment
 	def   agent.Definition
 	model func(count int) (llm.Reply, error)
 	tool  func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error)
 
-	loaded int // definitions asked for
+	loaded int // number of calls of LoadAgent
 
 	mu  sync.Mutex
 	ran map[agent.Key]int
@@ -102,7 +102,7 @@ func (b *bench) transcript(t *testing.T) []string {
 	return lines
 }
 
-// replies answers by the number of messages sent.
+// replies returns a model that chooses its reply by the number of messages in the request.
 func replies(by map[int]llm.Reply) func(int) (llm.Reply, error) {
 	return func(count int) (llm.Reply, error) {
 		reply, ok := by[count]
@@ -149,7 +149,7 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
 }
 
-// What came again, or was asked for twice, is counted where people can see it.
+// The usage counts messages that came twice, and resumes that came too late.
 func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 	b := newBench(t)
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two")})
@@ -172,7 +172,7 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 	require.Equal(t, 2, result.Usage.ResumeConflicts)
 }
 
-// Somebody asked for a new run: it begins when nothing runs, and has the whole state.
+// After an UpgradeUpdate the agent continues as new when no effect is in flight, and the next run has the whole state.
 func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	b := newBench(t)
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one")})
@@ -189,8 +189,8 @@ func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	require.EqualValues(t, workflow.ContinueAsNewVersioningBehaviorAutoUpgrade, next.InitialVersioningBehavior)
 }
 
-// An agent that runs reads its definition anew when it has nothing else to do: a model call that is under way is not given up,
-// and a definition that cannot be read leaves the one before.
+// A running agent reloads its definition when no model call is in flight, so no model call is cancelled. If the definition
+// cannot be read, the agent keeps the earlier definition.
 func TestReloadWaitsForTheModelAndKeepsADefinitionThatWorks(t *testing.T) {
 	b := newBench(t)
 	asked := 0
@@ -293,8 +293,8 @@ func TestStartWithoutAMessageIsRefused(t *testing.T) {
 	require.ErrorContains(t, b.GetWorkflowError(), "needs a message")
 }
 
-// That Temporal does not retry an at-most-once tool whose worker is lost is for e2e: the
-// test environment has no heartbeat timeouts.
+// The tests in e2e prove that an at-most-once tool does not run again after its worker is lost, because the test environment
+// has no heartbeat timeouts.
 func TestLostCallIsAnInterruptedResult(t *testing.T) {
 	b := newBench(t)
 	b.tool = func(context.Context, protocol.CallToolInput) (protocol.ToolResult, error) {
@@ -371,8 +371,8 @@ func TestToolFailureIsAResult(t *testing.T) {
 	require.Equal(t, "tool: error: pay could not be run: no such door", b.transcript(t)[2])
 }
 
-// A state may be so large that Temporal suggests to continue as new as soon as a run has read it. The run goes on until
-// it has added as much itself.
+// A state may be so large that Temporal suggests to continue as new as soon as a run has read it. The run continues as new
+// only when it has added as many bytes itself.
 func TestLargeStateDoesNotContinueForEver(t *testing.T) {
 	const size = 4 << 20
 	for name, grows := range map[string]bool{"state": false, "state and a run as large": true} {

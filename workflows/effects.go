@@ -16,31 +16,34 @@ import (
 )
 
 const (
-	// effectTimeout bounds one attempt of a model or tool call. The worker has
-	// tighter limits of its own; its death is noticed by the missing heartbeat.
+	// effectTimeout is the start-to-close timeout of a model or tool call. It is long because the activity has shorter
+	// limits of its own, and because Temporal notices a crashed worker by the missing heartbeat.
 	effectTimeout = 24 * time.Hour
-	// lookTimeout bounds one look at a sub-agent, which takes milliseconds: where the worker dies during
-	// it, nothing else tells.
+	// lookTimeout is the start-to-close timeout of the activities that look at a sub-agent, which take milliseconds. They
+	// have no heartbeat timeout, so only this timeout reveals that the worker crashed.
 	lookTimeout = 10 * time.Second
-	// loadTimeout bounds one attempt to read a definition, readTimeout one to read a history.
+	// loadTimeout is the start-to-close timeout of the activity that reads a definition. ReadTimeout is that of the
+	// activities that read histories.
 	loadTimeout = time.Minute
 	readTimeout = 10 * time.Minute
-	// lostInterval is the time after which an effect whose worker was lost is given out again. Where the far side
-	// asks for patience, or fails, the activity says how much.
+	// lostInterval is the time between a lost attempt of an activity and its first retry. If a model or a tool fails, or
+	// asks to wait, the activity itself sets the delay of the next attempt.
 	lostInterval = 100 * time.Millisecond
-	// storedBytes is the size to which a result is cut in the history of an agent that can read it there.
+	// storedBytes is the size, in bytes, to which a tool result is cut in the history if the agent has the tool
+	// read_result, which reads the parts that the transcript leaves out.
 	storedBytes = 1_000_000
-	// deltaBytes bounds the user's messages that travel with a model call. All others the activity finds
-	// in its worker's cache or asks for.
+	// deltaBytes is the largest size, in bytes, of the user's messages in the input of a model call. The activity takes
+	// all other messages from the cache of its worker, or queries the workflow for them.
 	deltaBytes = 1024
 )
 
-// backoff is the only retry policy for effects. How often is for the activity to
-// say: it alone knows whether an attempt came to its effect.
+// backoff returns the retry policy of all activities. It does not limit the number of attempts: the activity decides when
+// to give up, because only the activity knows whether an attempt reached the model or the tool.
 func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
+// load reads the agent's definition, by the activity LoadAgent.
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
@@ -60,7 +63,8 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	d.apply(event)
 }
 
-// removedTool names the change of what a call is told whose tool a new definition lacks. It stands in histories.
+// removedTool is the name of a version of the driver, which histories record. With this version, an open call whose tool a
+// new definition lacks is answered as one that may have run. Before, it was answered as one that did not run.
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
@@ -77,6 +81,7 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
+// askModel calls the model, by the activity CallModel. The summary of the activity begins with what.
 func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -97,13 +102,11 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 	d.apply(e)
 }
 
-// findMessages takes the messages that other runs of the agent took.
+// findMessages searches for messages that other runs of the agent took, page by page, by the activity FindMessages. It
+// applies all of them as one event.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	var found agent.MessagesFound
 	var in protocol.FindMessagesInput
-	if from := d.start.From; from != nil && !from.Fork {
-		in.From = from.RunID
-	}
 	for page := 0; ; page++ {
 		id := string(step.Key)
 		if page > 0 {
@@ -115,7 +118,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 		})
 		var out protocol.FoundMessages
 		if err := workflow.ExecuteActivity(ctx, protocol.FindMessages, in).Get(ctx, &out); err != nil {
-			return // it was given up; the retry policy has no end
+			return // finish has cancelled the search: other errors are retried without a limit
 		}
 		if page == 0 {
 			found.Run, found.Order = out.Run, out.Order
@@ -132,8 +135,8 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	d.apply(found)
 }
 
-// delta returns the user's messages at the end of what is sent, as many as are small. Results do not
-// cross history a second time.
+// delta returns the last messages of a request with count messages, as long as they are the user's and fit into
+// deltaBytes. Tool results are not among them, because the history has them already.
 func (d *driver) delta(count int) []llm.Message {
 	var delta []llm.Message
 	size := 0
@@ -164,7 +167,8 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
 	}
-	// What the transcript leaves out of a result is read from history, but for what was read from there.
+	// The agent reads the parts that the transcript leaves out from the history, by read_result. The results of read_result
+	// itself are in the history already.
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads && t.Ref != agent.ReadResult {
 		in.ResultBytes = max(limit, storedBytes)
 	}
@@ -173,8 +177,8 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	d.apply(protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()))
 }
 
-// recalls begins the summary of an effect whose result is looked for in earlier runs
-// before anything is run.
+// recalls returns the beginning of the summary of an activity that first searches earlier runs for its result. It returns
+// "" for other activities.
 func (d *driver) recalls(key agent.Key) string {
 	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""
@@ -182,8 +186,8 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect tells an activity whether an earlier run may have had its effect already: one that was
-// reset, or that this one goes on from.
+// effect returns the part of an activity's input that names the run. If an earlier run may have the result of the effect,
+// because the agent was reset or resumed, Base names the run from which the activity begins its search.
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {

@@ -17,7 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Greet is a workflow of one's own, which asks an agent.
+// Greet is a workflow of an application. It runs an agent as a child workflow.
 func Greet(ctx workflow.Context, name string) (string, error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: "greet-" + name})
 	var result workflows.Result
@@ -27,8 +27,8 @@ func Greet(ctx workflow.Context, name string) (string, error) {
 	return result.Answer, err
 }
 
-// An agent is a workflow, and so a child of other workflows. Here both run in Temporal's test
-// environment, with a scripted model.
+// An agent is a workflow, so other workflows can run it as a child. Here both run in Temporal's test environment, with a
+// scripted model.
 func Example() {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -53,7 +53,7 @@ func Example() {
 	// Output: Hello, Ada.
 }
 
-// What a list of workflows in the Web UI shows of an agent.
+// StaticSummary returns the line that a list of workflows in the Web UI shows for an agent.
 func ExampleStaticSummary() {
 	fmt.Println(workflows.StaticSummary(workflows.Start{
 		Agent: "assistant", Message: &agent.InboxMessage{ID: "first", Text: "What is\nin docs/?"},

@@ -10,13 +10,13 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 )
 
-// This file makes Markdown of text that nobody has checked.
+// This file converts untrusted text to Markdown.
 
-// lineRunes is the length of the lines of a quoted text.
+// lineRunes is the largest length of a line of a quoted text, in characters.
 const lineRunes = 90
 
-// quote writes untrusted text as a Markdown block that nothing in it can end, in
-// lines that fit into the page.
+// quote returns untrusted text, cut to limit bytes, as an indented code block in Markdown. Nothing in the text can end the
+// block. Long lines are broken, so that they fit into the page.
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(visible(clip.Text(text, limit))) {
@@ -42,13 +42,14 @@ func quote(text string, limit int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// code writes untrusted text as Markdown code on one line.
+// code returns untrusted text, cut to limit bytes, as Markdown code on one line. It returns a dash for an empty text.
 func code(text string, limit int) string {
 	text = cmp.Or(strings.Join(strings.Fields(visible(clip.Text(text, limit))), " "), "–")
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
-// oneLine makes one line of text for a summary. The Web UI shows it as Markdown, so HTML and links are made plain.
+// oneLine returns text as one line of at most summaryBytes bytes, for a summary. The Web UI shows summaries as Markdown, so oneLine
+// replaces the characters of HTML, links and code.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(visible(clip.Text(text, 4*summaryBytes))), " ")
 	return clip.Text(noMarkup.Replace(text), summaryBytes)
@@ -56,16 +57,17 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed ends details with a paragraph that looks empty: the Web UI cuts off the last line.
+// closed cuts details to detailsBytes, and adds a last paragraph that looks empty, because the Web UI cuts off the last line.
 func closed(text string) string {
 	const end = "\n\n&nbsp;\n"
 	return clip.Text(text, detailsBytes-len(end)) + end
 }
 
-// lineBreaks makes a new line of everything that Markdown, or a browser, takes for one.
+// lineBreaks replaces everything that Markdown or a browser treats as a line break with "\n".
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// visible returns text with plain line breaks, and without control characters and those that turn the direction of writing.
+// visible returns text as valid UTF-8, with "\n" as the only line break. It removes control characters other than tabs, and the
+// characters that change the direction of writing.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -80,10 +82,10 @@ func workflowPath(namespace, id string) string {
 	return "/namespaces/" + noParentheses.Replace(url.PathEscape(namespace)) + "/workflows/" + noParentheses.Replace(url.PathEscape(id))
 }
 
-// noParentheses escapes what would end a Markdown link.
+// noParentheses escapes parentheses, because they would end a Markdown link.
 var noParentheses = strings.NewReplacer("(", "%28", ")", "%29")
 
-// shellWord quotes an agent's ID for a shell, where it has to be.
+// shellWord returns an agent's ID as one word of a shell command. It quotes the ID if that is necessary.
 func shellWord(id string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+=,", r)

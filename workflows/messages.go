@@ -13,32 +13,33 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Accepted tells that a message is in the agent's inbox, or was there before.
+// Accepted is the result of a [MessageUpdate]: the agent has received the message.
 type Accepted struct {
 	ID string `json:"id"`
-	// Duplicate says that the agent had received a message of this ID before: this one was dropped, whatever it said.
+	// Duplicate says that the agent had received a message with the same ID before. It has dropped this message, even if
+	// the text differs.
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
 // TranscriptInput asks for a page of the transcript.
 type TranscriptInput struct {
-	// From is the first message asked for.
+	// From is the index of the first message of the page in the whole transcript, from 0.
 	From int `json:"from"`
-	// Limit bounds the number of messages; zero means as many as a page holds.
+	// Limit is the largest number of messages in the page. Zero means as many as fit into [protocol.MaxPageBytes].
 	Limit int `json:"limit,omitempty"`
 }
 
-// Transcript is a page of the transcript, and where the agent stands.
+// Transcript is a page of the transcript, with the status and the inbox of the agent.
 type Transcript struct {
 	Messages []agent.Message `json:"messages,omitempty"`
-	// Count is the number of messages in the whole transcript, First the place of the first one that the agent
-	// still holds: those before it were summarised, and are in the histories of its earlier runs.
+	// Count is the number of messages in the whole transcript. First is the index of the first message that the state
+	// still holds. The messages before First were summarised; the histories of earlier runs have them.
 	Count int `json:"count"`
 	First int `json:"first,omitempty"`
-	// Status is "running", "waiting", "held" or how the agent ended.
+	// Status is "running", "waiting" or "held". For an agent that has ended it is "completed", "failed" or "cancelled".
 	Status agent.Status `json:"status"`
-	// Inbox holds the messages that wait to be taken, without their images and with the beginning of their texts:
-	// all of them together may be larger than Temporal lets an answer be.
+	// Inbox holds the messages that wait to be taken, as [Waiting] shortens them. The whole messages together may be larger
+	// than the answer of a query may be.
 	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
 }
 
@@ -50,25 +51,27 @@ type View struct {
 	Turn     agent.Turn   `json:"turn"`
 	Messages int          `json:"messages"`
 	Inbox    int          `json:"inbox"`
-	// Run is the end of the run's ID, and Entry the place at which a message enters the running turn that is sent
-	// now: what [agent.InboxMessage] calls Run and After.
+	// Run is the end of the run's ID: see [protocol.RunSuffix]. Entry is the place in the transcript at which a steering
+	// message that is sent now enters the running turn: see [agent.State.Entry]. The sender of such a message copies them
+	// into the fields Run and After of the [agent.InboxMessage].
 	Run     string         `json:"run,omitempty"`
 	Entry   int            `json:"entry,omitempty"`
 	Usage   agent.Usage    `json:"usage"`
 	Held    *agent.Held    `json:"held,omitempty"`
 	Outcome *agent.Outcome `json:"outcome,omitempty"`
-	// Children are those that run and the newest of those that have ended; ChildCount counts all.
+	// Children are the sub-agents that the state holds: all that are running, and the newest that have ended. ChildCount
+	// is the number of all sub-agents that the agent has asked for.
 	Children   []agent.Child `json:"children,omitempty"`
 	ChildCount int           `json:"child_count,omitempty"`
 	Answer     string        `json:"answer,omitempty"`
-	// Reloads counts the reloads of the definition. Reloading is true while a reload is under way. ReloadFailure is the reason
-	// why the last reload failed; the agent then keeps the definition that it had.
+	// Reloads counts the reloads of the definition. Reloading is true from the request for a reload to its end. ReloadFailure is
+	// the reason why the last reload failed; the agent then keeps its earlier definition.
 	Reloads       int    `json:"reloads,omitempty"`
 	Reloading     bool   `json:"reloading,omitempty"`
 	ReloadFailure string `json:"reload_failure,omitempty"`
 }
 
-// listen makes the agent reachable.
+// listen registers the handlers of the agent's updates and queries.
 func (d *driver) listen(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
 		func(ctx workflow.Context, m agent.InboxMessage) (Accepted, error) {
@@ -96,7 +99,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 			_, err := d.receive(ctx, agent.ResumeLost{ID: id})
 			return err
 		},
-		workflow.UpdateHandlerOptions{Description: "tells of a resume that found the agent running again"})
+		workflow.UpdateHandlerOptions{Description: "counts a resume that came too late, because another resume had continued the agent"})
 	if err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 	err = workflow.SetUpdateHandlerWithOptions(ctx, UpgradeUpdate,
 		func(ctx workflow.Context) error {
 			d.upgrade = true
-			d.version++ // the loop has to look
+			d.version++ // the loop has to run again
 			return d.await(ctx)
 		},
 		workflow.UpdateHandlerOptions{Description: "lets the agent go on in a new run, on the current version of its workers"})
@@ -135,13 +138,14 @@ func (d *driver) listen(ctx workflow.Context) error {
 	return nil
 }
 
-// receive applies what an update brings, when there is a state, and reports whether it changed the state.
+// receive waits until the driver has a state, applies the event of an update, and reports whether the event changed the state. It
+// refuses a message to an agent that has ended.
 func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
 		return false, err
 	}
 	if m, ok := e.(agent.MessageReceived); ok {
-		if d.state.Outcome != nil { // the validator could not tell while there was no state
+		if d.state.Outcome != nil { // the validator could not check this while there was no state
 			return false, refusal(agent.ErrEnded)
 		}
 		m.Message.Fresh = m.Message.Run == d.runSuffix
@@ -151,8 +155,9 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 	return d.apply(e), nil
 }
 
-// UpdateEvent returns the event that an update brings to the agent; nil where it brings none. Decode decodes the update's
-// argument. The time is in Unix milliseconds.
+// UpdateEvent returns the event that the update with this name applies to the agent. It returns nil for an
+// [UpgradeUpdate], which applies no event, and for an unknown name. The function decode decodes the argument of the update
+// into a pointer. The time now is in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:
@@ -173,14 +178,15 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 	return nil, nil
 }
 
-// accepts reports why the agent would not take m. While its state is being read it takes
-// what is a message.
+// accepts returns the reason why the agent refuses m, or nil. As long as the driver has no state, it accepts every valid
+// message.
 func (d *driver) accepts(m agent.InboxMessage) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
 	}
 	here := m.Run == d.runSuffix
-	// After a reset Temporal delivers at once what the agent took over all of its runs, before and behind a close.
+	// After a reset Temporal delivers all earlier updates again, at once. The agent accepts these messages even if a close
+	// comes before them, or if the inbox is full.
 	again := !here && d.state.Reset != d.state.Searched
 	err := d.state.Accepts(m)
 	switch {
@@ -196,10 +202,11 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	return nil
 }
 
-// errMoved refuses a message that steers, and that names another place than the one at which it would enter.
-var errMoved = errors.New("the agent has gone on since the message was written; look at it and send the message again")
+// errMoved refuses a steering message because its place (After) is not the place at which it would enter now.
+var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
-// await waits until there is a state.
+// await waits until the driver has a state. A cancel of the workflow does not end the wait: the update is accepted, so the
+// agent has to take its message.
 func (d *driver) await(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -211,9 +218,10 @@ func (d *driver) await(ctx workflow.Context) error {
 	return workflow.Await(free, func() bool { return d.state != nil })
 }
 
-// errReading answers queries while the state is being read.
-var errReading = errors.New("the agent's state is being read from an earlier run; ask again")
+// errReading is the error of [protocol.RequestQuery] while the driver has no state.
+var errReading = errors.New("the agent is reading its state from an earlier run; repeat the query")
 
+// refusal returns err as a non-retryable application error of type [Moved] or [Refused]. It returns nil for nil.
 func refusal(err error) error {
 	switch {
 	case err == nil:
@@ -224,6 +232,7 @@ func refusal(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 }
 
+// transcript answers a [TranscriptQuery].
 func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	if d.state == nil {
 		return Transcript{Status: agent.Running}, nil
@@ -239,11 +248,11 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	return page, nil
 }
 
-// waitingBytes is the size to which [Waiting] cuts the text of each message.
+// waitingBytes is the size, in bytes, to which [Waiting] cuts the text of each message.
 const waitingBytes = 1000
 
-// Waiting returns the messages of an inbox as people are shown them: at most [agent.MaxInbox], with the beginnings of their
-// texts and without images and late results. It returns nil for an empty inbox.
+// Waiting returns the messages of an inbox in a short form for people: at most [agent.MaxInbox] messages, each with the
+// beginning of its text and without images and late results. It returns nil for an empty inbox.
 func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	var short []agent.InboxMessage
 	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {
@@ -253,13 +262,14 @@ func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	return short
 }
 
+// request answers a [protocol.RequestQuery].
 func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error) {
 	var page protocol.RequestPage
 	if d.state == nil {
 		return page, errReading
 	}
 	if d.state.Definition == nil {
-		return page, nil // nothing is to be sent
+		return page, nil // without a definition there is no request
 	}
 	page.Origin = d.state.ModelIdentity()
 	head := d.state.Definition.RequestPrefix
@@ -285,6 +295,7 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 	return page, nil
 }
 
+// view answers a [StateQuery].
 func (d *driver) view() (View, error) {
 	s := d.state
 	if s == nil {
@@ -298,6 +309,7 @@ func (d *driver) view() (View, error) {
 	}, nil
 }
 
+// pending answers a [PendingQuery].
 func (d *driver) pending() ([]agent.Call, error) {
 	if d.state == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// A start that is made by hand does not make a run read the transcript of another agent, or take a state that no run had.
+// A forged start input cannot make a run read the transcript of another agent, or use a state that no run had.
 func TestAttackForgedOrigin(t *testing.T) {
 	state, err := protocol.Pack(agent.New("victim", agent.Start{Agent: "x", Mode: agent.Chat}, 0))
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestAttackForgedOrigin(t *testing.T) {
 	}
 }
 
-// An ID that Temporal's own CLI takes, and HTTP headers and addresses do not, is refused at once.
+// The workflow refuses an ID that Temporal accepts but HTTP headers and addresses do not.
 func TestNewcomerIDThatIsNotASCII(t *testing.T) {
 	for _, id := range []string{"süß", "a\nb", "a\x1b[2Jb", "a\u202eb", "\x7f"} {
 		b := newBench(t)
@@ -64,7 +64,7 @@ func TestNewcomerIDThatIsNotASCII(t *testing.T) {
 	}
 }
 
-// Whoever may query an agent may send any number: the answer is what there is.
+// A query may have any numbers in its input, even negative ones. It returns the messages that exist, and no error.
 func TestAttackQueryWithAnyNumber(t *testing.T) {
 	b := newBench(t)
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("done")})

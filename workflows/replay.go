@@ -15,11 +15,11 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// Replay runs the workflow over the history of the given execution and returns the agent's state at the end
-// of it. The state is nil where the workflow ended, or was cut off, before it had one. Replay needs no server
-// and no worker. An error says that the history does not fit this code, or that a payload could not be decoded.
+// Replay replays the history of the given execution with the code of the workflow, and returns the agent's state at the
+// end of the history. The state is nil if the history ends before the workflow had a state. Replay needs no server and no
+// worker. It returns an error if the history does not fit this code, or if a payload could not be decoded.
 //
-// The converter is that of the Temporal client; nil means the SDK's.
+// The data converter dc must be that of the Temporal client. Nil means the SDK's default.
 func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter) (*agent.State, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -28,7 +28,7 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter:    decoding,
 		FailureConverter: temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: dc}),
-		// A busy machine is no workflow that is stuck.
+		// On a busy machine the detector would report a deadlock of a workflow that is only slow.
 		DisableDeadlockDetection: true,
 	})
 	if err != nil {
@@ -38,12 +38,13 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in Start) (Result, error) {
 		return New(Options{}).run(ctx, in, func(begun *driver) { d = begun })
 	}, workflow.RegisterOptions{Name: Agent})
-	// A replay writes upserted search attributes into the start event, where the next replay would find them.
+	// The replayer adds upserted search attributes to the start event. It gets a copy of this event, so that another replay
+	// of the same history does not find them.
 	h = &historypb.History{Events: slices.Clone(h.GetEvents())}
 	if len(h.Events) > 0 {
 		h.Events[0] = proto.Clone(h.Events[0]).(*historypb.HistoryEvent)
 	}
-	// What goes wrong is returned; the SDK would log it, too.
+	// Replay returns its errors. Without this logger, the SDK would also log them.
 	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	err = replayer.ReplayWorkflowHistoryWithOptions(quiet, h, worker.ReplayWorkflowHistoryOptions{OriginalExecution: execution})
 	switch {

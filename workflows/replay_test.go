@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Histories that were recorded from a real server replay: agents that ran when
-// they were recorded still would. `make histories` records new ones.
+// Histories that were recorded with a real server replay without an error. So agents that an earlier version started can
+// go on with this version. `make histories` records new histories.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/histories/*/*.json.gz")
 	require.NoError(t, err)
@@ -38,7 +38,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 
 			replayer := worker.NewWorkflowReplayer()
 			workflows.New(workflows.Options{}).Register(replayer)
-			// Keys hold the agent's ID, and a run that was reset knows itself by its own. A history has neither.
+			// Keys depend on the agent's ID, and the driver of a run that was reset needs the run's ID. A history has neither of
+			// them, so the file name has them.
 			id, run, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
 			if uuid.Validate(run) != nil {
 				run = "" // earlier versions numbered runs

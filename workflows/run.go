@@ -11,15 +11,19 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// AgentFailed is the error type with which [Run] reports that an agent which it found, and did not start, ended without an answer.
+// AgentFailed is the type of the application error that [Run] returns if the agent ended without an answer, and Run had found the agent
+// and not started it.
 const AgentFailed = "AgentFailed"
 
-// Run runs an agent in task mode as a child of the calling workflow, and waits until it has ended. TaskQueue is that of the agent's
-// workers; empty means that of the calling workflow.
+// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The id is the agent's ID. TaskQueue is the
+// task queue of the agent's workers; empty means the task queue of the calling workflow. Use task mode: an agent in chat mode ends only
+// when it is closed.
 //
-// The agent outlives the run of the caller. If an agent has the ID already, because the caller was reset or started again, Run waits for
-// that one and pays for nothing twice. The agent has no search attributes. A cancel of ctx cancels an agent that Run has started. An agent that is terminated and resumed
-// within 2 seconds counts as one that goes on.
+// The agent keeps running if the run of the caller ends. If the caller was reset or started again, the agent with this ID may exist
+// already. Run then waits for that agent, and nothing is done or paid twice. A workflow that has the ID and another key is an error of
+// type [protocol.ForeignAgent]. A cancel of ctx cancels an agent that this call of Run has started. If the agent is terminated, is
+// cancelled from outside or times out, Run allows 2 seconds for a resume, and then waits for the resumed agent. The agent has no search
+// attributes.
 func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
 	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)
@@ -55,8 +59,8 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 	return result, nil
 }
 
-// childOptions returns the options with which a workflow starts an agent: the agent outlives the workflow, and is not started again.
-// There is no retry policy, because an agent retries by itself what is worth it.
+// childOptions returns the options with which a workflow starts an agent. The agent keeps running if the workflow ends, and Temporal
+// refuses to start an ID for the second time. There is no retry policy, because the agent's activities have their own retries.
 func childOptions(id string, start Start) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:            id,

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// strict is a data converter whose failures end a replay. Without it a codec server that does not answer
-// would look to the workflow like an activity that failed.
+// strict is a data converter that ends a replay if a codec fails. Without it, the workflow would treat the error of a
+// codec server as the failure of an activity.
 type strict struct {
 	converter.DataConverter
 
@@ -40,7 +40,8 @@ func (s strict) FromPayloads(p *commonpb.Payloads, values ...any) error {
 	return s.check(s.DataConverter.FromPayloads(p, values...))
 }
 
-// check panics for an error of a codec. JSON of another type is an error that the workflow knows how to take.
+// check stores an error of a codec in failed, and panics with it. It returns an error about JSON that does not fit the Go type, because
+// the workflow handles such an error.
 func (s strict) check(err error) error {
 	if err == nil || errors.Is(err, converter.ErrUnableToDecode) {
 		return err

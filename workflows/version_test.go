@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Code with a higher key version replays every recorded history: agents keep the version with which they began.
+// Code with a higher key version replays every recorded history, because an agent keeps the version with which it started.
 func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
 	const now, raised = "const KeyVersion = 2\n", "const KeyVersion = 3\n"
 	source, err := filepath.Abs("../agent/key.go")
@@ -35,7 +35,7 @@ func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestRecordedHistoriesReplay/", string(out))
 }
 
-// A worker that is older than an agent leaves the agent to other workers.
+// A worker that is older than an agent does not run the agent, so that Temporal gives the agent's tasks to another worker.
 func TestOlderWorkerDoesNotRunTheAgent(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()

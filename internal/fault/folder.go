@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// folder holds the armed points.
+// folder reads the armed points from the files of a folder, and calls die when the process reaches one of them.
 type folder struct {
 	dir string
 	die func()
 	mu  sync.Mutex
 }
 
-// reach dies where the point is armed for the subject.
+// reach calls die if the point is armed for the subject and no more hits have to pass.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,14 +32,14 @@ func (f *folder) reach(p Point, subject string) {
 		return
 	}
 	if _, err := fmt.Sscan(words[0], &pass); err != nil {
-		panic(fmt.Sprintf("fault: %s holds %q", path, text))
+		panic(fmt.Sprintf("fault: the file %s must begin with a number, but contains %q", path, text))
 	}
 	for _, word := range words[1:] {
 		if !strings.Contains(subject, word) {
 			return
 		}
 	}
-	// Several processes may come here at once, and one of them gets the file.
+	// Several processes may come here at the same time. Only one of them can rename the file; the others return.
 	mine := fmt.Sprint(path, ".", os.Getpid())
 	if os.Rename(path, mine) != nil {
 		return
@@ -56,10 +56,10 @@ func (f *folder) reach(p Point, subject string) {
 	}
 }
 
-// die ends this process the way a machine that loses its power does.
+// die kills this process with SIGKILL, so that nothing is flushed. It does not return.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()
 	}
-	select {} // nothing of this process goes on
+	select {} // the calling goroutine must not run on until the signal arrives
 }

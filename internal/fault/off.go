@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DialOptions returns nil: this program has no faults but its own.
+// DialOptions returns nil, because this program was built without the tag "faults".
 func DialOptions(converter.DataConverter) []grpc.DialOption { return nil }
 
-// Interceptors returns nil: this program records no states.
+// Interceptors returns nil, because this program was built without the tag "faults".
 func Interceptors() []interceptor.WorkerInterceptor { return nil }

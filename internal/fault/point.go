@@ -1,53 +1,55 @@
-// Package fault kills a worker process at named points of its conversation with
-// Temporal: with SIGKILL, so that nothing is flushed and nobody is told. It is for tests.
+// Package fault kills a worker process at named points of its communication with Temporal. It uses SIGKILL, so the
+// process flushes nothing and reports nothing. The package is for tests only.
 //
-// All points are on the wire, in one interceptor of the gRPC connection, so that no
-// other package has a line about faults. Without the build tag "faults" the package
-// is a list of names. With it a process dies where the folder that [Env] names has a file of
-// the point's name, which a test puts there with [Arm]:
+// All points are in one interceptor of the gRPC connection, so other packages need no code about faults. Without the build
+// tag "faults" the package has only the names of the points. With the tag, a process kills itself at a point if the folder
+// that [Env] names has a file with the name of the point. A test creates this file with [Arm]:
 //
 //	test                        worker
 //	 │ Arm(dir, ModelAnswered) ─▶ dir/model.answered
-//	 │                            … comes to the point, removes the file, dies
-//	 └ the file is gone
+//	 │                            … reaches the point, removes the file, kills itself
+//	 └ the file does not exist
 //
-// With the tag a process also records the state of each agent at each workflow task into the
-// folder: see [Interceptors] and package statelog.
+// With the tag, a process also records the state of each agent at each workflow task in the same folder: see
+// [Interceptors] and package statelog.
 package fault
 
-// Env names the environment variable that holds the folder of the armed points.
+// Env is the name of the environment variable with the path of the folder of the armed points. If the variable is empty,
+// a process has no points and records no states.
 const Env = "REAGENT_FAULTS"
 
-// Point is a place in what a worker and Temporal say to each other.
+// Point is a moment before or after a request of a worker to Temporal.
 type Point string
 
-// The points. The first three are those of the activity that calls the model: its task was given to
-// the worker and nothing has run, its result is about to be reported, and was reported.
+// The points.
 const (
+	// ModelTaken: the worker has received the task of the activity that calls the model, and has not run it.
+	// ModelAnswered: the worker is about to report the result. ModelReported: the worker has reported the result.
 	ModelTaken    Point = "model.taken"
 	ModelAnswered Point = "model.answered"
 	ModelReported Point = "model.reported"
 
+	// ToolTaken, ToolAnswered and ToolReported are the same points for the activity that calls a tool.
 	ToolTaken    Point = "tool.taken"
 	ToolAnswered Point = "tool.answered"
 	ToolReported Point = "tool.reported"
 
-	// ChildStarting and ChildStarted are before and after a parent asks Temporal for a sub-agent.
+	// ChildStarting and ChildStarted are before and after a worker asks Temporal to start a sub-agent.
 	ChildStarting Point = "child.starting"
 	ChildStarted  Point = "child.started"
-	// ChildAttaching: the task to wait for a sub-agent that was found was given to the worker.
-	// ChildAttached: the sub-agent has ended, and this is about to be reported.
+	// ChildAttaching: the worker has received the task of the activity AwaitAgent, which waits for a sub-agent that was
+	// found. ChildAttached: the sub-agent has ended, and the worker is about to report this.
 	ChildAttaching Point = "child.attaching"
 	ChildAttached  Point = "child.attached"
-	// ChildFinishing and ChildFinished are before and after a sub-agent reports its own end.
+	// ChildFinishing and ChildFinished are before and after a worker reports that a sub-agent has completed.
 	ChildFinishing Point = "child.finishing"
 	ChildFinished  Point = "child.finished"
 
-	// RollBefore and RollAfter are around a continue-as-new.
+	// RollBefore and RollAfter are before and after a worker asks Temporal to continue an agent as new.
 	RollBefore Point = "roll.before"
 	RollAfter  Point = "roll.after"
 
-	// UpdateBefore and UpdateAfter are around the answer to an update: a message, a close.
+	// UpdateBefore and UpdateAfter are before and after a worker answers an update, such as a message or a close.
 	UpdateBefore Point = "update.before"
 	UpdateAfter  Point = "update.after"
 )

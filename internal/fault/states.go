@@ -11,7 +11,7 @@ import (
 )
 
 // Interceptors returns an interceptor that records the state of each agent at each workflow task in the
-// folder that the environment names; nil where it names none.
+// folder that [Env] names. It returns nil if [Env] is empty.
 func Interceptors() []interceptor.WorkerInterceptor {
 	dir := os.Getenv(Env)
 	if dir == "" {

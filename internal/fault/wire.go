@@ -16,9 +16,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// DialOptions returns the options that put the points into a connection to Temporal; nil
-// where the environment names no folder. The converter reads the inputs of activities, in which words are looked for;
-// nil is the SDK's default.
+// DialOptions returns the options that add the points to a connection to Temporal. It returns nil if [Env] is empty. The
+// data converter c decodes the inputs of activities, which the words of [Arm] are compared with. Nil means the SDK's
+// default.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -28,22 +28,22 @@ func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.intercept)}
 }
 
-// wire listens to a connection and tells which points it comes to.
+// wire intercepts the requests of a connection and calls reach for each point.
 type wire struct {
 	converter converter.DataConverter
 	reach     func(p Point, subject string)
 
 	mu sync.Mutex
-	// tasks are those that the worker was given, by their tokens. None is forgotten: a report
-	// may be made again, and the process does not live long.
+	// tasks holds the tasks that the worker has received, by their tokens. Tasks are never removed, because a worker may
+	// repeat a report. A test process runs only for a short time.
 	tasks map[string]task
 }
 
-// task is an activity's or a workflow's.
+// task is an activity task or a workflow task.
 type task struct {
-	activity string // its type; empty of a workflow
-	workflow string // its ID
-	subject  string // what words are looked for in
+	activity string // activity type; empty for a workflow task
+	workflow string // workflow ID
+	subject  string // the text that the words of Arm are compared with: workflow ID and activity input
 }
 
 func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
@@ -56,7 +56,8 @@ func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
 // around are the points before and after one request.
 type around struct{ before, after Point }
 
-// taken are the points at which an activity's task has come, reported those around its result.
+// taken maps activity types to the points that follow the receipt of a task. The map reported has the points before and
+// after the report of a result.
 var (
 	taken = map[string]Point{
 		protocol.CallModel: ModelTaken, protocol.CallTool: ToolTaken, protocol.AwaitAgent: ChildAttaching,
@@ -85,13 +86,14 @@ func (w *wire) intercept(
 	return nil
 }
 
+// come calls reach, if there is a point.
 func (w *wire) come(p Point, t task) {
 	if p != "" {
 		w.reach(p, t.subject)
 	}
 }
 
-// points returns the points around a request, and the task that it reports on.
+// points returns the points before and after a request, and the task on which the request reports.
 func (w *wire) points(req any) (task, []around) {
 	switch req := req.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:
@@ -111,6 +113,7 @@ func (w *wire) points(req any) (task, []around) {
 	return task{}, nil
 }
 
+// ofCommand returns the points before and after the report of a workflow command.
 func ofCommand(c enumspb.CommandType, t task) around {
 	switch c {
 	case enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION:
@@ -125,8 +128,8 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks that a reply gives to the worker. Temporal also sends some with
-// its reply to a report.
+// take remembers the tasks in a reply to the worker. Temporal also sends tasks with its reply to the report of a workflow
+// task.
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

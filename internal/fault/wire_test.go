@@ -27,7 +27,7 @@ func TestNothingIsDoneWithoutAFolder(t *testing.T) {
 	require.NotEmpty(t, Interceptors())
 }
 
-// line plays both sides of a connection and writes down the points, and where the request itself was made.
+// line plays both ends of a connection. It records the points that are reached, and "request" for each request.
 type line struct {
 	*wire
 	seen []string
@@ -63,7 +63,7 @@ func (l *line) workflow(id string) *workflowservice.PollWorkflowTaskQueueRespons
 	}
 }
 
-// Every point is come to on the wire, on the right side of its request.
+// Every point is reached, before or after its request.
 func TestEveryPointIsOnTheWire(t *testing.T) {
 	l := newLine()
 	l.say(t, nil, l.activity(protocol.CallModel, "a", "hello"))
@@ -87,7 +87,7 @@ func TestEveryPointIsOnTheWire(t *testing.T) {
 	}, enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION)
 	l.say(t, &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte(protocol.CallTool)}, nil)
 	respond("a/b", false, nil, enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION)
-	respond("a", false, nil, enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION) // an agent that nobody started as a sub-agent
+	respond("a", false, nil, enumspb.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION) // a root agent
 	respond("a", false, nil, enumspb.COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION)
 	require.Equal(t, []string{
 		"request", "model.taken a hello",

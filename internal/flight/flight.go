@@ -1,4 +1,4 @@
-// Package flight shares work among those who ask for it at the same time.
+// Package flight runs a function once for all callers that need its result at the same time.
 package flight
 
 import (
@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Do runs f once for all who ask for that name at the same time, and returns its result to each of them. Each waits
-// as long as its own context lasts. F gets the values of the first one's context and is not cancelled with it.
+// Do runs f once for all callers that use the same group and name at the same time, and returns the result to each of
+// them. A caller whose ctx is done gets ctx.Err() at once; f runs on for the others. The context of f has the values of the
+// first caller's context, and is never cancelled.
 func Do[T any](ctx context.Context, group *singleflight.Group, name string, f func(ctx context.Context) (T, error)) (T, error) {
 	shared := context.WithoutCancel(ctx)
 	select {

@@ -1,9 +1,9 @@
 // Package statelog records the state that an agent workflow has at each of its workflow tasks, so that
 // a test can compare the state of the live workflow with the state that a replay of its history has.
 //
-// It is a worker interceptor and needs no line in the workflow: it keeps the query handlers that the
-// workflow registers and calls them. It is for tests; see [github.com/reagent-dev/reagent/internal/fault]
-// for how it gets into a worker process.
+// The package is a worker interceptor, so the workflow needs no code for it: the interceptor keeps the query
+// handlers that the workflow registers, and calls them. It is for tests only. Package
+// [github.com/reagent-dev/reagent/internal/fault] adds it to a worker process.
 package statelog
 
 import (
@@ -30,16 +30,16 @@ type Entry struct {
 	Task int `json:"task"`
 	// PID is the ID of the process that recorded the entry. The identity of a worker begins with it.
 	PID int `json:"pid"`
-	// Digest is the hash of everything that the workflow answers to queries.
+	// Digest is the hash of the workflow's answers to its queries for the transcript, the state and the open calls.
 	Digest string `json:"digest"`
-	// Summary describes the state in short, for messages about a difference.
+	// Summary is a short description of the state, for messages about a difference.
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor that passes an entry to record whenever the workflow begins to
-// wait, and when it returns. While the workflow replays, entries are passed only where replays is set. To answer a
-// query, a worker may let the workflow take events that no workflow task has brought yet; the entry then has
-// the number of the task before. Record is called from several goroutines.
+// Interceptor returns an interceptor that calls record with an entry whenever the workflow begins to wait, and when it
+// returns. During a replay it calls record only if replays is true. To answer a query, a worker may let the workflow
+// handle events before their workflow task has started; such an entry has the Task of the task before. The function
+// record must be safe for concurrent use.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
@@ -47,9 +47,9 @@ func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor
 // FileName is the name of the file in which [ToFile] records.
 const FileName = "states"
 
-// ToFile returns a function that appends entries to the file of a folder, one JSON object a line. Each
-// line is one write, so that a process that is killed leaves whole lines, and several processes can use
-// one file.
+// ToFile returns a function that appends entries to the file [FileName] in the folder dir, one JSON object per line. It
+// writes each line with one write, so a process that is killed leaves whole lines, and several processes can use the same
+// file. ToFile and the function panic if they cannot open or write the file.
 func ToFile(dir string) func(Entry) {
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -79,7 +79,7 @@ func (w *worker) InterceptWorkflow(_ workflow.Context, next interceptor.Workflow
 	return in
 }
 
-// inbound and outbound are the two sides of one workflow run.
+// inbound and outbound intercept the calls to the workflow and the calls by the workflow, for one workflow run.
 type inbound struct {
 	interceptor.WorkflowInboundInterceptorBase
 
@@ -119,6 +119,7 @@ func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string,
 	return o.Next.SetQueryHandlerWithOptions(ctx, name, handler, options)
 }
 
+// keep stores the handler of a query whose answer text needs.
 func (o *outbound) keep(name string, handler any) {
 	switch name {
 	case workflows.TranscriptQuery:
@@ -135,7 +136,7 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe records the state at this moment.
+// observe passes an entry with the current state to record.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return
@@ -155,10 +156,10 @@ func (o *outbound) observe(ctx workflow.Context) {
 	o.worker.record(e)
 }
 
-// text returns all that the workflow answers to queries, and sets the summary of the entry.
+// text returns the answers of the workflow to its queries as JSON, and sets the summary of the entry.
 func (o *outbound) text(e *Entry) ([]byte, error) {
 	if o.transcript == nil || o.view == nil || o.pending == nil {
-		return nil, errors.New("the workflow has not registered its query handlers, or with other types")
+		return nil, errors.New("the workflow has not registered its query handlers with the expected types")
 	}
 	var all struct {
 		View    workflows.View

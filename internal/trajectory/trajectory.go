@@ -23,6 +23,7 @@ type Conversation struct {
 	Media bool
 }
 
+// record is the JSON form of a conversation, one line of a file.
 type record struct {
 	ID     string `json:"id"`
 	System string `json:"system"`
@@ -47,7 +48,8 @@ type record struct {
 	} `json:"messages"`
 }
 
-// Load reads the conversations of all files in a folder, in the order of their names.
+// Load reads the conversations of all *.jsonl files in a folder, in the order of the file names. It skips files with
+// ".flagged." in their names.
 func Load(dir string) ([]Conversation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -104,7 +106,8 @@ func (r record) conversation() Conversation {
 	return c
 }
 
-// content returns the text of a message: its parts joined, those that are not text named.
+// content returns the text of a message. The texts of several parts are joined; a part that is not text becomes its type in
+// brackets, and media is then true.
 func content(raw json.RawMessage) (text string, media bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, false
@@ -126,8 +129,9 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the conversation up to its last answer, and why it cannot be
-// driven from outside, that is, by sending the user's messages one after the other; "" when it can.
+// Turns returns the messages of the conversation without user messages after the last answer. A test can drive the
+// conversation by sending the user's messages one after the other. If this is not possible, obstacle is the reason;
+// otherwise it is "".
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
@@ -156,7 +160,7 @@ func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	return messages, ""
 }
 
-// Features names what is special about the conversation, sorted.
+// Features returns the names of the unusual properties of the conversation, such as parallel calls, sorted.
 func (c Conversation) Features() []string {
 	found := map[string]bool{}
 	calls, ids := map[string]bool{}, map[string]bool{}
@@ -201,8 +205,8 @@ func (c Conversation) Features() []string {
 	return names
 }
 
-// Representative returns those of the conversations that show each feature at
-// least twice, and one at least of every source.
+// Representative returns a part of the conversations, in the same order. Each feature occurs in at least two of them, if
+// all has as many. At least one conversation of each source is among them; the source is the ID up to the first slash.
 func Representative(all []Conversation) []Conversation {
 	shown := map[string]int{}
 	var some []Conversation

@@ -1,0 +1,154 @@
+package activities_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	historypb "go.temporal.io/api/history/v1"
+	updatepb "go.temporal.io/api/update/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// ended is a list of runs, the newest first, that ended in that order.
+type ended struct{ *past }
+
+func (e ended) DescribeWorkflowExecution(_ context.Context, _, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	at := timestamppb.New(time.Unix(int64(len(e.listed)-slices.Index(e.listed, run)), 0))
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{CloseTime: at}}, nil
+}
+
+// record makes a history of its parts.
+type record struct {
+	t      *testing.T
+	events []*historypb.HistoryEvent
+}
+
+func (r *record) add(e *historypb.HistoryEvent) *record {
+	e.EventId, e.EventTime = int64(len(r.events)+1), timestamppb.Now()
+	r.events = append(r.events, e)
+	return r
+}
+
+func (r *record) payloads(value any) *commonpb.Payloads {
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(value)
+	require.NoError(r.t, err)
+	return payloads
+}
+
+// resumes begins a run that resumes another; one without a name begins the agent.
+func (r *record) resumes(run string) *record {
+	start := agent.Start{Agent: "x", Incarnation: "one"}
+	if run != "" {
+		start.From = &agent.RunRef{ID: "x", RunID: run, Resume: true}
+	}
+	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+		WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: r.payloads(start)},
+	}})
+}
+
+// resets copies the history of a run, and goes on as a reset of it.
+func (r *record) resets(run string, of *record) *record {
+	r.events = slices.Clone(of.events)
+	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
+		WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: run},
+	}})
+}
+
+// reads reads the state with which the run goes on; the run is named if it is not the one that is resumed.
+func (r *record) reads(run string) *record {
+	r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+		ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
+			ActivityType: &commonpb.ActivityType{Name: protocol.ReadAgent},
+		},
+	}})
+	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+		ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
+			ScheduledEventId: int64(len(r.events)), Result: r.payloads(protocol.Page{RunID: run, Pages: 1}),
+		},
+	}})
+}
+
+func (r *record) takes(message string) *record {
+	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateAcceptedEventAttributes{
+		WorkflowExecutionUpdateAcceptedEventAttributes: &historypb.WorkflowExecutionUpdateAcceptedEventAttributes{
+			AcceptedRequest: &updatepb.Request{Input: &updatepb.Input{
+				Name: protocol.MessageUpdate, Args: r.payloads(agent.InboxMessage{ID: message, Text: message}),
+			}},
+		},
+	}})
+}
+
+// A run has the messages of the run whose state it read, and of no other. Which one that was may differ from what its start names: a
+// resume reads the newest run that has ended. A run that ended before it read a state counts as if it had read that one.
+func TestMessagesOfRunsWhoseStateWasNotReadAreFound(t *testing.T) {
+	const a, b, c, d, f = "run-a", "run-b", "run-c", "run-d", "run-f"
+	began := func() *record { return &record{t: t} }
+	first := began().resumes("")
+	resumed := began().resumes(b)
+	for name, test := range map[string]struct {
+		listed []string // the newest first
+		runs   map[string]*record
+		want   []string
+	}{
+		"a resume that came late": {
+			listed: []string{d, b, a},
+			runs: map[string]*record{
+				a: first, b: began().resets(a, first).takes("of b"), d: began().resets(a, first).takes("of d"),
+				"this": began().resumes(b).reads(d),
+			},
+			want: []string{"of b"},
+		},
+		"before the run that is resumed had read a state": {
+			listed: []string{f, d, c, b, a},
+			runs: map[string]*record{
+				a: first, b: began().resets(a, first).takes("of b"), c: resumed, d: began().resets(a, first).takes("of d"),
+				f: began().resets(c, resumed), "this": began().resumes(f).reads(""),
+			},
+			want: []string{"of b"},
+		},
+		"a reset to before a state was read": {
+			listed: []string{d, c, b, a},
+			runs: map[string]*record{
+				a: first, b: began().resets(a, first).takes("of b"), c: began().resumes(b).reads("").takes("of c"),
+				d: began().resets(a, first).takes("of d"), "this": began().resets(c, resumed).reads(d),
+			},
+			want: []string{"of b"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			this := thisRun(t)
+			p := &past{contact: new(contact), listed: append([]string{this}, test.listed...), pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{}}
+			for run, r := range test.runs {
+				if run == "this" {
+					run = this
+				}
+				p.events[run] = r.events
+			}
+			s := newStage(t, llmtest.Script())
+			doing, err := activities.New(activities.Options{Temporal: ended{p}})
+			require.NoError(t, err)
+			doing.Register(s)
+			value, err := s.ExecuteActivity(protocol.FindMessages, protocol.FindMessagesInput{})
+			require.NoError(t, err)
+			var out protocol.FoundMessages
+			require.NoError(t, value.Get(&out))
+			var found []string
+			for _, m := range out.Messages {
+				found = append(found, m.Text)
+			}
+			require.Equal(t, test.want, found)
+		})
+	}
+}
