@@ -2,35 +2,35 @@ package agent
 
 import "slices"
 
-// Approval is the state of a call that needs a person's approval.
+// Approval is the approval state of a tool call. It is empty for a call that needs no approval.
 type Approval string
 
 const (
-	// Asked calls wait for a person.
+	// Asked means that the call waits for a person to decide.
 	Asked Approval = "asked"
-	// Approved calls may run.
+	// Approved means that a person has approved the call, so it may run.
 	Approved Approval = "approved"
 )
 
-// Decision is a person's word on one call. It is bound to the call's key, and so
-// to the arguments that were shown.
+// Decision is a person's decision on one tool call. It names the call by its key. The key depends on the arguments, so
+// the decision applies only to the arguments that the person saw.
 type Decision struct {
 	Key     Key  `json:"key"`
 	Approve bool `json:"approve"`
-	// Reason of a denial, which the model reads.
+	// Reason is the reason for a denial. The model reads it.
 	Reason string `json:"reason,omitempty"`
-	// Arguments replace those that the model gave; empty leaves them.
+	// Arguments replace the model's arguments. If it is empty, the model's arguments stay.
 	Arguments string `json:"arguments,omitempty"`
-	// Used says that the decision has been carried out.
+	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
 }
 
-// maxDecisions bounds the decisions that are remembered: those carried out, so that they count once,
-// and those for calls that are not pending yet. A reset delivers all earlier
-// decisions at once, before the calls they are for.
+// maxDecisions is the largest number of decisions in a state; beyond it, the oldest is dropped. A decision that was
+// applied stays, so that a repeated delivery changes nothing. A decision may also come before its call: after a reset,
+// Temporal delivers all earlier decisions at once.
 const maxDecisions = 1000
 
-// ask makes a call wait for a person, unless the decision is known already.
+// ask makes a call wait for a decision. If the state already has an unused decision for the call, ask applies it.
 func (s *State) ask(c *Call) {
 	c.Approval = Asked
 	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used })
@@ -40,6 +40,8 @@ func (s *State) ask(c *Call) {
 	}
 }
 
+// decided stores a decision and applies it if its call waits for it. It returns false if the state already has a
+// decision for the same key.
 func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
 		return false
@@ -50,7 +52,7 @@ func (s *State) decided(e Decided) bool {
 	e.Decision.Used = false
 	s.Decisions = append(s.Decisions, e.Decision)
 	if s.Definition == nil {
-		return true // it is read anew, and may give the call's tool another meaning
+		return true // the definition is being read again, and the new one may change the call's tool
 	}
 	for i := range s.Calls {
 		if c := &s.Calls[i]; c.Key == e.Decision.Key && c.Approval == Asked && c.Result == nil {
@@ -63,6 +65,7 @@ func (s *State) decided(e Decided) bool {
 	return true
 }
 
+// decide applies a decision to a call. A denial becomes the call's result. Changed arguments give the call a new key.
 func (s *State) decide(c *Call, d Decision, now int64) {
 	if !d.Approve {
 		c.Result = &Result{Content: textDenied(d.Reason), IsError: true, Time: now}
@@ -73,7 +76,7 @@ func (s *State) decide(c *Call, d Decision, now int64) {
 		c.Arguments = d.Arguments
 		c.Key = s.toolKey(c.Model, c.Position, c.Name, c.Arguments)
 	}
-	// A sub-agent is made when it is approved, of what was approved.
+	// The sub-agent is created only now, because it gets the approved arguments.
 	if tool, _ := s.Definition.Tool(c.Name); tool.Agent != "" {
 		s.openChild(c, tool, s.slice(1), now)
 	}

@@ -6,49 +6,47 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Money is an amount in 10⁻¹² US dollars. A whole number, because what it decides
-// has to come out the same on every machine: a price of 0.15 dollars per million tokens is 150,000
-// a token.
+// Money is an amount in 10⁻¹² US dollars. It is a whole number because limits depend on it, and the result must be the
+// same on every machine. A price of 0.15 dollars per million tokens is 150,000 per token.
 type Money int64
 
 // Dollar is one US dollar.
 const Dollar Money = 1e12
 
-// Dollars returns the amount in US dollars, for people and lists: it is not exact.
+// Dollars returns the amount in US dollars. The result is not exact: use it for display and for search attributes only.
 func (m Money) Dollars() float64 { return float64(m) / float64(Dollar) }
 
-// String writes the amount in dollars, down to a hundredth of a cent.
+// String returns the amount in dollars, rounded to a hundredth of a cent, such as "$0.1260".
 func (m Money) String() string {
 	hundredths := (m + Dollar/20_000) / (Dollar / 10_000)
 	return fmt.Sprintf("$%d.%04d", hundredths/10_000, hundredths%10_000)
 }
 
-// Price is the price of one token. The zero Price is that of a model that costs nothing, or of which
-// nobody knows.
+// Price is the price of one token. The zero Price means that the model costs nothing, or that its price is unknown.
 type Price struct {
 	Input  Money `json:"input,omitempty"`
-	Cached Money `json:"cached,omitempty"` // of input tokens that the provider had in its cache
+	Cached Money `json:"cached,omitempty"` // price of an input token that the provider had in its cache
 	Output Money `json:"output,omitempty"`
 }
 
-// Of returns the cost of a reply.
+// Of returns the cost of a reply with the usage u. The cached tokens in u are part of its input tokens.
 func (p Price) Of(u llm.Usage) Money {
 	cached := min(u.CachedTokens, u.InputTokens)
 	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
 }
 
-// Spending is the number of tokens and the cost of replies.
+// Spending is a number of tokens and their cost.
 type Spending struct {
 	llm.Usage
 	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
 }
 
-// Add returns the sum of both.
+// Add returns the sum of s and t.
 func (s Spending) Add(t Spending) Spending {
 	return Spending{s.Usage.Add(t.Usage), s.Cost + t.Cost}
 }
 
-// Sub returns s without t.
+// Sub returns s minus t.
 func (s Spending) Sub(t Spending) Spending {
 	s.InputTokens -= t.InputTokens
 	s.OutputTokens -= t.OutputTokens
@@ -58,23 +56,25 @@ func (s Spending) Sub(t Spending) Spending {
 	return s
 }
 
-// Tokens counts input and output.
+// Tokens returns the number of input and output tokens.
 func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
-// Grant limits the spending of a sub-agent and all below it: it is a slice of the rest of its parent's budget. A
-// zero field sets no bound. It is no part of any key, and is not given again to a sub-agent that is found.
+// Grant limits the spending of a sub-agent and all agents below it. It is a share of what is left of the parent's
+// budget. A zero field means no limit. A grant is not part of any key. A sub-agent that is found instead of started
+// keeps the grant with which it was started.
 type Grant struct {
 	Tokens int   `json:"tokens,omitempty"`
 	Cost   Money `json:"cost,omitempty"`
 }
 
-// Spent returns what the agent and all below it have spent, as far as it knows.
+// Spent returns what the agent and all agents below it have spent. What a sub-agent spent is included as soon as the
+// sub-agent has reported it, which happens at its end.
 func (s *State) Spent() Spending {
 	return Spending{s.Usage.Usage, s.Usage.Cost}.Add(s.Usage.Descendants)
 }
 
-// bounds returns the bounds on the whole tree below and with this agent: its own limits and what it
-// was granted, whichever is less.
+// bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower one of the
+// definition and the grant; zero means no limit.
 func (s *State) bounds() Grant {
 	return Grant{
 		Tokens: lowerLimit(s.Definition.Limits.Tokens, s.Grant.Tokens),
@@ -82,6 +82,7 @@ func (s *State) bounds() Grant {
 	}
 }
 
+// lowerLimit returns the lower of two limits. Zero means no limit.
 func lowerLimit[T int | Money](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -89,7 +90,7 @@ func lowerLimit[T int | Money](a, b T) T {
 	return a
 }
 
-// reserved returns what is spent or granted to sub-agents that have not told what they spent.
+// reserved returns what has been spent, plus the grants of the sub-agents that have not yet reported what they spent.
 func (s *State) reserved() Spending {
 	all := s.Spent()
 	for _, c := range s.Children {
@@ -99,11 +100,12 @@ func (s *State) reserved() Spending {
 	return all
 }
 
-// slice returns what each of n new sub-agents is granted: they and this agent share what is left.
+// slice returns the grant for each of n new sub-agents. Each of them, and this agent, gets an equal share of what is
+// left.
 func (s *State) slice(n int) Grant {
 	bounds, spent := s.bounds(), s.reserved()
 	var g Grant
-	// One at least, since zero would be no bound.
+	// A grant is at least 1, because 0 would mean no limit.
 	if bounds.Tokens > 0 {
 		g.Tokens = max(1, (bounds.Tokens-spent.Tokens())/(n+1))
 	}
@@ -113,11 +115,11 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild takes back what a sub-agent was granted and did not use. One that was resumed after it had ended tells
-// all that it has spent since its beginning.
+// settleChild replaces the grant of a sub-agent by what the sub-agent reported to have spent. A resumed sub-agent
+// reports its spending since its first start, so this report replaces the earlier report.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
-		return // one that did not tell may have used all of it
+		return // without a report, the sub-agent may have spent its whole grant
 	}
 	if c.Spent != nil {
 		s.Usage.Descendants = s.Usage.Descendants.Sub(*c.Spent)
@@ -126,7 +128,8 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
 }
 
-// price returns the price of the candidate that answered.
+// price returns the price of the candidate with that name. An empty name means the first candidate. The result is the
+// zero Price if the price is unknown.
 func (s *State) price(candidate string) Price {
 	for i, c := range s.Definition.Candidates {
 		if (c.Name == candidate || candidate == "") && i < len(s.Definition.Prices) {

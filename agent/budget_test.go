@@ -20,7 +20,7 @@ func TestMoneyIsExactAndReadable(t *testing.T) {
 	require.Equal(t, "$0.0001", agent.Money(50_000_000).String())
 }
 
-// tree is an agent with a price, a budget and clerks below it.
+// tree returns an agent with prices, the given limits, and clerks as sub-agents.
 func tree(limits agent.Limits) *agent.State {
 	limits.Depth = 2
 	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
@@ -47,7 +47,7 @@ func wanting(tasks ...string) llm.Reply {
 	return reply
 }
 
-// A sub-agent gets a slice of what is left, and what it does not use comes back.
+// A sub-agent gets a share of what is left of the budget. What it does not spend is free again.
 func TestGrantsShareWhatIsLeft(t *testing.T) {
 	s := tree(agent.Limits{Tokens: 1000, Cost: agent.Dollar})
 	say(s, wanting("one", "two"))
@@ -64,12 +64,12 @@ func TestGrantsShareWhatIsLeft(t *testing.T) {
 	require.Equal(t, 150, s.Spent().Tokens())
 	require.Equal(t, agent.Money(110_000_000+7), s.Spent().Cost)
 
-	// The second did not tell what it spent: its grant stays reserved.
+	// The second sub-agent did not report what it spent, so its grant stays reserved.
 	say(s, wanting("three"))
 	require.Equal(t, (1000-100-100-50-300)/2, s.Children[2].Grant.Tokens)
 }
 
-// What a sub-agent was granted bounds it and those below it.
+// The grant of a sub-agent limits the sub-agent and all agents below it.
 func TestGrantBoundsTheSubAgent(t *testing.T) {
 	s := tree(agent.Limits{})
 	s.Grant = agent.Grant{Tokens: 150}
@@ -81,7 +81,7 @@ func TestGrantBoundsTheSubAgent(t *testing.T) {
 	require.Contains(t, s.Answer(), "limit of 150 tokens")
 }
 
-// B15: at the limit of what it may cost a turn ends with a result for each call.
+// B15: a turn ends at the cost limit, and each of its calls has a result.
 func TestCostLimitEndsTheTurn(t *testing.T) {
 	s := tree(agent.Limits{Cost: 100_000_000}) // a hundredth of a cent
 	say(s, wanting("one"))
@@ -98,7 +98,7 @@ func TestCostIsThatOfTheModelThatAnswered(t *testing.T) {
 	require.Equal(t, agent.Money(10_000_000), s.Usage.Cost)
 }
 
-// Neither a price nor a grant nor what was spent changes a key.
+// Prices, grants and spending change no key.
 func TestMoneyIsNotPartOfAnyKey(t *testing.T) {
 	free, rich := tree(agent.Limits{}), tree(agent.Limits{Tokens: 1000})
 	free.Definition.Prices, rich.Grant = nil, agent.Grant{Cost: agent.Dollar}
@@ -108,7 +108,7 @@ func TestMoneyIsNotPartOfAnyKey(t *testing.T) {
 	require.Equal(t, free.Children[0].Key, rich.Children[0].Key)
 }
 
-// An answer that does not fit its schema is put right once, and then the turn is held.
+// The model is asked once to correct an answer that does not fit its schema. After that, the turn is held.
 func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 	s := tree(agent.Limits{})
 	wrong := func() {
@@ -128,7 +128,7 @@ func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 	require.Equal(t, "3", s.Answer())
 }
 
-// The schema of one run is that of its requests, whatever the definition says.
+// The output schema of the start takes precedence over the definition's schema.
 func TestSchemaOfARunIsAskedFor(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", OutputSchema: schema, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Call is one tool call of the model. It is identified by its key: the model key of the
-// reply that asked, its position in that reply, tool and arguments.
+// Call is one tool call of the model. Its key identifies it. The key is a hash of the model key of the reply that
+// contains the call, the call's position in that reply, the tool and the arguments.
 type Call struct {
 	Key       Key    `json:"key"`
 	Model     Key    `json:"model"`
@@ -15,27 +15,29 @@ type Call struct {
 	CallID    string `json:"call_id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
-	// Child is the key of the sub-agent that the call waits for; empty for a tool.
+	// Child is the key of the sub-agent that the call waits for. It is empty for the call of a tool.
 	Child Key `json:"child,omitempty"`
-	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds; 0 if it has not begun.
+	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds. It is 0 before that.
 	Began int64 `json:"began,omitempty"`
-	// Failed says that the call was told that its sub-agent ended without an answer.
+	// Failed reports whether the call was answered with the failure of its sub-agent.
 	Failed   bool     `json:"failed,omitempty"`
 	Approval Approval `json:"approval,omitempty"`
 	Result   *Result  `json:"result,omitempty"`
 }
 
-// Result is the result of a call. There is one for each call; an error is a result.
+// Result is the result of a call. An error is a result, too, so the transcript has exactly one result for each call.
 type Result struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Interrupted says that this is not the call's own result, which may still come
-	// and then repairs it, once.
+	// Interrupted reports whether this result only says that the call was interrupted. The call's own result may still
+	// come. It then replaces this result, or it enters as a message if this result is in the transcript already. This
+	// happens once, except that the failure of a sub-agent may be followed by its answer.
 	Interrupted bool  `json:"interrupted,omitempty"`
 	Time        int64 `json:"time"`
 }
 
-// maxInterrupted bounds the calls whose late result is still taken.
+// maxInterrupted is the largest number of calls for which the agent still accepts a late result. Beyond it, the oldest
+// call is dropped.
 const maxInterrupted = 100
 
 // openCalls returns a copy of the calls without a result.
@@ -52,15 +54,15 @@ func (s *State) openCalls() []Call {
 	return open
 }
 
-// hasOpenCall reports whether a call has no result.
+// hasOpenCall reports whether at least one call has no result.
 func (s *State) hasOpenCall() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Result == nil })
 }
 
-// BatchSize returns how many calls of the last reply were not refused for their number.
+// BatchSize returns how many calls of the last reply may run: see [Limits].CallsPerReply. It is 0 when no call is open.
 func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
 
-// runs returns how many calls of a reply that asked for so many may run.
+// runs returns how many calls of a reply with that number of calls may run.
 func (d *Definition) runs(calls int) int {
 	if limit := d.Limits.CallsPerReply; limit > 0 {
 		return min(calls, limit)
@@ -71,8 +73,8 @@ func (d *Definition) runs(calls int) int {
 // Pending returns the calls without a result, in the model's order.
 func (s *State) Pending() []Call { return s.openCalls() }
 
-// openAll turns the tool calls of a reply into calls, answering at once those that
-// cannot be run: all of them where there is a refusal.
+// openAll creates the calls of a reply. A call that cannot run gets an error result at once. If refusal is not empty,
+// every call gets it as its error result.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -109,8 +111,8 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 	}
 }
 
-// uniqueIDs gives an ID to calls that have none or share one, since within a
-// message it pairs a call with its result.
+// uniqueIDs returns a copy of calls in which each call has an ID of its own. A call gets a new ID if it has none, or if
+// an earlier call has the same one. Within a message, the ID pairs a call with its result.
 func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	seen := map[string]bool{}
@@ -138,13 +140,14 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	return true
 }
 
-// unanswered reports whether the result r of c is not that of its tool or sub-agent, which may still come: r tells of an
-// interruption, or of a sub-agent that ended without an answer and may be resumed.
+// unanswered reports whether a better result than r may still come for the call. That is the case if r says that the
+// call was interrupted, or that its sub-agent ended without an answer: the sub-agent may be resumed.
 func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
-// answer gives c its result. One that tells of an interruption or a failure gives way to the real one.
+// answer gives the call c the result r and reports whether it did. If c already has a result, r must be better: a real
+// result replaces an interruption, and an answer replaces an interruption or a failure of the sub-agent.
 func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
@@ -156,10 +159,10 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater takes the real result of an interrupted call that is in the
-// transcript already. The newest call that fits gets it: as a message, since the
-// transcript is never edited. Child is the sub-agent whose result it is; nil for a tool's. After the failure of a
-// sub-agent its answer may still come.
+// repairLater takes a late result: the real result of a call that was answered as interrupted. It reports whether a
+// call takes the result. The call is the newest one in s.Interrupted for which fits returns true. The result enters as
+// a message, because the transcript is never edited. child is the sub-agent that has ended; nil for a tool. If a call
+// got the failure of its sub-agent, it still takes the answer.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
@@ -182,8 +185,9 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
-// lateID returns the ID of the message with the late result of a call, or, with again, of the message with the answer of a
-// sub-agent whose failure the call was told. No client's message has it: those have no space in their IDs.
+// lateID returns the ID of the message with the late result of a call. If again is true, it is the ID of the message
+// with the answer of a sub-agent that failed and was then resumed. These IDs have a space, so they never equal the
+// message ID of a client.
 func lateID(call Key, again bool) string {
 	if again {
 		return "late " + string(call) + " resumed"
@@ -191,7 +195,7 @@ func lateID(call Key, again bool) string {
 	return "late " + string(call)
 }
 
-// late returns the message that brings the late result of a call.
+// late returns the message with the late result of a call. after is the message's [InboxMessage].After.
 func late(c Call, r Result, after int) InboxMessage {
 	return InboxMessage{
 		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
@@ -199,15 +203,15 @@ func late(c Call, r Result, after int) InboxMessage {
 	}
 }
 
-// repaired reports whether the late answer to a call is in the inbox.
+// repaired reports whether the inbox has a late result of the call that is not an error.
 func (s *State) repaired(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
 		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
 	})
 }
 
-// interruptAll answers every open call: started ones with an unknown outcome,
-// since a tool may have done its work.
+// interruptAll answers every open call with an error. A call that waits for approval has not run. For every other call,
+// the outcome is unknown, because its tool may have done its work.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -224,9 +228,8 @@ func (s *State) interruptAll(why string, now int64) {
 	}
 }
 
-// answerCalls moves the calls' results into the transcript together, in the order in which
-// the model asked, once the last one is in: so the next request does not depend on
-// the order of arrival.
+// answerCalls moves the results of the calls into the transcript when all calls have a result. The results get the
+// order in which the model asked, so the next request does not depend on the order in which they arrived.
 func (s *State) answerCalls() {
 	if len(s.Calls) == 0 || s.hasOpenCall() {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Of a reply with too many calls the first are run, and the others get a result that names the limit.
+// If a reply has too many calls, the first of them run. Every other call gets a result that names the limit.
 func TestAttackReplyWithManyCalls(t *testing.T) {
 	s := tree(agent.Limits{CallsPerReply: 3, Tokens: 1000})
 	say(s, wanting("1", "2", "3", "4", "5"))
@@ -31,7 +31,7 @@ func TestAttackReplyWithManyCalls(t *testing.T) {
 	require.Equal(t, 5, s.Usage.ToolCalls, "each call has a result in the transcript")
 }
 
-// A definition that was read before there was a limit has none, so that old histories replay.
+// A definition that was recorded before the limit existed has no limit, so that old histories replay.
 func TestReplyIsNotLimitedInOldDefinitions(t *testing.T) {
 	s := tree(agent.Limits{})
 	ask(t, s, strings.Split(strings.Repeat("task,", 300), ",")[:300]...)
@@ -58,7 +58,7 @@ func TestCallsRunInTurns(t *testing.T) {
 	require.Equal(t, "034", running("34"))
 }
 
-// Temporal refuses a workflow task that makes more than 2,000 pending sub-agents, and does so for ever.
+// Temporal refuses a workflow task that makes more than 2,000 pending sub-agents, and refuses it again each time.
 func TestAttackSubAgentsWithoutEnd(t *testing.T) {
 	s := tree(agent.Limits{CallsPerReply: 1000})
 	for round := range 6 {
@@ -81,7 +81,8 @@ func TestAttackSubAgentsWithoutEnd(t *testing.T) {
 	require.Contains(t, last.Content, "1000 agents that this agent started have not ended")
 }
 
-// An ID that leaves no room for that of a sub-agent is an error that the model reads, not a workflow that fails for ever.
+// If the ID of a sub-agent would be too long, the model gets an error result. The workflow task does not fail again and
+// again.
 func TestSubAgentWithALongID(t *testing.T) {
 	for _, c := range []struct {
 		bytes   int

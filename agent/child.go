@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Child is a sub-agent that this agent has asked for. Many calls may wait for one.
+// Child is a sub-agent that this agent has asked for. Several calls may wait for one sub-agent.
 type Child struct {
 	Key Key `json:"key"`
 	// ID is the sub-agent's agent ID, which is its workflow ID.
@@ -17,29 +17,31 @@ type Child struct {
 	Agent    string `json:"agent"`
 	Task     string `json:"task"`
 	Instance string `json:"instance,omitempty"`
-	// Interrupted says that the model was told that this child goes on, and may
-	// ask for it again.
+	// Interrupted reports whether a call for this sub-agent was answered as interrupted while the sub-agent goes on.
+	// The model may ask for the sub-agent again. The new call then waits for the same sub-agent.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Started says that its workflow has been started, in this run of its parent or in an earlier one. From
-	// then on it is only waited for: what does not exist any more must not be done again.
+	// Started reports whether the sub-agent's workflow has been started, in this run of its parent or in an earlier
+	// run. From then on the parent only waits for it. If the workflow no longer exists, the parent must not start it
+	// again.
 	Started bool `json:"started,omitempty"`
-	// Done says that its result has come.
+	// Done reports whether the sub-agent's result has come.
 	Done bool `json:"done,omitempty"`
-	// Failed says that it ended without an answer. If it is resumed, its answer may still come.
+	// Failed reports whether the sub-agent ended without an answer. If it is resumed, its answer may still come.
 	Failed bool `json:"failed,omitempty"`
-	// Answered is the key of the call that got its answer.
+	// Answered is the key of the call that got the sub-agent's result.
 	Answered Key `json:"answered,omitempty"`
 	// Spent counts the tokens and the cost of the sub-agent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
-	// After is the number of messages that an earlier run of its parent had when a late answer had still
-	// not come. In this run, the answer enters the running turn no earlier than that.
+	// After is set if an earlier run of the parent still waited for a late answer. It is the number of messages that
+	// this earlier run had. In this run, the answer enters the running turn only when the transcript has that many
+	// messages.
 	After int `json:"after,omitempty"`
-	// Grant is what it may spend, until it has told what it did.
+	// Grant is what the sub-agent may spend. It becomes zero when the sub-agent has reported what it spent.
 	Grant Grant `json:"grant,omitzero"`
 }
 
-// ChildIdleMS is the time, in milliseconds, without any event in a sub-agent's tree before a call
-// that waits for it without a budget is answered as interrupted.
+// ChildIdleMS is a time in milliseconds. If no event happens in a sub-agent's tree for this time, a call that waits for
+// the sub-agent without a budget is answered as interrupted.
 const ChildIdleMS = 15 * 60_000
 
 // childArguments are the arguments of a call for a sub-agent.
@@ -49,7 +51,7 @@ type childArguments struct {
 	Continue string `json:"continue"`
 }
 
-// ChildSchema is the JSON schema of the arguments of a sub-agent's tool.
+// ChildSchema is the JSON schema of the arguments of a call for a sub-agent.
 const ChildSchema = `{"type":"object","properties":{` +
 	`"task":{"type":"string","description":"What the agent is to do. It knows nothing of this conversation, so say all it needs."},` +
 	`"instance":{"type":"string","description":"A name of your choice, to have a second agent for a task that is worded the same."},` +
@@ -68,7 +70,7 @@ func (s *State) child(key Key) *Child {
 	return nil
 }
 
-// Child returns the sub-agent with the given key.
+// Child returns the sub-agent with the given key and whether the state has it.
 func (s *State) Child(key Key) (Child, bool) {
 	if c := s.child(key); c != nil {
 		return *c, true
@@ -76,7 +78,7 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
-// Waiting returns the calls that the result of a sub-agent may still answer or repair.
+// Waiting returns the calls to which the result of a sub-agent may still go: open calls and interrupted calls.
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
 	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
@@ -88,14 +90,14 @@ func (s *State) Waiting(child Key) []Call {
 }
 
 const (
-	// maxRunningChildren is the number of sub-agents that have not ended from which on no further one is started.
+	// maxRunningChildren is the largest number of sub-agents that have not ended. No further sub-agent is started then.
 	// Temporal refuses a workflow task that would make more than 2,000 pending child workflows.
 	maxRunningChildren = 1000
-	// maxIDBytes is the size of a workflow ID from which on Temporal refuses it.
+	// maxIDBytes is the largest size of a workflow ID that Temporal accepts.
 	maxIDBytes = 1000
 )
 
-// cannotStart returns why no new sub-agent of that name may be started; empty where one may.
+// cannotStart returns why a new sub-agent with that name may not be started; "" if it may.
 func (s *State) cannotStart(name string) string {
 	running := 0
 	for _, c := range s.Children {
@@ -112,8 +114,8 @@ func (s *State) cannotStart(name string) string {
 	return ""
 }
 
-// openChild decides which sub-agent a call waits for: one that the model was
-// told is interrupted, or a new one.
+// openChild decides which sub-agent a call waits for. It is the sub-agent that the call names by its handle, or an
+// interrupted sub-agent with the same input, or a new one. A call that cannot have a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -166,11 +168,12 @@ func (s *State) depthLimit() int {
 	return s.Definition.Limits.Depth
 }
 
-// maxMinted bounds the inputs whose sub-agents are counted one by one.
+// maxMinted is the largest number of entries in [State].ChildCounts.
 const maxMinted = 2000
 
-// addChild makes a new sub-agent. Asking for the same again makes another one, told
-// apart by how many there are: a tally in the state, which compaction does not touch.
+// addChild adds a new sub-agent and returns its key. Each further request with the same input makes another sub-agent.
+// The key then differs by the number of earlier requests with this input. The state holds this number, and a compaction
+// does not change it.
 func (s *State) addChild(input childInput, grant Grant) Key {
 	id := digest(input)[:32]
 	if s.ChildCounts == nil {
@@ -192,8 +195,9 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropChildCounts removes half of the tally, the smallest counts first. An input that is not in the tally goes on from
-// the greatest count that was removed, so that no ordinal is used twice for one input.
+// dropChildCounts removes half of the entries of ChildCounts, the smallest counts first. It raises ChildCountFloor to
+// the greatest count that it removed. An input without an entry starts from this floor, so no ordinal is used twice for
+// one input.
 func (s *State) dropChildCounts() {
 	ids := slices.SortedFunc(maps.Keys(s.ChildCounts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.ChildCounts[a], s.ChildCounts[b]), strings.Compare(a, b))
@@ -207,8 +211,8 @@ func (s *State) dropChildCounts() {
 // maxDoneChildren is the number of sub-agents that have ended and stay in the state for people to see.
 const maxDoneChildren = 20
 
-// dropChildren removes the oldest sub-agents that have ended and that no call or message refers to. What one of them
-// was granted and never accounted for counts as spent.
+// dropChildren removes the oldest ended sub-agents to which no call or message refers. If a removed sub-agent never
+// reported what it spent, its whole grant counts as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
@@ -220,7 +224,7 @@ func (s *State) dropChildren() {
 		}
 	}
 	done := 0
-	var children []Child // a slice of its own: the old one may be shared
+	var children []Child // a new slice, because a copy of the state may share the old one
 	for _, c := range slices.Backward(s.Children) {
 		if c.Done && !c.Interrupted && !kept[c.Key] {
 			if done++; done > maxDoneChildren {
@@ -236,11 +240,11 @@ func (s *State) dropChildren() {
 	s.Children = children
 }
 
-// ChildCount returns the number of sub-agents that this agent has asked for, with those that left the state.
+// ChildCount returns the number of sub-agents that this agent has asked for, including those that were removed from the
+// state.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns the oldest sub-agent with that input that the model
-// knows as interrupted.
+// interruptedChild returns the oldest interrupted sub-agent with that input; nil if there is none.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
@@ -251,7 +255,7 @@ func (s *State) interruptedChild(input childInput) *Child {
 	return nil
 }
 
-// handle returns the name of the sub-agent in an interrupted result.
+// handle returns the short name by which an interrupted result names the sub-agent: the first 8 digits of its key.
 func (c *Child) handle() string { return string(c.Key[len(KindChild)+1:])[:8] }
 
 func (s *State) childByHandle(agent, handle string) *Child {
@@ -264,6 +268,7 @@ func (s *State) childByHandle(agent, handle string) *Child {
 }
 
 // takeLate removes a late result of the child from the inbox and returns it, for a call that asks for the child again.
+// It returns nil if there is none. It leaves a late result that is reserved for one call: see [LateResult].For.
 func (s *State) takeLate(child Key) *Result {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
@@ -292,18 +297,20 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether it is known that the sub-agent ended with such a result: with an answer, or without one.
+// ended reports whether the state already knows that the sub-agent ended in the way that r says. If the sub-agent is
+// known to have failed, an answer is new.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
-// Knows reports whether e tells the state nothing: it knows the end of the sub-agent, and no open call waits for it.
+// Knows reports whether e has nothing new for the state: the state knows the end of the sub-agent, and no open call
+// waits for it.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&
 		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
 }
 
-// childFinished gives the end of a sub-agent to the calls that wait for it. One that ended without an answer may be
-// resumed: its answer then repairs the calls that were told of the failure.
+// childFinished gives the result of a sub-agent to the calls that wait for it. A sub-agent that ended without an answer
+// may be resumed. Its answer then goes to the calls that got the failure.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {
@@ -326,7 +333,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 		changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key })
 	}
 	if !failed {
-		// Of several calls that were interrupted, one gets the late result; the others are done with.
+		// Only one of several interrupted calls gets the late result. The other calls no longer wait for one.
 		s.Interrupted = slices.DeleteFunc(s.Interrupted, func(c Call) bool { return c.Child == e.Key })
 	}
 	changed = changed || !known

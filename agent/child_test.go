@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ask lets the agent ask for sub-agents with the given tasks, and returns their keys.
+// ask makes the agent ask for sub-agents with the given tasks, and returns their keys.
 func ask(t *testing.T, s *agent.State, tasks ...string) []agent.Key {
 	t.Helper()
 	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: fmt.Sprint("m", s.Count()), Text: "go on"}})
@@ -27,7 +27,7 @@ func ask(t *testing.T, s *agent.State, tasks ...string) []agent.Key {
 	return keys
 }
 
-// answered lets sub-agents answer, and the agent come to its answer.
+// answered ends the sub-agents with an answer, and then the turn of the agent.
 func answered(s *agent.State, children ...agent.Key) {
 	for _, key := range children {
 		s.Apply(agent.ChildFinished{Key: key, Result: agent.ChildAnswered("done", 0)})
@@ -35,7 +35,8 @@ func answered(s *agent.State, children ...agent.Key) {
 	say(s, llm.Reply{Message: llm.Message{Content: "thanks"}})
 }
 
-// However many sub-agents are asked for, and how often for the same: no key comes twice, and the tally stays small.
+// No key of a sub-agent is used twice, however many sub-agents are asked for and however often with the same input.
+// ChildCounts stays small.
 func TestKeysOfSubAgentsAreNeverUsedTwice(t *testing.T) {
 	s := tree(agent.Limits{})
 	answered(s)
@@ -67,8 +68,8 @@ func TestKeysOfSubAgentsAreNeverUsedTwice(t *testing.T) {
 	require.Equal(t, 30*104, s.ChildCount())
 }
 
-// A run leaves behind the sub-agents that ended long ago: not those that somebody waits for or that may still answer, and
-// not what they were granted.
+// The next run does not get the sub-agents that ended long ago. It gets those for which a call waits and those that may
+// still answer. A grant without a report counts as spent.
 func TestSubAgentsThatEndedLongAgoLeaveTheState(t *testing.T) {
 	s := tree(agent.Limits{Tokens: 1_000_000})
 	answered(s)
@@ -81,7 +82,7 @@ func TestSubAgentsThatEndedLongAgoLeaveTheState(t *testing.T) {
 			s.Apply(agent.ChildOverdue(keys[0], 1000, 0))
 			s.Apply(agent.ChildFinished{Key: keys[1], Result: agent.ChildFailed("clerk", "no", 0), Spent: &agent.Spending{}})
 			keys = slices.Delete(keys, 1, 2)
-		case 1: // one that does not tell what it spent
+		case 1: // a sub-agent that does not report what it spent
 			s.Apply(agent.ChildFinished{Key: keys[0], Result: agent.ChildAnswered("done", 0)})
 		}
 		for _, key := range keys {
@@ -109,7 +110,7 @@ func TestSubAgentsThatEndedLongAgoLeaveTheState(t *testing.T) {
 	require.Equal(t, before.Usage.Descendants.Tokens()+silent.Grant.Tokens, s.Usage.Descendants.Tokens())
 }
 
-// What a sub-agent that was resumed tells it has spent replaces what it told before.
+// The report of a resumed sub-agent about its spending replaces its earlier report.
 func TestResumedSubAgentIsPaidOnce(t *testing.T) {
 	s := tree(agent.Limits{Tokens: 1000})
 	say(s, wanting("one"))
@@ -122,7 +123,8 @@ func TestResumedSubAgentIsPaidOnce(t *testing.T) {
 	require.Equal(t, 80, s.Usage.Descendants.Tokens())
 }
 
-// A turn that its time limit stopped is not repeated by a reset, so its answers to calls are none. What came late is one.
+// A reset does not repeat a turn that its time limit has stopped. So the results that the stop gave to calls are not
+// recalled. A late result is recalled.
 func TestStoppedTurnIsNoAnswerToRecall(t *testing.T) {
 	s := tree(agent.Limits{Time: time.Second})
 	say(s, wanting("one"))

@@ -7,17 +7,17 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Compaction is a summary that stands for the beginning of the transcript in what is sent.
+// Compaction is a summary that requests send in place of the beginning of the transcript.
 type Compaction struct {
-	// From is the place in the transcript of the first message that is sent as it is.
+	// From is the place in the transcript of the first message that is still sent.
 	From int `json:"from"`
-	// Summary is the model's summary of the messages before it.
+	// Summary is the model's summary of the messages before From.
 	Summary string `json:"summary"`
-	// Task is the user's latest message where it lies before From: it is sent behind the summary.
+	// Task is the user's latest message if it is before From; else nil. It is sent after the summary.
 	Task *llm.Message `json:"task,omitempty"`
 }
 
-// messages returns what is sent before the message at From.
+// messages returns what is sent in place of the messages before From. It returns nil if c is nil.
 func (c *Compaction) messages() []llm.Message {
 	if c == nil {
 		return nil
@@ -30,14 +30,15 @@ func (c *Compaction) messages() []llm.Message {
 }
 
 const (
-	// maxCompactions limits the compactions of the context for one reply. A reply that does not
-	// fit then does not come to fit by more of it.
+	// maxCompactions is the largest number of compactions for one reply. If the request is still too long after them,
+	// more compactions would not help.
 	maxCompactions = 4
-	// olderPercent is the part of what is sent that a first compaction summarises.
+	// olderPercent is the share, in percent of the bytes sent, that the first compaction summarises. Each further
+	// compaction for the same reply summarises half of the share before it.
 	olderPercent = 60
 )
 
-// compaction returns the one that counts now; nil where there is none.
+// compaction returns the latest compaction, which is the one in use; nil if there is none.
 func (s *State) compaction() *Compaction {
 	if n := len(s.Compactions); n > 0 {
 		return &s.Compactions[n-1]
@@ -45,7 +46,7 @@ func (s *State) compaction() *Compaction {
 	return nil
 }
 
-// from returns the place of the first message that is sent as it is.
+// from returns the place in the transcript of the first message that no summary replaces.
 func (s *State) from() int {
 	if c := s.compaction(); c != nil {
 		return c.From
@@ -56,7 +57,7 @@ func (s *State) from() int {
 // Count returns the number of messages in the whole transcript.
 func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 
-// compact returns the step that shortens what is sent. It has no key where nothing can be cut.
+// compact returns the step that shortens the request. The step has no key if nothing can be cut.
 func (s *State) compact() Compact {
 	from, ok := s.cut()
 	if !ok {
@@ -69,13 +70,13 @@ func (s *State) compact() Compact {
 	return Compact{Key: s.SummaryIdentity().Key(chain), Count: count, From: from}
 }
 
-// SummaryIdentity returns what the keys of requests for summaries are made of, beside their messages.
+// SummaryIdentity returns the part of the keys of summary requests that does not depend on the messages.
 func (s *State) SummaryIdentity() ModelIdentity {
 	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
-// SentToCompact returns message i of the count that the request for a summary sends, the
-// system message aside: those that it is about, and last the request itself.
+// SentToCompact returns message i of a request for a summary, which sends count messages besides the system message.
+// The last message is the instruction to summarise. The others are the messages to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}
@@ -83,8 +84,8 @@ func (s *State) SentToCompact(i, count int) llm.Message {
 	return s.Sent(i)
 }
 
-// cut returns the place before which messages are summarised. It lies before a message of the
-// user or the assistant, so that no call is parted from its result, and leaves one at least.
+// cut returns the place before which messages are summarised; ok is false if nothing can be cut. The place is before a
+// message of the user or the assistant, so a call and its result stay together. At least one message stays.
 func (s *State) cut() (from int, ok bool) {
 	if s.Compacted >= maxCompactions {
 		return 0, false
@@ -112,8 +113,8 @@ func (s *State) cut() (from int, ok bool) {
 	return from, ok
 }
 
-// shortens reports whether a summary of what lies before the place replaces more than the user's
-// latest message, which would be sent beside it.
+// shortens reports whether a summary of the messages before place replaces more than the user's latest message. The
+// user's latest message would be sent together with the summary.
 func (s *State) shortens(place int) bool {
 	return place > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
 }
@@ -129,7 +130,7 @@ func messageBytes(m llm.Message) int {
 	return size
 }
 
-// summarised takes the summary that the step asked for.
+// summarised applies the summary that the step asked for.
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
@@ -161,15 +162,15 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.advanceTranscript(e.Time)
 }
 
-// overflowed notes that even the request for a summary was too long.
+// overflowed records that the request for a summary was itself too long. The next one summarises less.
 func (s *State) overflowed(step Compact) {
 	s.CutBelow = step.From
 	s.Compacted++
 }
 
-// Drop removes from the state, for the next run of the agent, the messages that are not sent any more and the
-// sub-agents that ended long ago: the histories of earlier runs have them. A copy of the state that shares its
-// messages and sub-agents keeps them.
+// Drop prepares the state for the next run of the agent. It removes the messages that are no longer sent, earlier
+// summaries, and sub-agents that ended long ago. The histories of earlier runs still have them. A copy of the state
+// that shares its messages and sub-agents keeps them.
 func (s *State) Drop() {
 	s.dropChildren()
 	c := s.compaction()
@@ -181,7 +182,7 @@ func (s *State) Drop() {
 	s.Compactions = s.Compactions[len(s.Compactions)-1:]
 }
 
-// full reports whether a reply of that usage leaves no room below the configured bound.
+// full reports whether a reply with the usage u has reached [Limits].ContextTokens, and messages can be cut.
 func (s *State) full(u llm.Usage) bool {
 	limit := s.Definition.Limits.ContextTokens
 	if limit == 0 || u.InputTokens+u.OutputTokens < limit {

@@ -2,29 +2,30 @@ package agent
 
 import "github.com/reagent-dev/reagent/llm"
 
-// Event is something that has happened to an agent. Every event may arrive more than
-// once: the second time it changes nothing. Times are Unix milliseconds of the
-// workflow clock.
+// Event is something that has happened to an agent. An event may be delivered more than once: the second time it
+// changes nothing but a count. Times are Unix milliseconds of the workflow clock.
 type Event interface{ event() }
 
 type (
-	// DefinitionLoaded pins the definition.
+	// DefinitionLoaded stores the definition in the state.
 	DefinitionLoaded struct {
 		Key        Key
 		Definition Definition
-		// MayHaveRun says that an open call whose tool the definition lacks is answered as one whose outcome is unknown.
-		// It is false only in a replay of a history of an earlier version, which said that the call could not be run.
+		// MayHaveRun applies to an open call whose tool the definition lacks. If it is true, the call is answered with
+		// an unknown outcome. It is false only in the replay of a history of an earlier version, which answered that
+		// the call could not be run.
 		MayHaveRun bool
 	}
 
-	// DefinitionFailed ends the agent before it began. An agent that has a definition keeps it.
+	// DefinitionFailed says that the definition cannot be read. An agent without a definition ends. An agent with a
+	// definition keeps it.
 	DefinitionFailed struct {
 		Key     Key
 		Class   string
 		Message string
 	}
 
-	// MessageReceived puts a message into the inbox and lets a held agent go on.
+	// MessageReceived puts a message into the inbox. A held agent goes on.
 	MessageReceived struct {
 		Message InboxMessage
 		Time    int64
@@ -36,27 +37,28 @@ type (
 		Time int64
 	}
 
-	// ModelAsked says that the model is being asked: a message that steers has to wait for its reply.
+	// ModelAsked says that a model call is in flight. From now on, a steering message waits for the reply.
 	ModelAsked struct{ Key Key }
 
-	// ModelReplied appends the model's message and opens its calls; or takes the summary that
-	// was asked for.
+	// ModelReplied appends the model's reply to the transcript and opens its calls. If the key is that of a request for
+	// a summary, the reply is the summary.
 	ModelReplied struct {
 		Key   Key
 		Reply llm.Reply
-		// Empty are the replies that came before this one.
+		// Empty are the empty replies before this reply.
 		Empty EmptyReplies
-		// Repeats are the attempts before the one that brought this reply.
+		// Repeats counts the failed and lost attempts before this reply.
 		Repeats Repeats
-		// Invalid tells how the answer does not fit the schema that was asked for; empty where it does.
+		// Invalid says why the answer does not fit the output schema; empty if it fits or there is no schema.
 		Invalid string
-		// Recalled says that the reply was given in an earlier run, New that all earlier runs were searched and none
-		// has it: so none has anything that comes after it either.
+		// Recalled reports whether an earlier run has recorded the reply. New reports whether all earlier runs were
+		// searched and none has the reply. Then none of them has any later result either.
 		Recalled, New bool
 		Time          int64
 	}
 
-	// ModelFailed holds the turn, or marks the context as too long.
+	// ModelFailed says that a model call failed. It holds the turn. If the request was too long, the agent compacts the
+	// conversation instead.
 	ModelFailed struct {
 		Key     Key
 		Class   string
@@ -72,7 +74,8 @@ type (
 		Recalled bool
 	}
 
-	// CallBegan says that a call for a sub-agent is not queued any more: its budget counts from now on.
+	// CallBegan says that a call for a sub-agent is no longer queued: it now waits for its sub-agent. Its budget counts
+	// from now on.
 	CallBegan struct {
 		Key  Key
 		Time int64
@@ -81,9 +84,9 @@ type (
 	// ChildStarted says that a sub-agent's workflow exists.
 	ChildStarted struct{ Key Key }
 
-	// CallRecalled tells what an earlier run of the agent knew of a call for a sub-agent.
+	// CallRecalled brings what an earlier run of the agent knew about a call for a sub-agent.
 	CallRecalled struct {
-		Key      Key // of the call
+		Key      Key // the key of the call
 		Recalled Recalled
 		Time     int64
 	}
@@ -94,25 +97,26 @@ type (
 		Result Result
 		// Spent counts the tokens and the cost of the sub-agent and its own sub-agents; nil if unknown.
 		Spent *Spending
-		// Reattached says that the sub-agent was found and not started.
+		// Reattached reports whether the sub-agent was found instead of started.
 		Reattached bool
 	}
 
-	// ChildInterrupted answers the calls that wait for a sub-agent, which goes on,
-	// for the reason Why.
+	// ChildInterrupted answers the calls that wait for a sub-agent as interrupted, for the reason Why. The sub-agent
+	// goes on.
 	ChildInterrupted struct {
 		Key  Key
 		Why  string
 		Time int64
 	}
 
-	// Decided is a person's word on a call that waits for approval.
+	// Decided is a person's decision on a call. The call may come later than the decision.
 	Decided struct {
 		Decision Decision
 		Time     int64
 	}
 
-	// Stopped holds the turn: an interrupt, or a step that cannot be carried out.
+	// Stopped holds the turn and answers its open calls as interrupted. The reason is an interrupt by a person, or a
+	// step that cannot be carried out.
 	Stopped struct {
 		Key     Key
 		Class   string
@@ -120,24 +124,24 @@ type (
 		Time    int64
 	}
 
-	// TimeReached ends the turn of that number, whose time is up.
+	// TimeReached ends the turn with that number, because it has reached its time limit.
 	TimeReached struct {
 		Turn int
 		Time int64
 	}
 
-	// Resumed lets an agent whose run of that ID has ended go on in another one. With Reload its
-	// definition is read anew; calls that are open keep their keys.
+	// Resumed lets the agent go on in a new run after the run RunID has ended. If Reload is true, the definition is
+	// read again. Open calls keep their keys.
 	Resumed struct {
 		RunID  string
 		Reload bool
 		Time   int64
 	}
 
-	// ReloadAsked lets the agent read its definition anew while it runs. An ID that came before changes nothing.
+	// ReloadAsked makes a running agent read its definition again. An ID that came before changes nothing.
 	ReloadAsked struct{ ID string }
 
-	// Rewound says that the run with this name began by a reset of an earlier one.
+	// Rewound says that the run with this name began by a reset of an earlier run.
 	Rewound struct{ Run string }
 
 	// MessagesFound brings messages that other runs of the agent took. Run is the run that searched for them. Order lists the IDs of
@@ -150,17 +154,18 @@ type (
 		Time     int64
 	}
 
-	// ResumeLost tells of a resume, named by its ID, that found the agent going on by another one.
+	// ResumeLost counts a resume that lost against another one: it found the agent running again. ID is the ID of this
+	// resume.
 	ResumeLost struct{ ID string }
 
-	// Closed lets the agent finish when its turn and its inbox are done.
+	// Closed makes the agent finish after its running turn and the messages in its inbox.
 	Closed struct{}
 
-	// CancelRequested ends the agent now.
+	// CancelRequested ends the agent at once. Its open calls are answered as interrupted.
 	CancelRequested struct{ Time int64 }
 
-	// Ended is the end to which the agent has come by itself. What happens afterwards, such as the end of
-	// a sub-agent, does not wake it.
+	// Ended stores the outcome when the agent has come to its end, that is, when the next step is [Finish]. After it,
+	// only [Resumed] changes the state; the end of a sub-agent, for example, does not.
 	Ended struct{}
 )
 
@@ -189,8 +194,9 @@ func (Closed) event()           {}
 func (CancelRequested) event()  {}
 func (Ended) event()            {}
 
-// Apply changes the state by what has happened and reports whether it did. An
-// event that does not fit, because it came before or comes too late, changes nothing but a count.
+// Apply changes the state by an event and reports whether the state has changed. An event that does not fit, because it
+// came before or comes too late, changes nothing. If it is a message, a decision or a result, and the agent has not
+// ended, [Usage].DuplicateEvents counts it.
 func (s *State) Apply(e Event) bool {
 	if s.apply(e) {
 		return true

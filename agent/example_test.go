@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// A driver asks for the next step, carries it out, and applies what came of it. This one
-// knows all answers beforehand; the one in package workflows asks Temporal.
+// A driver asks for the next step, carries it out, and applies the event that results from it. This driver has fixed
+// answers. The driver in package workflows uses Temporal.
 func Example() {
 	s := agent.New("sum-1", agent.Start{
 		Agent: "counter", Incarnation: "l", Message: &agent.InboxMessage{ID: "first", Text: "What is 6 * 7?"},
@@ -51,8 +51,8 @@ func Example() {
 	// finish: completed 42
 }
 
-// An event that arrives again changes nothing, so that a driver may deliver what it is not
-// sure to have delivered.
+// An event that is delivered again changes nothing. So a driver may deliver an event again if it does not know whether it
+// has delivered the event.
 func ExampleState_Apply() {
 	s := agent.New("talk", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat}, 0)
 	hello := agent.MessageReceived{Message: agent.InboxMessage{ID: "m1", Text: "Hello"}}

@@ -7,20 +7,19 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ForkPointError says that an agent cannot be forked after so many messages: there are not so many, or a tool call among them has
-// its result behind them.
+// ForkPointError says that an agent cannot be forked after its first At messages. It has fewer messages, or a tool call
+// among these messages has its result after them.
 type ForkPointError struct {
-	At int
+	At int // the number of messages that the fork would have
 	// Count is the number of the agent's messages.
 	Count int
-	// Before and After are the nearest numbers of messages at which a fork is
-	// possible; -1 where there is none.
+	// Before and After are the nearest numbers of messages at which a fork is possible; -1 if there is none.
 	Before, After int
 }
 
-// Error names the nearest points.
+// Error returns a text that says why the agent cannot be forked there and names the nearest points at which it can.
 func (e *ForkPointError) Error() string {
-	text := fmt.Sprintf("the agent cannot be forked after message %d: the result of a tool call before it comes after it", e.At)
+	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message", e.At)
 	switch {
 	case e.At > e.Count:
 		text = fmt.Sprintf("the agent cannot be forked after message %d: it has %d messages", e.At, e.Count)
@@ -38,8 +37,9 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork reports whether the agent can be forked after so many messages. Where the state has lost
-// some of those to a compaction, that of an earlier run has to be asked.
+// CheckFork returns nil if the agent can be forked after its first at messages, and a [*ForkPointError] otherwise. If
+// at is less than s.Dropped, a compaction has removed messages that the fork needs. Ask the state of an earlier run
+// then.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -58,14 +58,15 @@ func (s *State) CheckFork(at int) error {
 	return e
 }
 
-// forkable reports whether the first n messages stand by themselves: every call has its result.
+// forkable reports whether every call in the first n messages has its result in them, and the state has all messages
+// that a fork of them sends.
 func (s *State) forkable(n int) bool {
 	i := n - s.Dropped
 	if n < 1 || i < 0 || i > len(s.Messages) {
 		return false
 	}
 	if i == 0 {
-		return true // a compaction cut here
+		return true // a compaction has cut here, between complete messages
 	}
 	last := s.Messages[i-1]
 	if last.Role == llm.Assistant && len(last.ToolCalls) > 0 {
@@ -74,10 +75,10 @@ func (s *State) forkable(n int) bool {
 	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
-// Fork returns a new agent with the first messages of this one. It has an identity
-// and so keys of its own, and no sub-agents: nothing of the other's is run or
-// waited for again. Its definition is the other's. A turn that the fork is in the middle of begins at the given time,
-// in Unix milliseconds.
+// Fork returns a new agent that begins with the first at messages of this agent. It returns the error of CheckFork if
+// it cannot be forked there. The fork has its own identity, so it has its own keys. It has no sub-agents: it does not
+// repeat or await anything of this agent. It has the same definition. If the fork begins in the middle of a turn, the
+// turn begins at now, in Unix milliseconds.
 func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 		Turn: Turn{Began: now},
 	}
 	for _, c := range s.Compactions {
-		if c.From <= at { // a later one is about more than the fork has
+		if c.From <= at { // a later compaction also summarises messages that the fork lacks
 			fork.Compactions = append(fork.Compactions, c)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 func TestNewcomerIsToldWhereAnAgentCanBeForked(t *testing.T) {
 	for want, e := range map[string]agent.ForkPointError{
-		"the agent cannot be forked after message 3: the result of a tool call before it comes after it; fork it after message 1 or 5": {At: 3, Count: 8, Before: 1, After: 5},
-		"the agent cannot be forked after message 9: it has 8 messages; fork it after message 8":                                       {At: 9, Count: 8, Before: 8, After: -1},
-		"the agent cannot be forked after message -1: the first message has number 1; fork it after message 1":                         {At: -1, Count: 8, Before: -1, After: 1},
+		"the agent cannot be forked after message 3: a tool call up to this message has its result in a later message; fork it after message 1 or 5": {At: 3, Count: 8, Before: 1, After: 5},
+		"the agent cannot be forked after message 9: it has 8 messages; fork it after message 8":                                                     {At: 9, Count: 8, Before: 8, After: -1},
+		"the agent cannot be forked after message -1: the first message has number 1; fork it after message 1":                                       {At: -1, Count: 8, Before: -1, After: 1},
 	} {
 		require.EqualError(t, &e, want)
 	}

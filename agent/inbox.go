@@ -11,81 +11,86 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InboxMessage is a message that waits to be taken into the transcript.
+// InboxMessage is a message that waits in the inbox to enter the transcript.
 type InboxMessage struct {
-	// ID is the client's: a message whose ID the agent has seen before is dropped. It has no white space and no
-	// control characters; the IDs that this package makes have a space, so that the two never meet.
+	// ID is set by the client. The agent drops a message whose ID it has received before. A client's ID has no white
+	// space and no control characters. An ID that this package makes has a space, so the two are never equal.
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	// Images are shown to the model with the text: web addresses, or data: URLs of at most MaxImageBytes.
+	// Images are shown to the model with the text. Each is a web address or a data: URL. The data: URLs of one message
+	// may have MaxImageBytes together.
 	Images []string `json:"images,omitempty"`
-	// Steer lets the message enter at the next boundary of the running turn. Without
-	// it, it is the next turn's.
+	// Steer makes this a steering message: it enters the running turn at its next boundary. Without Steer, the message
+	// begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
-	// After is the number of messages that the transcript has at least when the message enters the running
-	// turn: see [State.Entry]. It matters where Temporal delivers the message again after a reset, at once and before
-	// the turn in which it had come. Zero means any number.
+	// After is a place: a steering message enters the running turn only when the transcript has at least this number of
+	// messages. See [State.Entry]. After a reset, Temporal delivers the message again at once, before the turn in which
+	// it came. After then keeps the message at its place. Zero means any place.
 	After int `json:"after,omitempty"`
-	// Run is the run to which the sender sent the message, as [State.Entry] was seen there. Empty means that it is not known.
+	// Run is the run to which the sender sent the message: the run in which [State.Entry] gave After. It is the end of
+	// a run ID. Empty means that it is not known.
 	Run string `json:"run,omitempty"`
-	// Fresh says that no earlier run can have had the message. The driver sets it.
+	// Fresh says that no earlier run can have had the message. Only the driver sets it.
 	Fresh bool `json:"fresh,omitempty"`
-	// Found says that another run took the message: see [MessagesFound].
+	// Found says that another run took the message, and this run found it there: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
-	// Brought says that a run that was reset began with the message, so that it was sent before all that other runs took.
+	// Brought says that a run that was reset had the message in its inbox when it began. The message is then older than
+	// all messages that other runs took.
 	Brought bool `json:"brought,omitempty"`
-	// Late is set where the message carries the result of an interrupted call.
+	// Late is set if the message carries a late result.
 	Late *LateResult `json:"late,omitempty"`
-	// Time is the time at which the agent received it, in Unix milliseconds.
+	// Time is the time at which the agent received the message, in Unix milliseconds.
 	Time int64 `json:"time,omitempty"`
 }
 
-// LateResult is the result of a call that had been answered as interrupted.
+// LateResult is a late result: the call had already been answered as interrupted, or with the failure of its sub-agent.
 type LateResult struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
-	// For is the call that got the result in an earlier run, because it asked for the sub-agent again. The message
-	// enters where that call does not come. Empty means that the next call that asks again gets the result.
+	// For is the key of the call that got the result in an earlier run, because it asked for the sub-agent again. If
+	// that call comes in this run, the message is dropped, because the call recalls the result itself. If it does not
+	// come, the message enters the transcript. If For is empty, the next call that asks for the sub-agent again gets
+	// the result.
 	For Key `json:"for,omitempty"`
 }
 
-// Bounds on what an agent takes in.
+// The limits on messages. All sizes are in bytes.
 const (
-	// MaxMessageBytes is the size of the text of one message.
+	// MaxMessageBytes is the largest size of the text of one message.
 	MaxMessageBytes = 1 << 20
-	// MaxEncodedBytes is the size of one message, text and images together, as Temporal stores it: in JSON,
-	// where "<", ">" and "&" take six bytes each. Temporal ends a workflow that accepts an update of more
-	// than 2 MiB, and a codec may add a third to the size.
+	// MaxEncodedBytes is the largest size of one message, with text and images, as Temporal stores it. Temporal stores
+	// JSON, in which "<", ">" and "&" take six bytes each. Temporal ends a workflow that accepts an update of more than
+	// 2 MiB, and a codec may add a third to the size.
 	MaxEncodedBytes = 1_500_000
-	// MaxInboxBytes is the size of all messages that may wait, encoded.
+	// MaxInboxBytes is the largest size of all waiting messages together, encoded as JSON.
 	MaxInboxBytes = 8_000_000
-	// MaxInbox is the number of messages that may wait, by which a driver refuses new ones. The
-	// core takes more: after a reset Temporal delivers all earlier messages at once,
-	// and none of them may be lost.
+	// MaxInbox is the number of waiting messages at which the driver refuses new ones. The core accepts more: after a
+	// reset, Temporal delivers all earlier messages at once, and none of them may be lost.
 	MaxInbox = 100
-	// MaxImages is the number of images of a message, MaxImageBytes the size of those that travel in it. In
-	// a data: URL they take a third more.
+	// MaxImages is the largest number of images in a message. MaxImageBytes is the largest size of all images that are
+	// in the message itself, as data: URLs. A data: URL is a third longer than its image.
 	MaxImages     = 10
 	MaxImageBytes = 1 << 20
-	// MaxIDBytes is the length of a message's ID.
+	// MaxIDBytes is the largest length of a message's ID.
 	MaxIDBytes = 200
 
 	maxURLBytes = 2000
 	maxSeen     = 10_000
 )
 
-// Errors for a message that an agent does not take. Those for its size say so in their text.
+// Errors for a message that an agent does not accept. An error that wraps ErrMessage says what is wrong with the
+// message.
 var (
 	ErrEnded     = errors.New("the agent has ended")
 	ErrClosing   = errors.New("the agent is closing and takes no more messages")
-	ErrInboxFull = fmt.Errorf("%d messages, or %d MB of messages, wait already; try again when the agent has answered some",
+	ErrInboxFull = fmt.Errorf("the inbox is full: it has %d messages, or %d MB of messages; send the message again when the agent has answered some",
 		MaxInbox, MaxInboxBytes/1_000_000)
 	ErrMessage = errors.New("invalid message")
 )
 
-// CheckMessage reports why an agent never takes the message, whatever its state: an error that wraps
-// [ErrMessage], or nil.
+// CheckMessage returns an error if no agent accepts the message, whatever the state of the agent. The error wraps
+// [ErrMessage] and says what is wrong. Otherwise it returns nil.
 func CheckMessage(m InboxMessage) error {
 	if err := m.check(); err != nil {
 		return err
@@ -109,19 +114,19 @@ func (m InboxMessage) EncodedBytes() int {
 	return len(text)
 }
 
-// check is the part of [CheckMessage] that also holds for messages of histories that earlier versions wrote. It
-// never becomes stricter: a message that was taken is taken again in a replay.
+// check is the part of [CheckMessage] that also applies to messages in the histories of earlier versions. It must never
+// become stricter: a replay must accept every message that was accepted before.
 func (m InboxMessage) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
 		return fmt.Errorf("%w: id has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
 	case strings.TrimSpace(m.Text) == "" && len(m.Images) == 0:
-		return fmt.Errorf("%w: text is empty", ErrMessage)
+		return fmt.Errorf("%w: text is empty and there are no images; set one of them", ErrMessage)
 	case len(m.Text) > MaxMessageBytes:
 		return fmt.Errorf("%w: text has %.1f MB; the limit is %d MiB: put long material into a file that a tool can read",
 			ErrMessage, float64(len(m.Text))/1e6, MaxMessageBytes>>20)
 	case m.Late != nil:
-		return fmt.Errorf("%w: late is not for clients to set", ErrMessage)
+		return fmt.Errorf("%w: late is set; leave it out, because only an agent sets it", ErrMessage)
 	case m.After < 0:
 		return fmt.Errorf("%w: after is %d; it must be 0 or more", ErrMessage, m.After)
 	}
@@ -142,10 +147,10 @@ func checkImages(m InboxMessage) error {
 				return fmt.Errorf("%w: the address of image %d has %d bytes; the limit is %d", ErrMessage, i+1, len(image), maxURLBytes)
 			}
 		default:
-			return fmt.Errorf("%w: image %d is neither a web address nor a data: URL of an image", ErrMessage, i+1)
+			return fmt.Errorf("%w: image %d is neither a web address nor a data: URL of an image; give one of them", ErrMessage, i+1)
 		}
 	}
-	// With the text it has to fit into one payload.
+	// The images and the text must fit into one payload.
 	if limit := MaxImageBytes * 4 / 3; inline > limit+100 || inline > 0 && inline+len(m.Text) > limit+MaxMessageBytes/4 {
 		return fmt.Errorf("%w: the images have %.1f MB with their text; the limit is %d MiB: give their addresses instead",
 			ErrMessage, float64(inline*3/4+len(m.Text))/1e6, MaxImageBytes>>20)
@@ -153,7 +158,8 @@ func checkImages(m InboxMessage) error {
 	return nil
 }
 
-// Accepts reports why the agent would not take m now; nil if it would, or has it.
+// Accepts returns the reason why the agent would not accept m now. It returns nil if the agent would accept m, or if it
+// runs and has received m before. Accepts does not check [MaxInbox] and [MaxInboxBytes]; the driver does.
 func (s *State) Accepts(m InboxMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
@@ -169,10 +175,10 @@ func (s *State) Accepts(m InboxMessage) error {
 	return nil
 }
 
-// Has reports whether the agent has received a message of that ID. It knows the newest 10,000 IDs.
+// Has reports whether the agent has received a message with that ID. It knows the newest 10,000 IDs.
 func (s *State) Has(messageID string) bool { return slices.Contains(s.SeenMessageIDs, messageID) }
 
-// InboxBytes returns the size of the messages that wait, encoded.
+// InboxBytes returns the size of all waiting messages together, encoded as JSON.
 func (s *State) InboxBytes() int {
 	size := 0
 	for _, m := range s.Inbox {
@@ -181,8 +187,8 @@ func (s *State) InboxBytes() int {
 	return size
 }
 
-// messageReceived takes a message also when the agent is closing: a reset delivers messages and the close
-// behind them at once, and in an order of its own. What comes after a close is for the driver to refuse.
+// messageReceived puts a message into the inbox, even if the agent is closing. A reset delivers messages and a later
+// close at once, in any order. The driver refuses a message that is sent after a close.
 func (s *State) messageReceived(e MessageReceived) bool {
 	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
@@ -197,7 +203,7 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	return true
 }
 
-// message returns what is sent of m: the text, and behind it the images.
+// message returns the message to the model: the text, and after it the images.
 func (m InboxMessage) message() llm.Message {
 	message := llm.Message{Role: llm.User, Content: m.Text}
 	for _, image := range m.Images {
@@ -206,7 +212,8 @@ func (m InboxMessage) message() llm.Message {
 	return message
 }
 
-// rememberID remembers an ID, so that what carries it counts once.
+// rememberID records an ID, so that a message or update with this ID has an effect only once. It keeps the newest
+// maxSeen IDs.
 func (s *State) rememberID(id string) {
 	s.SeenMessageIDs = append(s.SeenMessageIDs, id)
 	if extra := len(s.SeenMessageIDs) - maxSeen; extra > 0 {
@@ -214,25 +221,30 @@ func (s *State) rememberID(id string) {
 	}
 }
 
-// Entry returns the number of messages that the transcript has at least when a message that steers, and comes now, enters
-// the running turn: it waits for the results of open calls, and for a reply that is on its way.
+// Entry returns the place of a steering message that comes now: the number of messages that the transcript has at least
+// when the message enters the running turn. The message waits for the results of open calls, and for the reply to a
+// model call in flight.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
 		return s.Count() + len(s.Calls)
 	case s.Count() == 0:
-		return 1 // behind the first message
+		return 1 // after the first message
 	case s.Held == nil && !s.answered() && (s.Asked != "" || s.TooLong || s.Compacted > 0):
 		return s.Count() + 1
 	}
 	return s.Count()
 }
 
-// steers returns the index in the inbox of the message that enters the running turn now, or -1 if there is none. No
-// message enters before the first one. A user's steering message does not enter before an earlier one: after a reset, the messages that
-// Temporal delivers again wait for their places, and a later message may have an earlier place or none. A message that was found
-// in another run has no place in the running turn. It enters before a later steering message, or it begins a turn. In between it would
-// change requests that the run that was reset has paid for.
+// steers returns the index in the inbox of the steering message that enters the running turn now; -1 if there is none.
+// No message enters before the first message of the transcript.
+//
+// A user's steering message does not enter before an earlier one. After a reset, messages that Temporal delivers again
+// wait for their places, and a later message may have an earlier place or none.
+//
+// A message that was found in another run has no place in the running turn. It enters right before a later steering
+// message, or it begins a turn. At any other place it would change requests for which the run that was reset has
+// already paid.
 func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {
@@ -253,8 +265,8 @@ func (s *State) steers() int {
 	return -1
 }
 
-// nextTurn returns the message that begins the next turn: the first one, but a late result whose place in the transcript is
-// known from an earlier run lets those pass that came before it there.
+// nextTurn returns the message that begins the next turn. It is the first message in the inbox, with one exception: a
+// late result whose place is known from an earlier run waits for that place, and other messages pass it.
 func (s *State) nextTurn() InboxMessage {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
 	return s.Inbox[max(i, 0)]
@@ -263,7 +275,7 @@ func (s *State) nextTurn() InboxMessage {
 func (s *State) messageTaken(e MessageTaken) bool {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {
-		step = find.Then // the driver may not look for them
+		step = find.Then // the driver may skip the search
 	}
 	if step != (TakeMessage{ID: e.ID}) {
 		return false

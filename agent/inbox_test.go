@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 )
 
-// What counts is the size that Temporal stores, text and images together.
+// The limit applies to the size that Temporal stores, of text and images together.
 func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
 	image := "data:image/png;base64," + strings.Repeat("A", 1<<20*4/3)
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
 	}
 }
 
-// A message that an earlier version took is taken again in a replay, whatever is refused today.
+// A replay accepts a message that an earlier version accepted, even if CheckMessage refuses such a message now.
 func TestReplayTakesWhatWasTaken(t *testing.T) {
 	for _, m := range []agent.InboxMessage{
 		{ID: "m", Text: strings.Repeat("<", 300_000)}, {ID: "an ID with spaces", Text: "go"}, {ID: "late-tool-1", Text: "go"},
@@ -53,7 +53,7 @@ func TestReplayTakesWhatWasTaken(t *testing.T) {
 	require.Error(t, agent.CheckMessage(agent.InboxMessage{ID: "an ID with spaces", Text: "go"}))
 }
 
-// The IDs that the core makes are not for clients, and clients' IDs are their own.
+// A client cannot use a message ID that the core makes.
 func TestIDsOfClientsAndOfTheCoreNeverMeet(t *testing.T) {
 	for _, id := range []string{"first", "late-tool-1", "mail/815", "é", strings.Repeat("a", agent.MaxIDBytes)} {
 		require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), id)

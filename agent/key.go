@@ -12,16 +12,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// This file makes every identity. Keys are activity IDs, which Temporal compares on
-// replay, so a formula never changes: a new one gets a new version, agents that run keep the
-// version pinned in their state, and absent fields are not encoded.
+// This file makes all keys and IDs. Keys are activity IDs, and Temporal compares activity IDs in a replay. So a formula
+// never changes. A new formula gets a new key version, and a running agent keeps the version in its state. Absent fields
+// are not encoded, so a new field changes no old key.
 
-// KeyVersion is the version of the key formulas, and of the texts in text.go, that
-// new agents use. Version 2 changed two texts; the formulas are those of version 1.
+// KeyVersion is the key version of new agents. It is the version of the key formulas and of the texts in text.go.
+// Version 2 changed two texts; its formulas are those of version 1.
 const KeyVersion = 2
 
-// Key names one effect by its content: "model-" or another kind, and 32
-// hexadecimal digits.
+// Key identifies one effect by its content. It consists of a kind, a hyphen and 32 hexadecimal digits: "model-2a5f…".
 type Key string
 
 // The kinds of keys.
@@ -36,7 +35,8 @@ const (
 	KindRecall     = "recall"
 )
 
-// Kind returns what the key names: one of the Kind constants, or "" for another text.
+// Kind returns the kind of the key, one of the Kind constants. It returns "" for any other text, such as the message ID
+// of a client.
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
@@ -50,12 +50,12 @@ func (k Key) Kind() string {
 type Identity struct {
 	KeyVersion int    `json:"key_version"`
 	AgentID    string `json:"agent_id"`
-	// Incarnation tells two agents of one ID apart: it is new when an ID is started afresh and
-	// stays over a reset, a continue-as-new and a resume.
+	// Incarnation distinguishes two agents that have had the same ID. It is new when an agent is started under an old
+	// ID. It stays the same over a reset, a continue-as-new and a resume.
 	Incarnation string `json:"life"`
 }
 
-// key hashes content, which must be plain data with a JSON form.
+// key returns the key of that kind for content, which must be plain data with a JSON form.
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
@@ -67,14 +67,14 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 	}{agent, reloads})
 }
 
-// ModelIdentity is the part that the keys of an agent's model calls have in common. Together with the chain over the messages
-// it makes a call's key, so that a request can be told by its key.
+// ModelIdentity is the part that the keys of an agent's model calls have in common. A key is a hash of the
+// ModelIdentity and the transcript hash, so a request can be checked against its key.
 type ModelIdentity struct {
 	Identity
-	PrefixHash string `json:"head"` // HeadHash of what is sent beside the messages
+	PrefixHash string `json:"head"` // the prefix hash: see HashPrefix
 }
 
-// Key returns the key of the model call that sends the messages with the given [Chain].
+// Key returns the key of the model call that sends the messages with the given transcript hash: see [HashMessages].
 func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
 		Head  string `json:"head"`
@@ -82,8 +82,8 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
-// toolKey takes the position in the reply, because equal calls made on purpose are
-// two, and not the provider's call ID, because providers reuse it.
+// toolKey returns the key of a tool call. It includes the position in the reply, because two equal calls in one reply
+// are two effects. It does not include the provider's call ID, because providers use the same ID again.
 func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
@@ -100,7 +100,7 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// StateKey names a page of the state that a run reads from an earlier one.
+// StateKey returns the key of a page of the state that a run reads from an earlier run.
 func (in Start) StateKey(id Identity, page int) Key {
 	return id.key(KindState, struct {
 		RunID string `json:"run_id"`
@@ -108,13 +108,15 @@ func (in Start) StateKey(id Identity, page int) Key {
 	}{in.From.RunID, page})
 }
 
-// LookKey names the look at the sub-agent that a call waits for. It is no effect, so it may come again.
+// LookKey returns the key of the activity that looks at the sub-agent that a call waits for. The activity is not an
+// effect, so it may run several times under this key.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
-// RecallKey names the look into earlier runs for the result of a call for a sub-agent. It is no effect, so it may come again.
+// RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. The
+// activity is not an effect, so it may run several times under this key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
-// childInput is what makes two requests for a sub-agent the same request.
+// childInput is the part of a request for a sub-agent that makes two requests equal.
 type childInput struct {
 	Agent    string `json:"agent"`
 	Task     string `json:"task"`
@@ -128,25 +130,25 @@ func (id Identity) childKey(input childInput, ordinal int) Key {
 	}{input, ordinal})
 }
 
-// ChildID returns the workflow ID of the sub-agent with the given name and key. It
-// shows a part of the key only; the whole one stands in the child's memo.
+// ChildID returns the workflow ID of the sub-agent with the given name and key. It has only a part of the key; the memo
+// of the sub-agent's workflow has the whole key.
 func ChildID(parentID, name string, key Key) string {
 	digits := string(key[len(KindChild)+1:])
 	return parentID + "/" + name + "-" + digits[:16]
 }
 
-// ChildIncarnation returns the life of the sub-agent with the given key, so that a
-// parent that starts it again, after a reset, means the same one.
+// ChildIncarnation returns the incarnation of the sub-agent with the given key. It depends on the key only. So a parent
+// that asks for the sub-agent again, after a reset, means the same agent.
 func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns the hash of everything of a request but its messages other than the
-// system message: see [Definition.RequestPrefix].
+// HashPrefix returns the prefix hash: the hash of a request prefix, which [Definition.RequestPrefix] returns.
 func HashPrefix(head llm.Request) string { return digest(head) }
 
-// HashMessages returns the hash of a transcript: of one whose hash is previous, followed by messages. The hash of an empty transcript is "".
-// So the hash of a request costs the time of its new messages only.
+// HashMessages returns the transcript hash of an earlier transcript, with the hash previous, that is followed by
+// messages. The hash of an empty transcript is "". So the hash of a longer transcript takes only the time for its new
+// messages.
 func HashMessages(previous string, messages ...llm.Message) string {
 	for _, m := range messages {
 		previous = digest([]any{previous, m})
@@ -154,9 +156,8 @@ func HashMessages(previous string, messages ...llm.Message) string {
 	return previous
 }
 
-// digest returns the SHA-256 of v's canonical JSON in hexadecimal. It panics if
-// v has none, which no value of this package's own types can cause: strings are made valid UTF-8 and
-// schemas are checked before they come here.
+// digest returns the SHA-256 of v's canonical JSON in hexadecimal. It panics if v has no canonical JSON. No value of
+// this package's own types causes this: strings are made valid UTF-8, and schemas are checked earlier.
 func digest(v any) string {
 	text, err := canon.Value(v)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 
 var id = Identity{KeyVersion: 1, AgentID: "report", Incarnation: "7c9e6679-7425-40de-944b-e07fc1f90ae7"}
 
-// Known answers: these keys stand in histories. If one changes, agents that run
-// break; a new formula needs a new key version.
+// Histories contain these keys. If one of them changes, running agents break. A new formula needs a new key version.
 func TestKeysAreWhatTheyWere(t *testing.T) {
 	head := (&Definition{
 		Candidates: []llm.Candidate{{Name: "main", Model: "gpt-4o-mini"}}, Instructions: "Be brief.",
@@ -58,14 +57,13 @@ func TestToolKeysTellCallsApart(t *testing.T) {
 	require.NotEqual(t, id.toolKey("model-1", 0, "add", `"x"`), id.toolKey("model-1", 0, "add", `x`), "JSON and text differ")
 }
 
-// excluded are the fields of a request that change no key, with the reason.
+// excluded lists the fields of a request that change no key, with the reason.
 var excluded = map[string]string{
 	"Request.Key":                "is derived from the others",
 	"Request.Messages.Reasoning": "is never sent",
 }
 
-// Every field of a request is hashed or excluded by name, so that no field can be
-// added and forgotten.
+// Every field of a request is hashed or listed in excluded. So a new field cannot be forgotten.
 func TestEveryFieldOfARequestIsHashed(t *testing.T) {
 	key := func(r llm.Request) Key {
 		head := r
@@ -139,7 +137,7 @@ func change(t *testing.T, path string, v reflect.Value) {
 	}
 }
 
-// An absent field is not encoded, so that a field added later changes no key.
+// An absent field is not encoded, so a field that is added later changes no key.
 func TestAbsentFieldsAreNotEncoded(t *testing.T) {
 	text, err := json.Marshal(llm.Request{
 		Candidates: []llm.Candidate{{Name: "n", Model: "m"}},
@@ -150,7 +148,7 @@ func TestAbsentFieldsAreNotEncoded(t *testing.T) {
 	require.JSONEq(t, `{"candidates":[{"name":"n","model":"m"}],"tools":[{"name":"t"}],"messages":[{"role":"user"}]}`, string(text))
 }
 
-// The order of configuration does not reach the model: B16.
+// B16: the order of the tools in the configuration does not change a request.
 func TestToolsAreSentInOneOrder(t *testing.T) {
 	a := &Definition{Tools: []Tool{{Name: "b"}, {Name: "a"}}}
 	b := &Definition{Tools: []Tool{{Name: "a"}, {Name: "b"}}}

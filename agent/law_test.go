@@ -13,31 +13,31 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// law is what holds in every life, at every moment. It remembers what it has seen and knows nothing
-// of how the core comes to it.
+// law checks the rules that hold for every agent after every event. It records what it has seen, and it does not use
+// the internals of the core.
 type law struct {
 	messages []agent.Message // the transcript, which only grows
-	chain    string          // over what is sent
-	sent     int             // messages under chain
+	chain    string          // transcript hash of what is sent
+	sent     int             // number of messages in chain
 
 	summaries int
-	paid      agent.Key            // a request that is under way
+	paid      agent.Key            // the model call that is in flight
 	accepted  []agent.InboxMessage // from people, in order
-	asked     map[agent.Key]bool   // calls that have been asked for, and whether they still are
-	answered  map[agent.Key]bool   // requests that have a reply
-	heard     map[agent.Key]string // what has to be told of sub-agents whose end was taken
-	places    map[agent.Key]place  // of the calls on which somebody had a word
+	asked     map[agent.Key]bool   // calls that were pending at any time, and whether they still are
+	answered  map[agent.Key]bool   // model calls that have a reply
+	heard     map[agent.Key]string // a text about the end of each ended sub-agent, which the model must get
+	places    map[agent.Key]place  // of the calls on which a person has decided
 	words     map[place]agent.Decision
 	end       *agent.Outcome
 }
 
-// place is what stays of a call when its arguments are edited.
+// place identifies a call even if its arguments, and with them its key, are changed.
 type place struct {
 	model    agent.Key
 	position int
 }
 
-// broken ends a life.
+// broken is the panic value that reports a broken rule.
 type broken string
 
 func (*law) brokenf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
@@ -49,7 +49,7 @@ func newLaw(s *agent.State) *law {
 	}
 }
 
-// hold looks at a state after an event.
+// hold checks a state after an event.
 func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	switch e := e.(type) {
 	case agent.MessageReceived:
@@ -71,7 +71,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	case agent.ChildFinished:
 		if changed {
 			w.heard[e.Key] = e.Result.Content
-			if e.Result.IsError { // the answer of one that is resumed may take its place
+			if e.Result.IsError { // the answer of the resumed sub-agent may replace this result
 				w.heard[e.Key] = string(e.Key)
 			}
 		}
@@ -100,7 +100,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.sendsWhatIsValid(s, step)
 }
 
-// asks reports whether the agent waits for the reply to a request.
+// asks reports whether the next step is the model call with that key.
 func asks(s *agent.State, key agent.Key) bool {
 	step, ok := s.Next().(agent.CallModel)
 	return ok && step.Key == key
@@ -118,7 +118,7 @@ func (w *law) grows(s *agent.State) {
 	}
 }
 
-// chained: the hash is that of what is sent.
+// chained: the transcript hash is that of what is sent.
 func (w *law) chained(s *agent.State) {
 	for ; w.sent < s.SentCount(); w.sent++ {
 		w.chain = agent.HashMessages(w.chain, s.Sent(w.sent))
@@ -129,8 +129,8 @@ func (w *law) chained(s *agent.State) {
 	w.messages = append(w.messages, s.Messages[len(w.messages):]...)
 }
 
-// paired: directly after an assistant's calls stand their results, one for each, in their order, and
-// nowhere else. Where open, those of the last message are still to come.
+// paired: the results of the calls of an assistant message follow directly after it, one for each call, in the same
+// order. There are no other results. If open is true, the results of the last message are still to come.
 func (w *law) paired(messages []agent.Message, open bool) {
 	var want []llm.ToolCall
 	for i, m := range messages {
@@ -150,7 +150,7 @@ func (w *law) paired(messages []agent.Message, open bool) {
 	}
 }
 
-// asksOnce: a call or a request that was answered is never asked for again.
+// asksOnce: a call or a model call that has a result is never asked for again.
 func (w *law) asksOnce(s *agent.State, step agent.Step) {
 	open := map[agent.Key]bool{}
 	for _, c := range s.Pending() {
@@ -176,10 +176,10 @@ func (w *law) asksOnce(s *agent.State, step agent.Step) {
 	}
 }
 
-// asksPeople: a call that needs a person's word waits for it, and runs as the word was.
+// asksPeople: a call that needs approval waits for a decision, and runs as the person decided.
 func (w *law) asksPeople(s *agent.State) {
 	if s.Definition == nil {
-		return // a word that comes while it is read anew counts when it is there
+		return // a decision that comes while the definition is read again is applied when the definition is there
 	}
 	for _, c := range s.Pending() {
 		word, said := w.words[place{c.Model, c.Position}]
@@ -196,8 +196,8 @@ func (w *law) asksPeople(s *agent.State) {
 	}
 }
 
-// losesNothing: what was accepted is in the inbox or in the transcript, once; so is what
-// came of each sub-agent.
+// losesNothing: every accepted message is in the inbox or in the transcript, exactly once. The result of each sub-agent
+// is there, too.
 func (w *law) losesNothing(s *agent.State) {
 	found := map[agent.Key]int{}
 	for _, m := range s.Messages {
@@ -225,15 +225,15 @@ func (w *law) losesNothing(s *agent.State) {
 	}
 }
 
-// tells reports whether a text is in a result or a message.
+// tells reports whether a message or a result contains the text.
 func tells(s *agent.State, text string) bool {
 	return slices.ContainsFunc(s.Messages, func(m agent.Message) bool { return strings.Contains(m.Content, text) }) ||
 		slices.ContainsFunc(s.Calls, func(c agent.Call) bool { return c.Result != nil && strings.Contains(c.Result.Content, text) }) ||
 		slices.ContainsFunc(s.Inbox, func(m agent.InboxMessage) bool { return strings.Contains(m.Text, text) })
 }
 
-// keepsOrder: messages of one kind are taken in the order in which they came, and one for the next
-// turn only when the turn has ended.
+// keepsOrder: steering messages are taken in the order in which they came, and so are the other messages. A message
+// that is not a steering message is taken only when the turn has ended.
 func (w *law) keepsOrder(s *agent.State) {
 	steers := map[agent.Key]bool{}
 	var want, got [2][]agent.Key
@@ -264,7 +264,7 @@ func (w *law) keepsOrder(s *agent.State) {
 	}
 }
 
-// staysEnded: an end stays as it is until the agent is resumed.
+// staysEnded: the outcome of an ended agent does not change until the agent is resumed.
 func (w *law) staysEnded(s *agent.State, step agent.Step) {
 	if w.end != nil && !reflect.DeepEqual(step, agent.Finish{Outcome: *w.end}) {
 		w.brokenf("it had ended: %+v; now %+v", *w.end, step)
@@ -275,7 +275,7 @@ func (w *law) staysEnded(s *agent.State, step agent.Step) {
 	}
 }
 
-// sendsWhatIsValid: a request is one that an endpoint takes.
+// sendsWhatIsValid: an endpoint accepts every request.
 func (w *law) sendsWhatIsValid(s *agent.State, step agent.Step) {
 	if len(s.Calls) > 0 {
 		return // nothing would be sent
@@ -310,7 +310,7 @@ func (w *law) sendsWhatIsValid(s *agent.State, step agent.Step) {
 	}
 }
 
-// unchanged: an event that comes again changes nothing but a count.
+// unchanged: a repeated event changes nothing but a count.
 func (w *law) unchanged(s *agent.State, e agent.Event) {
 	before, count, def := encode(s), s.Usage.DuplicateEvents, s.Definition
 	changed := s.Apply(e)
@@ -320,7 +320,7 @@ func (w *law) unchanged(s *agent.State, e agent.Event) {
 	}
 }
 
-// encode writes down all of a state but its definition.
+// encode returns the JSON of a state without its definition.
 func encode(s *agent.State) []byte {
 	lean := *s
 	lean.Definition = nil
@@ -328,7 +328,7 @@ func encode(s *agent.State) []byte {
 	return text
 }
 
-// same: a state that went through JSON is the same.
+// same: a state that was written to JSON and read again is the same.
 func (w *law) same(s, again *agent.State) {
 	if !reflect.DeepEqual(s.Next(), again.Next()) {
 		w.brokenf("after a restart the next step is %#v, not %#v", again.Next(), s.Next())
@@ -338,8 +338,9 @@ func (w *law) same(s, again *agent.State) {
 	}
 }
 
-// rests: at rest every call has its result and, where the agent has not ended, no message waits. It can be
-// forked where no call lacks its result, and the fork repeats no request and has its time before it.
+// rests: when an agent has nothing to do, every call has a result, and no message waits unless the agent is held or has
+// ended. The agent can be forked if every call in the prefix has its result. The fork repeats no request, and its time
+// limit begins with the fork.
 func (w *law) rests(s *agent.State) {
 	if len(s.Calls) > 0 {
 		w.brokenf("the agent rests with open calls")

@@ -13,9 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// life is an agent to which anything happens in any order: a driver that starts what is asked for, a
-// model and tools that answer when they like, people who write, decide and interrupt, and runs that
-// end and go on. All of it follows from the seed.
+// life simulates an agent to which events happen in a random order. It simulates the driver, the model, the tools, the
+// people who write, decide and interrupt, and the runs that end and go on. The seed determines all of it.
 type life struct {
 	r   *rand.Rand
 	s   *agent.State
@@ -25,9 +24,9 @@ type life struct {
 
 	messages int // from people
 	runs     int
-	flights  map[agent.Key]func() agent.Event // effects on their way, and how they end
+	flights  map[agent.Key]func() agent.Event // effects in flight, and the functions that return the events of their ends
 	ended    map[agent.Key]agent.Result       // sub-agents that have ended
-	past     []agent.Event                    // what may come again at any time
+	past     []agent.Event                    // events that may be delivered again at any time
 	log      []agent.Event                    // nil for a restart
 }
 
@@ -54,7 +53,7 @@ func newLife(seed uint64) *life {
 	return l
 }
 
-// live lets so many things happen, and then lets the agent come to rest.
+// live performs the given number of random actions, and then lets the agent go on until it has nothing to do.
 func (l *life) live(steps int) {
 	for range steps {
 		l.now += l.r.Int64N(5000)
@@ -73,7 +72,7 @@ func (l *life) live(steps int) {
 	l.law.brokenf("the agent does not come to rest: %#v", l.s.Next())
 }
 
-// begin is what a driver does with a step: it starts the effects that are not on their way.
+// begin does what a driver does with a step: it starts the effects that are not in flight.
 func (l *life) begin() {
 	fly := func(key agent.Key, end func() agent.Event) {
 		if l.flights[key] == nil {
@@ -103,7 +102,7 @@ func (l *life) begin() {
 	}
 }
 
-// happen lets one thing happen.
+// happen performs one random action.
 func (l *life) happen() {
 	switch n := l.r.IntN(100); {
 	case n < 35:
@@ -134,7 +133,7 @@ func (l *life) happen() {
 		l.resume()
 	case n < 98:
 		l.apply(agent.ReloadAsked{ID: fmt.Sprint(l.r.IntN(100))})
-	default: // what nobody asked for
+	default: // an event that the agent did not ask for
 		l.apply(pick[agent.Event](l.r,
 			agent.ToolFinished{Key: "tool-0", Result: agent.Result{Content: "stray"}},
 			agent.ChildFinished{Key: "agent-0", Result: agent.Result{Content: "stray"}},
@@ -145,7 +144,7 @@ func (l *life) happen() {
 	}
 }
 
-// goOn does what the agent itself asks for next: the step that needs nobody, or the end of an effect.
+// goOn does what the next step asks for: it carries out a step without an effect, or ends an effect.
 func (l *life) goOn() {
 	switch step := l.s.Next().(type) {
 	case agent.TakeMessage:
@@ -166,13 +165,13 @@ func (l *life) goOn() {
 	}
 }
 
-// rests reports whether nothing is left to do without a person.
+// rests reports whether the agent has nothing to do until a person acts.
 func (l *life) rests() bool {
 	_, waits := l.s.Next().(agent.Wait)
 	return waits || l.s.Outcome != nil
 }
 
-// land ends an effect that is on its way.
+// land ends a random effect that is in flight.
 func (l *life) land() {
 	if len(l.flights) == 0 {
 		return
@@ -186,7 +185,7 @@ func (l *life) land() {
 func (l *life) loaded(key agent.Key) agent.Event {
 	d := l.def
 	if l.s.Reloads > 0 && l.r.IntN(2) == 0 {
-		d.Tools = d.Tools[1:] // somebody took a tool away
+		d.Tools = d.Tools[1:] // the new definition lacks a tool
 	}
 	return agent.DefinitionLoaded{Key: key, Definition: d}
 }
@@ -218,7 +217,7 @@ func (l *life) replied(key agent.Key) agent.Event {
 	return e
 }
 
-// handle asks for a sub-agent again by what an interrupted result said.
+// handle returns the arguments of a call that asks for a sub-agent again by its handle.
 func (l *life) handle() string {
 	if len(l.s.Children) == 0 {
 		return `{"task":"x","continue":"nobody"}`
@@ -228,7 +227,7 @@ func (l *life) handle() string {
 	return fmt.Sprintf(`{"task":"x","continue":%q}`, digits[:8])
 }
 
-// foresee decides on calls before they are there, as happens after a reset.
+// foresee decides on calls before they exist, as happens after a reset.
 func (l *life) foresee(reply agent.Event) {
 	then := clone(l.s)
 	then.Apply(reply)
@@ -242,7 +241,7 @@ func (l *life) foresee(reply agent.Event) {
 func (l *life) toolEnded(key agent.Key) agent.Event {
 	result := agent.Result{Content: pick(l.r, "", "result of "+string(key)), Time: l.now}
 	if l.r.IntN(6) == 0 {
-		l.flights[key] = func() agent.Event { return agent.ToolFinished{Key: key, Result: result} } // its own result comes after all
+		l.flights[key] = func() agent.Event { return agent.ToolFinished{Key: key, Result: result} } // the real result comes later
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(l.now)}
 	}
 	return agent.ToolFinished{Key: key, Result: result, Recalled: l.r.IntN(4) == 0}
@@ -278,7 +277,7 @@ func (l *life) decide() {
 	}
 }
 
-// say is a person's word on a call.
+// say applies a person's random decision on a call.
 func (l *life) say(c agent.Call) {
 	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0}
 	if !d.Approve {
@@ -292,7 +291,7 @@ func (l *life) say(c agent.Call) {
 	l.apply(agent.Decided{Decision: d, Time: l.now})
 }
 
-// overdue gives up waiting for a sub-agent, which goes on.
+// overdue ends the wait for a sub-agent, which goes on.
 func (l *life) overdue() {
 	for _, c := range l.s.Pending() {
 		if c.Child != "" && l.flights[c.Child] != nil {
@@ -302,7 +301,7 @@ func (l *life) overdue() {
 	}
 }
 
-// resumeChild lets a sub-agent answer that had ended without an answer.
+// resumeChild applies the answer of a sub-agent that had ended without an answer and was resumed.
 func (l *life) resumeChild() {
 	for _, c := range l.s.Children {
 		if c.Failed {
@@ -312,7 +311,7 @@ func (l *life) resumeChild() {
 	}
 }
 
-// compact waits for the summary that is on its way. Where nothing can be cut, the turn is held.
+// compact ends the request for a summary. If nothing can be cut, it lets the agent hold the turn.
 func (l *life) compact(step agent.Compact) {
 	if step.Key != "" {
 		l.land()
@@ -332,7 +331,7 @@ func (l *life) summarised(key agent.Key) agent.Event {
 	return agent.ModelReplied{Key: key, Reply: llm.Reply{Message: llm.Message{Content: pick(l.r, "so far", "so far", " ")}}, Time: l.now}
 }
 
-// restart sends the state through JSON, as a continue-as-new does.
+// restart writes the state to JSON and reads it again, as a continue-as-new does.
 func (l *life) restart() {
 	again := clone(l.s)
 	l.law.same(l.s, again)
@@ -340,7 +339,7 @@ func (l *life) restart() {
 	l.log = append(l.log, nil)
 }
 
-// resume lets the agent go on in another run: what was on its way is asked for anew.
+// resume lets the agent go on in another run. The effects in flight are asked for again.
 func (l *life) resume() {
 	if l.s.Outcome == nil && l.r.IntN(4) > 0 {
 		return
@@ -350,14 +349,14 @@ func (l *life) resume() {
 	l.apply(agent.Resumed{RunID: fmt.Sprint("run", l.runs), Reload: l.s.Definition != nil && l.r.IntN(4) == 0, Time: l.now})
 }
 
-// again delivers something a second time, long after the first.
+// again delivers an earlier event a second time.
 func (l *life) again() {
 	if len(l.past) > 0 {
 		l.law.unchanged(l.s, pick(l.r, l.past...))
 	}
 }
 
-// apply lets an event happen, and at once again.
+// apply delivers an event twice.
 func (l *life) apply(e agent.Event) bool {
 	l.log = append(l.log, e)
 	changed := l.s.Apply(e)
@@ -367,7 +366,7 @@ func (l *life) apply(e agent.Event) bool {
 	}
 	l.law.unchanged(l.s, e)
 	if r, ok := e.(agent.ModelReplied); ok && l.s.Held != nil && l.s.Held.Key == r.Key {
-		return true // a reply that is of no use is asked for again under its key
+		return true // the turn is held because of this reply, so the agent may ask for the same key again
 	}
 	switch e.(type) {
 	case agent.DefinitionLoaded, agent.MessageReceived, agent.MessageTaken, agent.ModelReplied, agent.ToolFinished, agent.Decided:
@@ -376,7 +375,7 @@ func (l *life) apply(e agent.Event) bool {
 	return true
 }
 
-// story tells what has happened.
+// story returns the events so far as text.
 func (l *life) story() string {
 	var b strings.Builder
 	for _, e := range l.log {

@@ -11,25 +11,27 @@ import (
 type Limits struct {
 	// ModelCalls is the number of model calls in one turn, that is, between a user's message and the answer to it.
 	ModelCalls int
-	// Tokens limits the input and output tokens that the agent and its sub-agents use together, from the start of the agent to its end.
-	// Cost limits their cost. Zero means no limit.
+	// Tokens limits the input and output tokens that the agent and its sub-agents use together, from the start of the
+	// agent to its end. Cost limits their cost. Zero means no limit.
 	Tokens int
 	Cost   Money
-	// Time is the duration of one turn, in whole milliseconds. Waiting for the next message takes none of it.
+	// Time is the longest duration of one turn, in whole milliseconds. The time between two turns does not count.
 	Time time.Duration
-	// ContextTokens is the number of tokens of a request and its reply, as the provider counts them, from which on the agent summarises
-	// the conversation. Zero means that the agent does so only when the provider refuses a request as too long.
+	// ContextTokens is a number of tokens in a request and its reply together, as the provider counts them. When a
+	// reply reaches it, the agent summarises the conversation. Zero means that the agent does so only when the provider
+	// refuses a request as too long.
 	ContextTokens int
-	// Depth is the number of levels of sub-agents: 1 means that sub-agents have none of their own. Only the root agent's value counts.
+	// Depth is the number of levels of sub-agents: 1 means that sub-agents have no sub-agents of their own. Only the
+	// root agent's value counts.
 	Depth int
-	// ToolResultBytes is the size to which each tool result is cut.
+	// ToolResultBytes is the size in bytes to which each tool result is cut.
 	ToolResultBytes int
-	// CallsPerReply is the number of tool calls of one model reply that are run. The other calls of the reply get an error
-	// result.
+	// CallsPerReply is the largest number of tool calls of one model reply that run. Every other call of the reply gets
+	// an error result.
 	CallsPerReply int
 }
 
-// The limits of a definition that does not set them. Models ask for up to some tens of calls in one reply.
+// The limits of a definition that sets none. Models ask for up to some tens of calls in one reply.
 const (
 	DefaultModelCalls      = 50
 	DefaultTime            = time.Hour
@@ -38,8 +40,9 @@ const (
 	DefaultCallsPerReply   = 100
 )
 
-// WithDefaults returns the limits with the Default constants in the place of zeros. In the limits of a running agent, which
-// its [Definition] holds, zero means no limit.
+// WithDefaults returns the limits with the Default constants in the place of zeros. In the limits of a running agent,
+// which its [Definition] holds, zero means no limit. There are two exceptions: a Depth of zero allows no sub-agents,
+// and a ToolResultBytes of zero means [DefaultToolResultBytes].
 func (l Limits) WithDefaults() Limits {
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Time = cmp.Or(l.Time, DefaultTime)
@@ -49,13 +52,13 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// MaxToolResultBytes and MaxCallsPerReply are the largest values of the limits of that name.
+// MaxToolResultBytes and MaxCallsPerReply are the largest allowed values of ToolResultBytes and CallsPerReply.
 const (
 	MaxToolResultBytes = 1 << 20
 	MaxCallsPerReply   = 1000
 )
 
-// Check reports limits that are out of range.
+// Check returns an error that names a limit that is out of range; nil if there is none.
 func (l Limits) Check() error {
 	for _, each := range []struct {
 		name        string
@@ -77,7 +80,8 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// storedLimits is the JSON form of limits. Its names stand in the histories of running agents, so they stay.
+// storedLimits is the JSON form of Limits. The histories of running agents contain its JSON names, so these names never
+// change.
 type storedLimits struct {
 	ModelCalls      int   `json:"turns,omitempty"`
 	Tokens          int   `json:"tokens,omitempty"`
@@ -89,7 +93,7 @@ type storedLimits struct {
 	CallsPerReply   int   `json:"calls_per_reply,omitempty"`
 }
 
-// MarshalJSON returns the form in which histories hold limits.
+// MarshalJSON returns the JSON form that histories contain.
 func (l Limits) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedLimits{
 		ModelCalls: l.ModelCalls, Tokens: l.Tokens, Cost: l.Cost, TimeMS: l.Time.Milliseconds(), ContextTokens: l.ContextTokens,
@@ -97,7 +101,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the form of MarshalJSON.
+// UnmarshalJSON reads the JSON form that MarshalJSON returns.
 func (l *Limits) UnmarshalJSON(data []byte) error {
 	var stored storedLimits
 	if err := json.Unmarshal(data, &stored); err != nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Message is one entry of the transcript. The transcript is only ever appended to.
+// Message is one entry of the transcript. The transcript only grows: an entry is never changed.
 type Message struct {
 	llm.Message
-	// Key names what the message came from: the model key of an assistant message, the
-	// call's key of a tool message, the client's message ID of a user message.
+	// Key names the origin of the message. It is the model key of an assistant message, the key of the call of a tool
+	// message, and the message ID of a user message. It is empty for a notice.
 	Key Key `json:"key,omitempty"`
-	// Notice marks an assistant message that this library wrote, to say why a
-	// turn ended without the model's own answer.
+	// Notice marks a message that this library wrote. It is an assistant message that says why a turn ended without an
+	// answer of the model, or a user message that asks the model to correct its answer.
 	Notice bool `json:"notice,omitempty"`
-	// Time is the workflow clock in Unix milliseconds. It is never hashed.
+	// Time is the workflow clock in Unix milliseconds. It is part of no hash.
 	Time int64 `json:"time"`
 }
 
-// sent returns the form in which m goes to a model, which is what is hashed.
-// Here, in one place, what an endpoint would refuse is put right: no empty tool result, no
-// arguments that are not a JSON object, no reasoning sent back to a model that does not want it.
+// sent returns the form of m in which requests send it and in which it is hashed. Only this function corrects what an
+// endpoint would refuse. It replaces an empty tool result, and call arguments that are not a JSON object. It removes
+// the reasoning unless reasoning is true.
 func sent(m llm.Message, reasoning bool) llm.Message {
 	if !reasoning {
 		m.Reasoning = ""
@@ -43,29 +43,29 @@ func sent(m llm.Message, reasoning bool) llm.Message {
 	return m
 }
 
-// replied returns the message that a model's reply becomes in the transcript. Its
-// calls get IDs where the provider gave none, or one twice.
+// replied returns the transcript message for a model's reply. A call without an ID, or with the ID of an earlier call
+// in the reply, gets a new ID.
 func replied(key Key, m llm.Message) llm.Message {
 	m.Role = llm.Assistant
 	m.ToolCalls = uniqueIDs(key, m.ToolCalls)
 	return m
 }
 
-// SentReply returns the form in which the reply to the request named by key is sent with later requests,
-// with what the model thought or without.
+// SentReply returns the form in which later requests send the reply to the model call with the given key. The form
+// includes the reasoning if reasoning is true.
 func SentReply(key Key, reply llm.Reply, reasoning bool) llm.Message {
 	return sent(replied(key, reply.Message), reasoning)
 }
 
-// result returns the message that answers a call.
+// result returns the tool message that answers the call with that ID.
 func result(callID, content string) llm.Message {
 	return llm.Message{Role: llm.Tool, Content: content, ToolCallID: callID}
 }
 
-// SentResult returns the form in which the result of a call is sent.
+// SentResult returns the form in which requests send the result of the call with that ID.
 func SentResult(callID, content string) llm.Message { return sent(result(callID, content), false) }
 
-// isObject reports whether text is a JSON object with one meaning.
+// isObject reports whether text is a JSON object with only one meaning: no member appears twice, for example.
 func isObject(text string) bool {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Step is what the agent does next. The driver carries it out and applies what
-// came of it.
+// Step is what the agent asks the driver to do next. The driver carries out the step and applies the event that results
+// from it.
 type Step interface{ step() }
 
 type (
@@ -20,36 +20,35 @@ type (
 		Agent string
 	}
 
-	// RunTools works off the calls that have no result, in the model's order. The
-	// driver starts those it has not started, and waits.
+	// RunTools lists the calls that have no result, in the model's order. The driver starts those that are not in
+	// flight, as far as [RunTools.Running] allows, and waits.
 	RunTools struct{ Calls []Call }
 
-	// Compact asks the model for a summary of what is sent before the place From. Without a key there is
-	// nothing that could be cut.
+	// Compact asks the model for a summary of the messages before the place From. Without a key, nothing can be cut.
 	Compact struct {
 		Key   Key
-		Count int // of the messages sent, the system message aside
+		Count int // number of messages in the request, without the system message
 		From  int
 	}
 
 	// TakeMessage moves a message from the inbox into the transcript.
 	TakeMessage struct{ ID string }
 
-	// CallModel asks the model.
+	// CallModel calls the model with the request that has the given key.
 	CallModel struct {
 		Key   Key
-		Count int // of the messages sent, the system message aside
+		Count int // number of messages in the request, without the system message
 	}
 
-	// FindMessages looks for messages that other runs of the agent took and this one was not given: Temporal delivers
-	// those of the run that was reset again, and not those of other runs that were reset from it.
-	// Then is the step that follows where there are none.
+	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, Temporal
+	// delivers again the messages of the run that was reset. It does not deliver those of other runs that were reset
+	// from the same run. Then is the step that follows if the search finds nothing.
 	FindMessages struct {
 		Key  Key
 		Then Step
 	}
 
-	// Wait does nothing until an event arrives.
+	// Wait does nothing until an event comes.
 	Wait struct{}
 )
 
@@ -62,12 +61,13 @@ func (CallModel) step()    {}
 func (FindMessages) step() {}
 func (Wait) step()         {}
 
-// CallsAtOnce is the number of calls of one agent that run at the same time, for the driver to give to
-// [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows a workflow.
+// CallsAtOnce is the number of calls of one agent that run at the same time. The driver passes it to
+// [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
 const CallsAtOnce = 32
 
-// Running returns the calls that run now, in the model's order and at most limit of them: those that were started, and
-// then the first of the others. Calls that wait for a person's approval are not among them.
+// Running returns the calls that are to run now, in the model's order: all calls that have been started, and then the
+// first of the other calls, until there are limit calls. It leaves out calls that wait for a person's approval. If more
+// than limit calls have been started, it returns all of these.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -106,8 +106,8 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out the steps that need nobody: taking messages from the inbox,
-// holding a turn for which there is no room, and ending. It returns whether there was one.
+// Advance carries out the steps that need no effect: it takes messages from the inbox, holds a turn if nothing can be
+// cut, and ends the agent. It reports whether there was such a step.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -132,7 +132,7 @@ func (s *State) Advance(now int64) bool {
 	}
 }
 
-// noRoom is the event of a context that is full and cannot be made shorter.
+// noRoom returns the event that holds a turn because the context is full and nothing can be cut.
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
@@ -141,22 +141,22 @@ func noRoom(now int64) Event {
 	}
 }
 
-// Next returns what to do now. The first rule that fits decides:
+// Next returns the next step. It does not change the state. The first rule that fits decides:
 //
-//  0. an outcome is set                         → Finish
+//  0. there is an outcome                       → Finish
 //     there is no definition yet                → Load
 //  1. calls have no result                      → RunTools
-//     a reload was asked for, and no model is
-//     being asked                               → Load
-//  2. held                                      → Wait (chat), Finish failed (task)
-//  3. the context is marked too long, in a turn → Compact
-//  4. a steering message waits in the inbox,
-//     and no reply is on its way                → Take
-//  5. the last message is not the assistant's   → CallModel
-//  6. a message waits in the inbox              → Take
-//     else                                      → Wait (chat), Finish (task)
-//     (in 4 and 6, where the run was reset and
-//     has not looked for messages of other runs → FindMessages)
+//     a reload was asked for, no model call is
+//     in flight, and no summary is to be made   → Load
+//  2. the turn is held                          → Wait (chat), Finish failed (task, or closing)
+//  3. the context is too long, in a turn        → Compact
+//  4. a steering message may enter now, and
+//     no model call is in flight                → TakeMessage
+//  5. the last message is not an answer         → CallModel
+//  6. a message waits in the inbox              → TakeMessage
+//     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
+//
+// In 4 and 6, a run that began by a reset and has not searched other runs for messages first gets FindMessages.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
@@ -198,9 +198,10 @@ func (s *State) Next() Step {
 // take returns the step for a message that enters the transcript now.
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
-// search returns then, or the search for messages of other runs that has to come before it. A run that was reset searches before it
-// takes its first message, because it cannot tell which messages were sent later than those of other runs. The key holds the
-// number of earlier searches and no run ID: after another reset the step stands in the history of another run.
+// search returns then, or the search for messages of other runs if it must come first. A run that was reset searches
+// before it takes its first message, because it cannot know which messages were sent later than those of other runs.
+// The key contains the number of earlier searches and no run ID: after another reset, the history of another run
+// contains this step.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

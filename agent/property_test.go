@@ -10,8 +10,8 @@ var (
 	only  = flag.Int64("seed", -1, "the one life that TestWhateverHappens tries")
 )
 
-// Whatever happens to an agent, in whatever order and however often, what law_test.go says holds. A
-// life that breaks a law is told from its beginning; `make properties` tries 100,000.
+// The rules in law_test.go hold for any events, in any order and any number. If an agent breaks a rule, the test prints
+// all of its events. `make properties` runs 100,000 agents.
 func TestWhateverHappens(t *testing.T) {
 	if *only >= 0 {
 		try(t, uint64(*only))

@@ -8,14 +8,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recalled is what the state at the end of an earlier run tells of a call for a sub-agent. A run that was reset to
-// before the call gets it, so that it takes the same path, also when the sub-agent's own history exists no more.
+// Recalled is what the state at the end of an earlier run says about a call for a sub-agent. A run that was reset to a
+// point before the call gets it, so that it takes the same path. It does so even if the sub-agent's own history no
+// longer exists.
 type Recalled struct {
-	// Result answered the call; nil where the earlier run had no answer.
+	// Result is the result that answered the call; nil if the earlier run had none.
 	Result *Result `json:"result,omitempty"`
-	// Late are the results that came later, as messages, oldest first.
+	// Late are the late results of the call, oldest first.
 	Late []RecalledResult `json:"late,omitempty"`
-	// Started, Done, Failed, Spent and After are those of the [Child].
+	// Started, Done, Failed, Spent and After have the meaning of the fields of [Child] with these names.
 	Started bool      `json:"started,omitempty"`
 	Done    bool      `json:"done,omitempty"`
 	Failed  bool      `json:"failed,omitempty"`
@@ -23,21 +24,22 @@ type Recalled struct {
 	After   int       `json:"after,omitempty"`
 }
 
-// RecalledResult is a result that came after its call had been answered.
+// RecalledResult is a late result: it came after its call had been answered.
 type RecalledResult struct {
 	Result Result `json:"result"`
-	// After is the number of messages that the transcript had before it.
+	// After is the number of messages in the transcript before this result.
 	After int `json:"after"`
-	// For is the call that got it as its own result, because it asked for the sub-agent again; empty where it came as
-	// a message.
+	// For is the key of the call that got this result as its own, because it asked for the sub-agent again. It is empty
+	// if the result came as a message.
 	For Key `json:"for,omitempty"`
 }
 
-// RecallCall returns what the state tells of a call for a sub-agent. Of the call it needs the key, the name, the model's ID
-// and the sub-agent's key.
+// RecallCall returns what the state says about a call for a sub-agent. It needs only the Key, Name, CallID and Child of
+// the call.
 //
-// A turn that was stopped, by its time limit or a person, answers its calls as interrupted. That is no answer
-// to repeat: the stop itself is not repeated either.
+// A turn that was stopped, by its time limit or by a person, answered its calls as interrupted. RecallCall does not
+// return such an answer, because a later run does not repeat the stop either. If a late result came, it returns that
+// result in its place.
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
 	child := s.child(call.Child)
@@ -50,7 +52,7 @@ func (s *State) RecallCall(call Call) Recalled {
 	}
 	r.Started = true
 	if child == nil {
-		r.Done = true // only those that have ended leave the state
+		r.Done = true // only an ended sub-agent is removed from the state
 	}
 	if r.Late = s.lateResults(call); !r.Done || r.Failed {
 		r.After = s.Count()
@@ -74,7 +76,7 @@ func (s *State) RecallCall(call Call) Recalled {
 	return r
 }
 
-// resultOf returns the text with which a call was answered.
+// resultOf returns the text with which the call with that key was answered, and whether it was answered.
 func (s *State) resultOf(call Key) (content string, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
@@ -88,11 +90,11 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 	return s.Messages[i].Content, true
 }
 
-// lateResults returns the late results of a call, and where they entered the transcript. One that still waits
-// enters no earlier than behind the messages that are there.
+// lateResults returns the late results of a call and their places in the transcript. A late result that still waits in
+// the inbox enters after all messages that the transcript has now.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
-	// The first is that of agents that began before clients' messages could have it.
+	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
 	for _, id := range []string{"late-" + string(call.Key), lateID(call.Key, false), lateID(call.Key, true)} {
 		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.User && m.Key == Key(id) }); i >= 0 {
 			content := strings.TrimPrefix(s.Messages[i].Content, textLate(call.Name, call.CallID, ""))
@@ -108,12 +110,13 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	return late
 }
 
-// answerElsewhere returns the answer of a sub-agent that another call got, which asked for it again. In a run where
-// that call does not come, the answer enters behind the place where it stood.
+// answerElsewhere returns the answer of a sub-agent that went to another call, because that call asked for the
+// sub-agent again. If that call does not come in a later run, the answer enters the transcript after the place that it
+// had.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
-		return nil // it got the answer late, which is for that call to recall
+		return nil // that call got the answer as a late result, and recalls it itself
 	}
 	after := s.Count() + 1
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
@@ -122,13 +125,13 @@ func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	return []RecalledResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
 }
 
-// waitsFor reports whether the inbox has a late result that is for a call to get.
+// waitsFor reports whether the inbox has a late result that is reserved for the call with that key.
 func (s *State) waitsFor(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// insertLateResult puts a late result into the inbox whose place in the transcript is known. It goes before the messages that may
-// enter there as well as later.
+// insertLateResult puts a late result whose place in the transcript is known into the inbox. It goes before the
+// messages that may also enter later: users' messages, and late results with a later place.
 func (s *State) insertLateResult(m InboxMessage) {
 	s.Usage.Repaired++
 	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })

@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// A reset takes the same way past sub-agents that answered, were interrupted, failed, or answered late, with nothing but
-// what the state at the end of the earlier run tells of each call.
+// After a reset, the agent takes the same path past sub-agents that answered, were interrupted, failed, or answered
+// late. It knows of each call only what RecallCall returns for the state at the end of the earlier run.
 func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 	late, failed, elsewhere := 0, 0, 0
 	for seed := range uint64(400) {
@@ -43,7 +43,7 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 		}
 
 		again := first
-		for range 2 { // a reset, and one of the run that it began
+		for range 2 { // a reset, and a reset of the new run
 			earlier := clone(again.state)
 			again = &walk{t: t, seed: seed, state: chat(), done: first.done, known: math.MaxInt, roomy: true}
 			again.state.Apply(agent.Rewound{Run: "second"})
@@ -77,7 +77,7 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 			require.Equal(t, c.Done, known.Done, "seed %d", seed)
 			require.Equal(t, c.Failed, known.Failed, "seed %d", seed)
 			require.True(t, known.Started)
-			if !c.Done || c.Failed { // what comes now comes once, in both
+			if !c.Done || c.Failed { // a result that comes now has the same effect in both runs
 				e := agent.ChildFinished{Key: c.Key, Result: agent.Result{Content: "at last " + string(c.Key)}}
 				require.Equal(t, base.Apply(e), again.state.Apply(e), "seed %d", seed)
 			}
@@ -93,7 +93,7 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 	require.Greater(t, elsewhere, 100)
 }
 
-// family lets one thing happen: as step does, and anything with sub-agents.
+// family lets one thing happen, like step. It also lets anything happen to the sub-agents.
 func (w *walk) family(r *rand.Rand) {
 	for _, c := range w.state.Children {
 		switch open := c.Interrupted && !c.Done; {

@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Attempts that were made again are counted beside the usage. A lost one had the request, and so the input tokens, of the reply.
+// Repeated attempts are counted beside the usage. A lost attempt had the same request as the reply, and so the same
+// number of input tokens.
 func TestRepeatedAttemptsAreCounted(t *testing.T) {
 	s := tree(agent.Limits{})
 	s.Apply(agent.ModelReplied{

@@ -2,13 +2,13 @@ package agent
 
 import "slices"
 
-// MayRecall reports whether an earlier run of the agent may have had the effect with the given key. Where it returns false no
+// MayRecall reports whether an earlier run of the agent may have had the effect with the given key. If it returns false, no
 // history has to be searched, and one that is gone leaves nothing in doubt.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound takes the agent back: what it asks for next, the run that was reset may have had. So it may have had each
-// message that the state brings along. With a search still to do, the state may also bring messages that were sent later than those of
-// other runs; the search finds out.
+// rewound records that this run began by a reset. From now on, the run that was reset may have had each effect that the
+// agent asks for, and each message that the state has. If a search for messages is still to be done, the inbox may also
+// have messages that were sent later than those of other runs. The search finds out which.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
@@ -22,8 +22,8 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound puts each message that the agent has not seen yet into the inbox, before the messages that were sent later. It drops the
-// places of steering messages, because they are places in the transcript of another run.
+// messagesFound puts each message that the agent has not seen into the inbox, before the messages that were sent later.
+// It clears the places of steering messages, because they are places in the transcript of another run.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
@@ -57,7 +57,7 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	return true
 }
 
-// reopen remembers the effects that are asked for in the moment in which the agent is resumed.
+// reopen records the effects that the agent asks for at the moment when it is resumed.
 func (s *State) reopen() {
 	s.Reopened = nil
 	for _, c := range s.openCalls() {

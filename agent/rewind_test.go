@@ -13,9 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// A reset delivers all messages at once, before the first task. The agent takes the same way again: it asks for nothing
-// that it had not asked for, and its transcript is the same. That holds for messages that steered it, too. What other runs took
-// comes behind.
+// A reset delivers all messages at once, before the first workflow task. The agent takes the same path again: it asks
+// for no new effect, and its transcript is the same. Steering messages do not change this. The messages that other runs
+// took come after it.
 func TestResetTakesTheSameWay(t *testing.T) {
 	steered := 0
 	for seed := range uint64(300) {
@@ -48,7 +48,8 @@ func TestResetTakesTheSameWay(t *testing.T) {
 	require.Greater(t, steered, 500)
 }
 
-// A message that steers and is sent after a reset enters behind those that steered before it and are delivered again.
+// A steering message that is sent after a reset enters after the earlier steering messages, which the reset delivers
+// again.
 func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -57,7 +58,7 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 		for _, m := range first.wander(r) {
 			if m.Steer {
 				if r.IntN(4) == 0 {
-					m.After = 0 // nobody could tell
+					m.After = 0 // the client did not know the place
 				}
 				steering = append(steering, m)
 			}
@@ -83,11 +84,12 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 				got = append(got, string(m.Key))
 			}
 		}
-		require.Equal(t, want[len(want)-len(got):], got, "seed %d", seed) // the first may be summarised
+		require.Equal(t, want[len(want)-len(got):], got, "seed %d", seed) // the first messages may be summarised
 	}
 }
 
-// What other runs took enters before a message that was sent to the run that was reset, wherever it stands.
+// The messages that other runs took enter before a message that was sent to the run that was reset, wherever this
+// message waits.
 func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 	for _, steer := range []bool{false, true} {
 		w := &walk{t: t, state: chat(), done: map[agent.Key]agent.Event{}}
@@ -118,7 +120,7 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 	}
 }
 
-// The order of messages may lack the last ones: those stay behind all others.
+// The list of the order may lack the last messages. These stay after all other messages.
 func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
@@ -131,7 +133,7 @@ func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 	require.Equal(t, []string{"m0", "found", "first", "last", "found without a place"}, inboxIDs(s))
 }
 
-// The run that was reset began with m0. No run that is left knows of it.
+// The run that was reset began with m0. No other run that still exists knows m0.
 func TestMessageOfTheStartIsTheFirst(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
@@ -161,18 +163,18 @@ func chat() *agent.State {
 	}, 0)
 }
 
-// walk is an agent whose effects come from a record, or are recorded.
+// walk is an agent with recorded effects. An effect without a record is made and recorded.
 type walk struct {
 	t     *testing.T
 	seed  uint64
 	state *agent.State
-	done  map[agent.Key]agent.Event // what each effect came to
-	known int                       // every effect before so many messages has to be on record
-	found []agent.InboxMessage      // in other runs
-	roomy bool                      // no conversation is too long
+	done  map[agent.Key]agent.Event // the event at the end of each effect
+	known int                       // until the transcript has this many messages, every effect must have a record
+	found []agent.InboxMessage      // messages that a search of other runs finds
+	roomy bool                      // if true, no conversation is too long
 }
 
-// wander lets the agent go on while messages arrive at any time, and returns those.
+// wander lets the agent go on while messages arrive at random times, and returns the messages.
 func (w *walk) wander(r *rand.Rand) []agent.InboxMessage {
 	var accepted []agent.InboxMessage
 	for len(accepted) < 6 {
@@ -201,7 +203,7 @@ func (w *walk) rest() {
 	w.t.Fatal("the agent did not come to rest")
 }
 
-// step lets one thing happen: an effect ends, or the agent does what takes no time.
+// step lets one thing happen: an effect ends, or the agent carries out a step without an effect.
 func (w *walk) step(choose func(int) int) {
 	w.state.Advance(0)
 	switch step := w.state.Next().(type) {
@@ -243,7 +245,7 @@ func (w *walk) finish(key agent.Key, effect func() agent.Event) {
 	require.True(w.t, w.state.Apply(e), "seed %d: %#v", w.seed, e)
 }
 
-// answer is what the model says, which now and then is that the conversation is too long.
+// answer returns the reply of the model. Now and then, the model refuses the conversation as too long.
 func (w *walk) answer(key agent.Key) agent.Event {
 	if !w.roomy && w.state.SentCount() > 8 && key[len(key)-1] < '4' {
 		return agent.ModelFailed{Key: key, Class: string(llm.ContextTooLong), Message: "too long"}
@@ -251,8 +253,8 @@ func (w *walk) answer(key agent.Key) agent.Event {
 	return agent.ModelReplied{Key: key, Reply: reply(w.state)}
 }
 
-// What no earlier run can know ends the search for results: a message that was sent to this run, and a
-// reply that none of them has. A resume searches for what was asked for in that moment.
+// An event that no earlier run can know ends the search for results: a message that was sent to this run, or a reply
+// that no earlier run has. A resume searches for the effects that were asked for at that moment.
 func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	w := &walk{t: t, state: chat(), done: map[agent.Key]agent.Event{}}
 	require.False(t, w.state.MayRecall("model-1"))

@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Whatever the order in which results arrive, however often each arrives, and
-// wherever the agent is restarted from JSON, there is one transcript and each key runs once.
+// The transcript is always the same, and each key runs once. That holds for results in any order, for results that are
+// delivered several times, and for restarts from JSON at any point.
 func TestOneTranscriptWhateverTheSchedule(t *testing.T) {
 	want := play(t, rand.New(rand.NewPCG(0, 0)), true)
 	require.Greater(t, len(want.transcript), 30)
@@ -27,7 +27,7 @@ func TestOneTranscriptWhateverTheSchedule(t *testing.T) {
 
 type played struct {
 	transcript []string
-	keys       []string // every effect that ran, once each
+	keys       []string // the keys of the effects that ran, each once
 }
 
 // play runs a chat of three messages with a model that asks for tools, equal
@@ -44,8 +44,8 @@ func play(t *testing.T, r *rand.Rand, calm bool) played {
 		if ran[key]++; ran[key] == 1 {
 			pending[key] = e()
 		} else {
-			// A driver that lost its memory asks again, and Temporal has the result
-			// or the activity under its ID: it does not run.
+			// A restarted driver asks for the effect again. Temporal has an activity with this ID, or its result, so
+			// the effect does not run again.
 			ran[key] = 1
 		}
 	}
@@ -116,8 +116,8 @@ func definition() agent.Definition {
 	}
 }
 
-// reply is a model that answers from what it is sent: one to five calls, twice
-// in each turn, then text.
+// reply returns the reply of a model that depends only on the messages sent: one to five calls, twice in each turn, and
+// then text.
 func reply(s *agent.State) llm.Reply {
 	n := s.SentCount()
 	asked := 0

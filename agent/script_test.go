@@ -13,10 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// The scripts in testdata/scripts are conversations between a driver and the
-// core. Each line of a command's input is an event; the output is what the state
-// says next. Keys are written as short names, in the order in which they first appear. Run with
-// -rewrite to take over new output, and read the difference.
+// The scripts in testdata/scripts are conversations between a driver and the core. Each line in the input of a command
+// is an event. The output is the next step of the agent. Keys are written as short names, numbered in the order in
+// which they first appear. Run the test with -rewrite to accept new output, and read the difference.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		s := &script{names: map[string]string{}}
@@ -141,11 +140,11 @@ func (s *script) apply(t *testing.T, line string) {
 	require.NoError(t, err)
 	duplicates := s.state.Usage.DuplicateEvents
 	require.False(t, s.state.Apply(e), "the same event again changed something: %s", line)
-	s.state.Usage.DuplicateEvents = duplicates // but for the count
+	s.state.Usage.DuplicateEvents = duplicates // the count may change
 	after, err := json.Marshal(s.state)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after), "the same event again: %s", line)
-	s.next() // names the keys that are new
+	s.next() // gives names to new keys
 }
 
 // key returns the key with that name, or the text itself.
@@ -158,7 +157,7 @@ func (s *script) key(name string) agent.Key {
 	return agent.Key(name)
 }
 
-// name gives each key a short name, by its kind and the order of appearance.
+// name returns the short name of a key: its kind and a number in the order of appearance.
 func (s *script) name(key agent.Key) string {
 	if name, ok := s.names[string(key)]; ok {
 		return name
@@ -221,7 +220,7 @@ func (s *script) next() string {
 	}
 }
 
-// sent is what the next request would send.
+// sent returns the messages that the next request would send.
 func (s *script) sent() string {
 	var lines []string
 	for i := range s.state.SentCount() {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The texts that the core itself writes into a transcript. They are sent to the
-// model and so are part of later keys: like a key formula, a text never
-// changes within a key version. A text that has changed takes the agent's version.
+// This file holds the texts that the core writes into a transcript. They are sent to the model, so they are part of later
+// keys. Like a key formula, a text never changes within a key version. The function of a text that has changed takes the
+// agent's key version as a parameter.
 
 const textNoOutput = "(no output)"
 
@@ -55,13 +55,13 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether a result is one of textChildInterrupted for the sub-agent with that handle.
+// interruptedText reports whether content was made by textChildInterrupted for the sub-agent with that handle.
 func interruptedText(content, handle string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
 }
 
-// stoppedText reports whether a result is one of textStopped.
+// stoppedText reports whether content was made by textStopped.
 func stoppedText(content string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))
@@ -127,7 +127,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// duration writes whole hours, minutes and seconds as people do.
+// duration returns a time in words. It uses whole hours, minutes or seconds if possible, and milliseconds otherwise.
 func duration(ms int64) string {
 	switch {
 	case ms%3_600_000 == 0:
@@ -141,32 +141,34 @@ func duration(ms int64) string {
 	}
 }
 
-// ReadResult is the name of the tool with which a model reads what was left out of a result.
+// ReadResult is the name of the tool by which a model reads the parts of a result that were left out.
 const ReadResult = "read_result"
 
-// Handle returns the name by which the model refers to a call's result.
+// Handle returns the short name by which the model refers to the result of the call with this key, or to the sub-agent
+// with this key: the first 8 digits of the key.
 func (k Key) Handle() string {
 	_, digits, _ := strings.Cut(string(k), "-")
 	return digits[:min(8, len(digits))]
 }
 
-// TextLeftOut stands in a result for so many bytes of it that were left out, from the given one on.
+// TextLeftOut returns the note that stands in a result of the call in place of left-out bytes. bytes is their number,
+// and from is the offset of the first of them.
 func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
 
-// ToolLost is the result of a call whose tool may or may not have run.
+// ToolLost returns the result of a call whose tool may or may not have run.
 func ToolLost(now int64) Result {
 	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ToolFailed is the result of a call that could not be carried out.
+// ToolFailed returns the result of a call that could not be run.
 func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }
 
-// toolRemoved is the result of an open call whose tool is no longer among the agent's. The call may have run, unless it
-// still waits for a person's approval.
+// toolRemoved returns the result of an open call whose tool the new definition lacks. The call may have run if
+// mayHaveRun is true and the call does not wait for a person's approval.
 func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	if !mayHaveRun || c.Approval == Asked {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)
@@ -174,22 +176,22 @@ func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	return Result{Content: textStopped("the agent stopped before " + c.Name + " had a result, and " + c.Name + " is no longer among its tools"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ChildOverdue is the event of a sub-agent that has not answered within its budget.
+// ChildOverdue returns the event of a sub-agent that has not answered within its budget.
 func ChildOverdue(child Key, budgetMS, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
 }
 
-// ChildIdle is the event of a sub-agent in which nothing has happened for [ChildIdleMS].
+// ChildIdle returns the event of a sub-agent in which nothing has happened for [ChildIdleMS].
 func ChildIdle(child Key, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no progress for " + duration(ChildIdleMS), Time: now}
 }
 
-// ChildAnswered is the result of a call whose sub-agent has answered.
+// ChildAnswered returns the result of a call whose sub-agent has answered.
 func ChildAnswered(answer string, now int64) Result {
 	return Result{Content: answer, Time: now}
 }
 
-// ChildFailed is the result of a call whose sub-agent has ended without an answer.
+// ChildFailed returns the result of a call whose sub-agent has ended without an answer.
 func ChildFailed(name, why string, now int64) Result {
 	return Result{Content: textChildFailed(name) + why, IsError: true, Time: now}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recorded conversations of real models go through the core and come out equal,
-// message by message: the messages of each request are the recorded ones before it.
+// Recorded conversations of real models are passed through the core. The messages of each request equal the recorded
+// messages before it.
 func TestRecordedConversationsComeOutEqual(t *testing.T) {
 	all, err := trajectory.Load("../testdata/trajectories")
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestRecordedConversationsComeOutEqual(t *testing.T) {
 
 func replay(t *testing.T, c trajectory.Conversation) (obstacle string) {
 	messages := c.Messages
-	// An agent speaks when it is spoken to: a greeting before the first message is left out.
+	// An agent only answers messages, so an assistant message before the first user message is left out.
 	for len(messages) > 0 && messages[0].Role == llm.Assistant {
 		messages = messages[1:]
 	}

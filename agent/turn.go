@@ -6,10 +6,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InvalidOutput is the class of a turn whose answer does not fit the schema that was asked for.
+// InvalidOutput is the error class of a turn whose answer does not fit the output schema, even after a correction.
 const InvalidOutput = "InvalidOutput"
 
-// maxCorrections limits the requests, in one turn, to correct an answer.
+// maxCorrections is the largest number of requests in one turn to correct an answer.
 const maxCorrections = 1
 
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {
@@ -33,18 +33,18 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 			c.Result = &result
 		}
 		if c.Result == nil && c.Approval == Asked {
-			s.ask(c) // the decision may have come meanwhile
+			s.ask(c) // the decision may have come while there was no definition
 		}
 	}
 	s.answerCalls()
 	return true
 }
 
-// LacksTools reports whether a definition that was read anew lacks the tool of a call that is open.
+// LacksTools reports whether the definition d, which was read again, lacks the tool of an open call.
 func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
-// lacksToolOf reports whether the call is open and its tool is not among those of the definition. A call that
-// waits for a sub-agent needs none.
+// lacksToolOf reports whether the call is open and the definition lacks its tool. A call that waits for a sub-agent
+// does not need its tool any more.
 func (d *Definition) lacksToolOf(c Call) bool {
 	_, known := d.Tool(c.Name)
 	return c.Result == nil && c.Child == "" && !known
@@ -71,7 +71,7 @@ func (s *State) modelAsked(e ModelAsked) bool {
 	return true
 }
 
-// asked returns the model call that the agent waits for.
+// asked reports whether the next step is the model call with that key.
 func (s *State) asked(key Key) bool {
 	step, ok := s.Next().(CallModel)
 	return ok && step.Key == key
@@ -94,8 +94,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	s.Compacted = 0
 	s.TooLong = s.full(e.Reply.Usage)
 
-	// At a limit the model would not see the results in this turn, so nothing is
-	// done for it to see.
+	// At a limit, the model would not see the results in this turn, so no call runs.
 	refusal := ""
 	if name, why := s.limit(); name != "" {
 		refusal = textNotRun(why)
@@ -108,8 +107,8 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	return true
 }
 
-// correct asks the model once to put right an answer that does not fit its schema. The second time
-// the turn is held.
+// correct asks the model to correct an answer that does not fit the output schema. After maxCorrections requests it
+// holds the turn instead.
 func (s *State) correct(e ModelReplied) {
 	if s.Turn.Corrections++; s.Turn.Corrections > maxCorrections {
 		s.Held = &Held{
@@ -124,7 +123,8 @@ func (s *State) correct(e ModelReplied) {
 	})
 }
 
-// count adds what a reply cost and how it came.
+// count adds a reply to the usage: its tokens, its cost, and how it was obtained. If no earlier run has the reply, it
+// also ends the recall.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
@@ -197,8 +197,8 @@ func (s *State) cancelRequested(e CancelRequested) bool {
 	return true
 }
 
-// resumed takes back the end of an agent. What was answered stays answered; a
-// message that was being waited for is still waited for.
+// resumed lets an agent that has ended go on. Answers stay in the transcript. An agent that waited for a message waits
+// again.
 func (s *State) resumed(e Resumed) bool {
 	if s.ResumedFrom == e.RunID {
 		return false
@@ -220,9 +220,9 @@ func (s *State) resumed(e Resumed) bool {
 	return true
 }
 
-// reloadAsked marks the definition as one to be read anew.
+// reloadAsked makes the agent read its definition again as soon as it can.
 func (s *State) reloadAsked(e ReloadAsked) bool {
-	id := "reload " + e.ID // no client's message has it: those have no space in their IDs
+	id := "reload " + e.ID // has a space, so it is never the message ID of a client
 	if slices.Contains(s.SeenMessageIDs, id) {
 		return false
 	}
@@ -231,15 +231,15 @@ func (s *State) reloadAsked(e ReloadAsked) bool {
 	return true
 }
 
-// reloads reports whether the definition is read anew now: that was asked for, no call is open, and no model is asked, not for a
-// summary either.
+// reloads reports whether the agent reads its definition again now. That is the case if a reload was asked for, no call
+// is open, no model call is in flight, and no summary is to be made.
 func (s *State) reloads() bool {
 	compacts := s.TooLong && s.Held == nil && !s.answered()
 	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.Asked == "" && !compacts
 }
 
 func (s *State) resumeLost(e ResumeLost) bool {
-	id := "resume " + e.ID // no client's message has it: those have no space in their IDs
+	id := "resume " + e.ID // has a space, so it is never the message ID of a client
 	if slices.Contains(s.SeenMessageIDs, id) {
 		return false
 	}
@@ -248,8 +248,8 @@ func (s *State) resumeLost(e ResumeLost) bool {
 	return true
 }
 
-// advanceTranscript brings the state to rest after a result or a message: what can enter the
-// transcript enters it, and a turn that must not go on ends.
+// advanceTranscript updates the transcript after a result or a message. It adds the results of the calls if all have
+// come. It ends the turn if a limit forbids the next model call.
 func (s *State) advanceTranscript(now int64) {
 	s.answerCalls()
 	switch s.Next().(type) {
@@ -262,7 +262,8 @@ func (s *State) advanceTranscript(now int64) {
 	}
 }
 
-// limit returns the limit that forbids another model call, and how to say so.
+// limit returns the name of the limit that forbids another model call, and a text about it. Both are empty if there is
+// none.
 func (s *State) limit() (name, why string) {
 	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
 	switch {
@@ -276,7 +277,7 @@ func (s *State) limit() (name, why string) {
 	return "", ""
 }
 
-// stopTurn ends the turn with a notice in the agent's name.
+// stopTurn ends the turn with a notice: an assistant message in the agent's name. name is the limit that was reached.
 func (s *State) stopTurn(name, why string, now int64) {
 	s.Turn.Stopped = name
 	s.append(Message{
