@@ -1,6 +1,6 @@
 package protocol
 
-// The activity types. They stand in every history, so they are fixed.
+// The activity types. Every history contains them, so they never change.
 const (
 	LoadAgent  = "LoadAgent"
 	CallModel  = "CallModel"
@@ -8,37 +8,40 @@ const (
 	AwaitAgent = "AwaitAgent"
 	ReadAgent  = "ReadAgent"
 	LookAgent  = "LookAgent"
-	// FindMessages looks for messages in other runs of the agent.
+	// FindMessages searches other runs of the agent for messages.
 	FindMessages = "FindMessages"
 	RecallCall   = "RecallCall"
 )
 
-// The failure types of activities, beside those of [llm.Class]. They stand in
-// histories, and the driver branches on them.
+// The failure types of activities, besides those of [llm.Class]. Histories contain them, so they never change. They are the
+// class of a turn that is held, and the client branches on some of them.
 const (
-	// UnknownAgent: this worker's configuration has no such agent; for some minutes another worker may have it.
+	// UnknownAgent: the worker's configuration has no such agent. The activity is retried for some minutes, because
+	// another worker may have the agent.
 	UnknownAgent = "UnknownAgent"
 	// BadAgent: the agent's configuration contradicts itself.
 	BadAgent = "BadAgent"
-	// Missing: the agent's model or tool is not on this worker; another may have it.
+	// Missing: the worker does not have the agent's model or tool. Another worker may have it.
 	Missing = "Missing"
-	// Unavailable: the transcript or a tool could not be reached; nothing was done.
+	// Unavailable: something could not be reached, such as the transcript, the list of runs, a tool, or the worker that
+	// may have the result. This attempt has not run the effect.
 	Unavailable = "Unavailable"
-	// Mismatch: what the workflow holds is not what it asked to send.
+	// Mismatch: the request that the workflow holds does not have the key that the workflow asked for, or a history
+	// cannot be replayed.
 	Mismatch = "Mismatch"
-	// StillRunning: the agent waited for has not ended.
+	// StillRunning: the awaited agent has not ended, or has just ended and may be resumed.
 	StillRunning = "StillRunning"
-	// ForeignAgent: the workflow under the sub-agent's ID is not the sub-agent.
+	// ForeignAgent: the workflow with the sub-agent's ID is not the sub-agent.
 	ForeignAgent = "ForeignAgent"
-	// Gone: the history that holds the agent's state is no more.
+	// Gone: the history that should contain the agent's state no longer exists, or contains no state.
 	Gone = "Gone"
-	// StateSize: the agent's state is larger than any that an agent comes to.
+	// StateSize: the agent's state is too large: see [ErrStateSize].
 	StateSize = "StateSize"
-	// WorkerLost: the worker was lost again and again while it worked on this.
+	// WorkerLost: so many attempts at the activity were lost with their worker that it is given up.
 	WorkerLost = "WorkerLost"
-	// Interrupted: the worker stops; the activity may be run again.
+	// Interrupted: the worker is stopping, or Temporal has given up the attempt. The activity may run again.
 	Interrupted = "Interrupted"
 )
 
-// MemoKey is the memo field of a sub-agent that holds its whole key.
+// MemoKey is the memo field that holds the whole key of a sub-agent.
 const MemoKey = "reagent_key"

@@ -1,5 +1,4 @@
-// Package protocol is what the workflow of an agent and its activities say to each other: the names of
-// activities, updates and queries, the inputs and results that cross history, and what the end of an activity or a
-// sub-agent means to the agent. Everything here stands in histories, so names are fixed and
-// fields are only added.
+// Package protocol defines what the workflow of an agent and its activities exchange: the names of activities, updates and
+// queries, and the inputs and results that histories contain. It also converts the end of an activity or a sub-agent into
+// an event of the agent. Histories contain all of this, so a name never changes and fields are only added.
 package protocol

@@ -2,16 +2,18 @@ package protocol
 
 import "strings"
 
-// Effect tells where an effect comes from. Its key is its activity's ID, so the histories of earlier runs
-// are the store of results: no other is needed.
+// Effect says which run asked for an effect and which earlier run may have its result. The key of an effect is the ID
+// of its activity, so the histories of earlier runs are the store of results. There is no other store.
 type Effect struct {
-	// Run is the end of the ID of the run that asked: see [RunSuffix]. It differs from that of the activity's
-	// run when the workflow was reset while the effect was in flight: Temporal then gives the task out once more.
+	// Run is the end of the ID of the run that asked for the effect: see [RunSuffix]. It differs from the run of the
+	// activity if the workflow was reset while the effect was in flight: Temporal then gives out the activity task
+	// again.
 	Run string `json:"run,omitempty"`
-	// Base is an earlier run whose results count; empty in an agent that was neither reset nor resumed.
+	// Base is an earlier run whose results are used. It is empty if no earlier run can have had the effect: see
+	// [agent.State.MayRecall].
 	Base string `json:"base,omitempty"`
 }
 
-// RunSuffix returns the part of a run ID that tells the runs of one agent apart: the last 48 bits, which
-// are random in UUIDs of all versions that Temporal uses.
+// RunSuffix returns the part of a run ID that distinguishes the runs of one agent: the last 48 bits. They are random in
+// UUIDs of all versions that Temporal uses.
 func RunSuffix(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }

@@ -11,40 +11,41 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// This file says what the end of an activity or of a sub-agent means to the agent. The
-// driver applies what these functions return.
+// This file converts the end of an activity or of a sub-agent into an event of the agent. The driver applies the event.
 
-// DefaultResultBytes is the size of a tool result where the agent sets none.
+// DefaultResultBytes is the size to which a tool result is cut if the agent sets none.
 const DefaultResultBytes = 64 << 10
 
-// ModelResult is the result of the activity that asks the model.
+// ModelResult is the result of the activity [CallModel].
 type ModelResult struct {
 	llm.Reply
-	// Empty are the replies that came before this one and said nothing.
+	// Empty are the empty replies before this reply.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
-	// Repeats are the attempts before the one that brought this reply.
+	// Repeats counts the failed and lost attempts before this reply.
 	Repeats agent.Repeats `json:"repeats,omitzero"`
-	// Invalid tells how an answer does not fit the schema that was asked for.
+	// Invalid says why the answer does not fit the output schema; empty if it fits or there is no schema.
 	Invalid string `json:"invalid,omitempty"`
-	// Recalled says that the reply is that of an earlier run.
+	// Recalled says that an earlier run has recorded the reply.
 	Recalled bool `json:"recalled,omitempty"`
-	// NewIn is the end of the ID of the run for which all earlier runs were searched in vain: see [RunSuffix]. It is empty where
-	// they were not searched. A run that was reset from it has its history, and knows nothing of its own earlier runs by it.
+	// NewIn is the end of the ID of the run that searched all its earlier runs and did not find the reply: see
+	// [RunSuffix]. It is empty if they were not searched, or if one of their histories no longer exists. If that run is
+	// reset, the new run has this result in its history, too. For the new run, the result says nothing about its own
+	// earlier runs.
 	NewIn string `json:"new_in,omitempty"`
 }
 
-// ToolResult is the result of the activity that runs a tool.
+// ToolResult is the result of the activity [CallTool].
 type ToolResult struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Lost says that the call may have taken effect and its result is not known.
+	// Lost says that the call may have taken effect, and its result is unknown.
 	Lost bool `json:"lost,omitempty"`
-	// Recalled says that the result is that of an earlier run.
+	// Recalled says that an earlier run has recorded the result.
 	Recalled bool `json:"recalled,omitempty"`
 }
 
-// OmitDefaults returns the reply to a request without what goes without saying: its role, the name of the candidate
-// that is asked first, and a reason to finish that the message itself shows. History keeps the rest.
+// OmitDefaults returns the reply without the fields that have their default value, because history need not keep them.
+// These are the role, the name of the first candidate, and a finish reason that the message itself shows.
 func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	reply.Message.Role = ""
 	if reply.Candidate == first.Name {
@@ -60,34 +61,34 @@ func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 // AgentEnd describes the end of an agent. It is a part of the result of its workflow.
 type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`
-	// Stopped names the limit that cut the last turn short; empty if there was none.
+	// Stopped names the limit that ended the last turn early; empty if there was none.
 	Stopped string `json:"stopped,omitempty"`
-	// Failure tells why there is no answer.
+	// Failure says why there is no answer; empty if there is one.
 	Failure string `json:"failure,omitempty"`
 	// Spent counts the tokens and the cost of the agent and its sub-agents; nil if unknown.
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
-// ChildEnd is the end of a sub-agent, told by itself.
+// ChildEnd is the end of a sub-agent, which the sub-agent itself sends: see [ChildEndSignal].
 type ChildEnd struct {
 	Key agent.Key `json:"key"`
 	AgentEnd
 }
 
-// RecalledCall is the answer of the earlier runs about a call for a sub-agent.
+// RecalledCall is what the earlier runs of an agent say about a call for a sub-agent.
 type RecalledCall struct {
 	agent.Recalled
-	// Run is the end of the ID of the run that asked them: see [RunSuffix]. A run that was reset later has more
+	// Run is the end of the ID of the run that searched them: see [RunSuffix]. A run that was reset later has more
 	// earlier runs.
 	Run string `json:"run"`
 }
 
-// AgentProgress tells when something happened last in a sub-agent or below it.
+// AgentProgress says how long ago the last event happened in a sub-agent or below it, in milliseconds.
 type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
 }
 
-// LoadEvent is the event of a definition that was read, or not.
+// LoadEvent returns the event for the end of the activity [LoadAgent], which returned d or err.
 func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
 		class, message := cause(err)
@@ -96,7 +97,7 @@ func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
 }
 
-// ModelEvent is the event of a model call; nil when the call was given up.
+// ModelEvent returns the event for the end of a model call. It returns nil if the call was cancelled.
 func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	switch {
 	case temporal.IsCanceledError(err):
@@ -108,11 +109,10 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent is the event of a tool call; nil when the call was given up, since it was
-// answered then.
+// ToolEvent returns the event for the end of a tool call. It returns nil if the call was cancelled, because the agent
+// had answered the call before it cancelled it.
 //
-// Limit is the size to which the result is cut in the transcript; the whole of it stays in the
-// history, where the model may read it.
+// limit is the size to which the transcript cuts the result. History keeps a longer part, which the model may read.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
@@ -127,8 +127,7 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEvent is the event of a sub-agent that was waited for. Limit is the size
-// to which its answer is cut.
+// ChildEvent returns the event for the end of a sub-agent. limit is the size to which its answer is cut.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -143,15 +142,15 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
 
-// EndedFromOutside reports whether the error with which a sub-agent ended is the work of somebody or something outside of
-// it, after which it may be resumed at once: it was terminated or cancelled, or its run timed out.
+// EndedFromOutside reports whether the error with which a sub-agent ended has its cause outside of it: it was
+// terminated or cancelled, or its run timed out. A person or program may resume it at once.
 func EndedFromOutside(err error) bool {
 	var timeout *temporal.TimeoutError
 	var terminated *temporal.TerminatedError
 	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
 }
 
-// Spent returns what an agent had spent that ended in an error; nil where the error does not tell.
+// Spent returns what an agent had spent that ended with the error err; nil if the error does not say it.
 func Spent(err error) *agent.Spending {
 	var spent agent.Spending
 	var details interface {
@@ -169,13 +168,12 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns what the transcript shows of the result of a call.
+// shown returns the part of the result of a call that the transcript shows.
 func shown(key agent.Key, content string, limit int) string {
 	return tool.ClipNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
-// EndText says in a few words how an agent ended that gave no answer. The
-// text enters the transcript of the agent that waited.
+// EndText returns a few words about how an agent ended without an answer. They enter the transcript of its parent.
 func EndText(err error) string {
 	var (
 		failed     *temporal.ApplicationError
@@ -197,7 +195,8 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent is the event of a look at a sub-agent; nil while something happens there.
+// IdleEvent returns the event for a look at a sub-agent. It returns nil if something has happened there in the last
+// [agent.ChildIdleMS], or if the look failed.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil
@@ -205,16 +204,16 @@ func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Eve
 	return agent.ChildIdle(child, now)
 }
 
-// emptyReplies returns those that stand behind a failure.
+// emptyReplies returns the empty replies that the details of a failure contain.
 func emptyReplies(err error) agent.EmptyReplies {
 	var empty agent.EmptyReplies
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.HasDetails() {
-		_ = app.Details(&empty) // only a count: details of another kind leave it
+		_ = app.Details(&empty) // it is only a count; details of another type leave it at zero
 	}
 	return empty
 }
 
-// cause returns the class and the words of an activity's failure.
+// cause returns the class and the text of an activity's failure.
 func cause(err error) (class, message string) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError
@@ -228,8 +227,8 @@ func cause(err error) (class, message string) {
 	}
 }
 
-// TimeoutText says what is known of an attempt whose worker did not answer. Temporal cannot tell a worker that died from one
-// that could not reach Temporal, for instance while Temporal itself was down.
+// TimeoutText describes an attempt that timed out. Temporal cannot know whether the worker died, or could not reach
+// Temporal, for instance while Temporal itself was down.
 func TimeoutText(kind enumspb.TimeoutType) string {
 	if kind == enumspb.TIMEOUT_TYPE_HEARTBEAT {
 		return "the worker sent no more heartbeats: it died, or it could not reach Temporal"

@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// History keeps of a reply what the request and the message do not tell.
+// History omits the parts of a reply that follow from the request and the message.
 func TestBareReplyTellsTheSame(t *testing.T) {
 	say, call := llmtest.Say("hello"), llmtest.Call(llmtest.ToolCall("c", "read", "{}"))
 	for _, c := range []struct {

@@ -5,29 +5,29 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// RequestQuery is the query by which an activity reads from its own workflow
-// what is to be sent. Its name is fixed: workers of two versions share it.
+// RequestQuery is the query by which an activity reads a request for the model from its own workflow. Its name never
+// changes, because workers of two versions use it with each other.
 const RequestQuery = "request"
 
-// RequestInput asks for a part of what is to be sent.
+// RequestInput asks for a part of a request.
 type RequestInput struct {
-	// Head asks for everything but the messages.
+	// Head asks for the request prefix instead of messages.
 	Head bool `json:"head,omitempty"`
-	// Compact asks for what the request for a summary sends.
+	// Compact asks for a part of the request for a summary.
 	Compact bool `json:"compact,omitempty"`
-	// From is the first message asked for, Count the end of the range.
+	// From is the index of the first message to return. Count is the index after the last one.
 	From  int `json:"from"`
 	Count int `json:"count"`
 }
 
-// RequestPage is a part of what is to be sent: as many messages as fit into a page.
+// RequestPage is a part of a request: the request prefix, or as many messages as fit into a page.
 type RequestPage struct {
-	// Origin is what the request's key is made of, beside its messages.
+	// Origin is the part of the request's key that does not depend on the messages.
 	Origin   agent.ModelIdentity `json:"origin"`
 	Head     *llm.Request        `json:"head,omitempty"`
 	Messages []llm.Message       `json:"messages,omitempty"`
 }
 
-// MaxPageBytes bounds the messages of a page; one message may be larger alone. The
-// server warns of payloads over 512 KB.
+// MaxPageBytes is the largest size of the messages in a page. A larger message gets a page of its own. Temporal warns
+// about payloads over 512 KB.
 const MaxPageBytes = 450_000

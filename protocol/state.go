@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// StatePageBytes is the size of a page of a compressed state. In a payload it takes a
-	// third more; the server warns over 512 KB.
+	// StatePageBytes is the size of a page of a compressed state. In a payload, the page takes a third more. Temporal
+	// warns about payloads over 512 KB.
 	StatePageBytes = 350_000
-	// MaxStateBytes is the size of a state, as JSON, up to which it is packed and unpacked. No provider takes a
-	// request that is much larger.
+	// MaxStateBytes is the largest size of a state, as JSON, that is packed and unpacked. No provider accepts a request
+	// that is much larger.
 	MaxStateBytes = 32 << 20
-	// maxStateValues is the number of values in the JSON of a state up to which it is unpacked. A message has about ten,
-	// and a value takes up to some hundred bytes of memory.
+	// maxStateValues is the largest number of values in the JSON of a state that is packed and unpacked. A message has
+	// about ten values, and a value takes up to some hundred bytes of memory.
 	maxStateValues = 1_000_000
 )
 
-// ErrStateSize is the error of a state that is larger than any that an agent comes to.
+// ErrStateSize is the error for a state that has more bytes or more values than the state of any working agent.
 var ErrStateSize = errors.New("the state is too large")
 
 // Page is a part of a compressed state.
 type Page struct {
 	Data []byte `json:"data"`
-	// Pages is the number of pages, and Events the number of events that were read for them.
+	// Pages is the number of pages. Events is the number of history events that were read for the state.
 	Pages  int   `json:"pages"`
 	Events int64 `json:"events"`
-	// RunID is the run that was read where another one than that asked for had ended since; empty otherwise.
+	// RunID is the run that was read, if it is not the requested one, because a later run has ended since; empty
+	// otherwise.
 	RunID string `json:"run_id,omitempty"`
 }
 
@@ -57,8 +58,8 @@ func Pack(s *agent.State) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Unpack is the inverse of [Pack]. It measures the state before it holds any of it in memory, and returns an error that wraps
-// [ErrStateSize] for one that is too large.
+// Unpack is the inverse of [Pack]. It measures the state before it holds the whole state in memory. It returns an error
+// that wraps [ErrStateSize] if the state is too large.
 func Unpack(data []byte) (*agent.State, error) {
 	var m measure
 	if err := gunzip(&m, data); err != nil {
@@ -80,12 +81,12 @@ func gunzip(out io.Writer, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, z) //nolint:gosec // measure bounds it
+	_, err = io.Copy(out, z) //nolint:gosec // measure limits the size
 	return err
 }
 
-// measure is a writer that counts the bytes and the values of a JSON text, and fails where there are too many. It does
-// not check the text's form.
+// measure is a writer that counts the bytes and the values of a JSON text. Write fails if there are too many. It does
+// not check the syntax.
 type measure struct {
 	bytes, values   int
 	quoted, escaped bool
@@ -114,7 +115,8 @@ func (m *measure) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Open returns the state with which a run goes on that got the packed one of an earlier run.
+// Open returns the state with which a run goes on from an earlier run, given the packed state of that run: see
+// [Continue].
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)
 	if err != nil {
@@ -123,8 +125,8 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return Continue(agentID, in, s, now)
 }
 
-// Continue returns the state with which a run begins that goes on from an earlier one, whose state is s.
-// It may change s.
+// Continue returns the state with which a run goes on from an earlier run, given the state s of that run. in.From says
+// whether the new run forks, resumes or continues the agent. Continue may change s. now is in Unix milliseconds.
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:

@@ -15,8 +15,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// A small input that unpacks to more than a state may have is refused before it takes any memory, and so is one with millions of values, each
-// of which takes some hundred bytes.
+// A small input that unpacks to too many bytes is refused before it takes memory. So is an input with millions of
+// values, each of which would take some hundred bytes.
 func TestAttackStateThatUnpacksToTooMuch(t *testing.T) {
 	for name, c := range map[string]struct {
 		head, part string
@@ -47,7 +47,7 @@ func TestAttackStateThatUnpacksToTooMuch(t *testing.T) {
 	}
 }
 
-// What is packed can be unpacked; what could not be is not packed.
+// Every packed state can be unpacked. A state that could not be unpacked is not packed.
 func TestStateIsPackedWithinItsBound(t *testing.T) {
 	s := agent.New("a", agent.Start{Agent: "x"}, 0)
 	add := func(bytes int) {

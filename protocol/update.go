@@ -1,15 +1,15 @@
 package protocol
 
-// ChildEndSignal brings a [ChildEnd] from a sub-agent that was resumed to the agent that asked for it: Temporal itself
-// tells a parent only of the run that the parent started.
+// ChildEndSignal is the signal by which a resumed sub-agent sends a [ChildEnd] to its parent. Temporal itself reports
+// to a parent only the run that the parent started.
 const ChildEndSignal = "child-end"
 
-// The updates of an agent. Their names stand in histories.
+// The updates of an agent. Histories contain their names, so the names never change.
 const (
 	MessageUpdate = "message"
 	CloseUpdate   = "close"
 	UpgradeUpdate = "upgrade"
 	ReloadUpdate  = "reload"
-	// ResumeLostUpdate tells a running agent that somebody else wanted to resume it.
+	// ResumeLostUpdate tells a running agent that another resume of it was attempted and lost.
 	ResumeLostUpdate = "resume-lost"
 )
