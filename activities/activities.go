@@ -1,8 +1,9 @@
-// Package activities is the doing: it reads definitions, calls models and tools, and waits
-// for agents that were found rather than started. It decides nothing that
-// the transcript shows; that is package agent's.
+// Package activities implements the Temporal activities of agents. The activities read definitions, call models and tools,
+// wait for sub-agents whose workflows existed already, and read the histories of earlier runs. Package agent decides what
+// enters the transcript.
 //
-// API keys, addresses and timeouts live here, on the worker, and never enter a payload.
+// API keys, addresses of endpoints and timeouts of tools belong to the configuration of the worker. They are not part of
+// the inputs of activities.
 package activities
 
 import (
@@ -28,82 +29,87 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Agent defines one agent.
+// Agent is the configuration of one agent. [Activities.LoadAgent] makes a definition of it.
 type Agent struct {
 	// Name is the name by which clients and other agents start the agent. Required.
 	Name string
 	// Description tells other agents, which may call this one, what it can do.
 	Description string
-	// Model is a name of Options.Models. If there is only one model, the name may be empty.
+	// Model is the name of the agent's model in Options.Models. If there is only one model, the name may be empty.
 	Model string
-	// Fallback names the models that are asked, in this order, if Model cannot answer.
+	// Fallback names other models in Options.Models. They are called, in this order, if a call of Model fails.
 	Fallback []string
 	// Instructions are sent unchanged as the system message. Empty means no system message.
 	Instructions string
 	// Tools names the tools that the agent may use: "price" is a tool of the worker, "files.read" is a tool of the MCP server "files",
-	// and "files.*" means all tools of that server.
+	// and "files.*" means all tools of that MCP server.
 	Tools []string
-	// Agents names the agents that this one may call as sub-agents.
+	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
-	// KeepAgents keeps sub-agents running that nobody waits for when the agent has answered. If it is false, they are cancelled.
+	// KeepAgents lets sub-agents continue that are still running when the agent completes, for example because their calls were
+	// interrupted. If it is false, they are cancelled. An agent that does not complete always cancels them.
 	KeepAgents bool
-	// OutputSchema is a JSON schema that the agent's answers have to fit. Empty means that an answer is text.
+	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
-	// Limits that are zero have the values of [agent.Limits.WithDefaults].
+	// Limits holds the agent's limits. Fields that are zero have the values of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }
 
-// models are those that may answer, in order.
+// models returns the names of the agent's models in the order in which they are called: Model, then those in Fallback.
 func (a Agent) models() []string { return append([]string{a.Model}, a.Fallback...) }
 
-// Model is one model that a worker can reach.
+// Model is one model that a worker can call.
 type Model struct {
 	Client llm.Client
-	Model  string // the provider's name
+	Model  string // the provider's name of the model
 	Params llm.Params
 	Price  agent.Price
-	// SendReasoning sends back what the model thought to agents whose first model this is.
+	// SendReasoning includes the reasoning of earlier replies in later requests. It applies to agents whose Agent.Model is this
+	// model.
 	SendReasoning bool
-	// Queue is a task queue for the calls of agents whose first model this is; empty means the agent's own. Where its
-	// workers set TaskQueueActivitiesPerSecond, Temporal holds that bound over all of them.
+	// Queue is the task queue for the model calls of agents whose Agent.Model is this model. Empty means the agent's own task
+	// queue. If the workers of Queue set worker.Options.TaskQueueActivitiesPerSecond, Temporal applies that limit to all of
+	// them together.
 	Queue string
-	// TokensPerMinute bounds what this worker sends and receives, by itself: Temporal counts tasks, not
-	// tokens. Zero means no bound.
+	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker has a limit of its
+	// own, because Temporal can limit tasks but not tokens. Zero means no limit.
 	TokensPerMinute int
 }
 
-// Options say what a worker offers. They must not be modified after [New].
+// Options are the agents, models and tools of a worker, and its settings. They must not be modified after [New].
 type Options struct {
-	// Temporal is the client through which an activity asks its own workflow for
-	// what is to be sent. Required.
+	// Temporal is the client with which activities query their own workflow, send heartbeats and read histories. Required.
 	Temporal client.Client
 	Agents   []Agent
 	Models   map[string]Model
-	// Tools may be nil when no agent has any. [New] copies it: tools that are added later are not known.
+	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry: tools that are added to it later
+	// are not available.
 	Tools *tool.Registry
-	// ToolTimeout bounds one run of a tool. Defaults to 10 minutes.
+	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// RolloutTimeout limits the time that an agent which this worker does not serve waits for a worker that does. Defaults to 5 minutes.
+	// RolloutTimeout limits how long the start of an agent that this worker does not serve is retried. During a rollout,
+	// another worker may serve the agent. Defaults to 5 minutes.
 	RolloutTimeout time.Duration
-	// CacheBytes bounds the memory for transcripts, earlier runs and results. Defaults to 256 MiB.
+	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int
-	// KeepDir is a folder in which results of models and tools are kept from the moment they arrive, for a worker that
-	// is started again before Temporal has them. Empty means in memory only. The files are bounded in bytes and age and
-	// can be read by their owner only, but they are plain text, whatever payload codec the Temporal client has.
+	// KeepDir is a folder for replies of models and results of tools. Each is written there when it arrives. If the worker
+	// crashes before Temporal has the result, the restarted worker reports it from the folder. Empty means that results are
+	// kept in memory only. The total size and the age of the files are limited, and only their owner can read them. They are
+	// plain text, even if the Temporal client has a payload codec.
 	KeepDir string
-	// Streamer is told the pieces of replies as they come; nil means nobody is.
+	// Streamer receives the chunks of replies when they arrive. Nil means that chunks are not passed on.
 	Streamer Streamer
-	// Converter reads memos and histories; it is the one of the Temporal client, with its codecs.
-	// Defaults to the SDK's.
+	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with its codecs.
+	// Defaults to the SDK's data converter.
 	Converter converter.DataConverter
-	// Redact takes secrets out of a text. What models and tools say passes through it, and so do their errors, before it
-	// enters a payload. It must be safe for concurrent use. Nil means that texts stay as they are.
+	// Redact returns a text without its secrets. It is applied to the texts and errors of models and tools before they enter
+	// a payload. It must be safe for concurrent use. Nil means that texts are not changed.
 	Redact func(string) string
 	// Log defaults to [slog.Default].
 	Log *slog.Logger
 }
 
-// Activities holds what the activities need. It is safe for concurrent use.
+// Activities implements the activities. It is safe for concurrent use. Create it with [New].
 type Activities struct {
 	temporal    client.Client
 	agents      map[string]Agent
@@ -113,8 +119,8 @@ type Activities struct {
 	cache       *cache
 	indexes     *otter.Cache[string, *index] // by run ID
 	results     *otter.Cache[location, *commonpb.Payloads]
-	lists       *otter.Cache[string, []string] // the other runs, by run ID
-	lineages    *otter.Cache[string, []string]
+	lists       *otter.Cache[string, []string] // the other runs of the workflow ID, by run ID
+	lineages    *otter.Cache[string, []string] // the base runs, by run ID
 	states      *otter.Cache[string, packedState]
 	kept        *kept
 	running     running
@@ -129,9 +135,9 @@ type Activities struct {
 	log       *slog.Logger
 }
 
-// New checks the options against each other and returns the activities. The
-// error names every agent that cannot work, so that a worker fails at its start.
-// Tools are looked up when an agent starts; see [Activities.Check].
+// New checks that the options fit together and returns the activities. The error names every agent with a mistake in its
+// configuration, so that the worker fails when it starts. New does not look up the agents' tools: [Activities.Check] and
+// [Activities.LoadAgent] do.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {
 		return nil, errors.New("activities: Options.Temporal is not set")
@@ -234,12 +240,12 @@ func New(o Options) (*Activities, error) {
 	return a, errors.Join(problems...)
 }
 
-// Registry is the part of a worker that takes activities.
+// Registry is the part of worker.Worker that registers activities.
 type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
-// Register makes the activities known to a worker.
+// Register registers the activities with a worker.
 func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: protocol.LoadAgent})
 	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: protocol.CallModel})

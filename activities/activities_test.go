@@ -32,8 +32,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// stage runs the activities in Temporal's test environment, beside a workflow that
-// answers queries from a list of messages.
+// stage runs the activities in Temporal's test environment. A fake workflow answers their queries from a list of messages.
 type stage struct {
 	*testsuite.TestActivityEnvironment
 	workflow *workflow
@@ -42,15 +41,15 @@ type stage struct {
 	doing    *activities.Activities
 }
 
-// contact answers heartbeats, and keeps them.
+// contact is a Temporal client that answers heartbeats and records them.
 type contact struct {
 	client.Client
-	// answer is the answer to a heartbeat of an attempt; nil means that all are accepted.
+	// answer returns the answer to a heartbeat of the attempt with the given number. Nil means that all heartbeats are accepted.
 	answer func(attempt int32) error
-	// status is that of the run, failure the last of the activity.
+	// status is the status of the run. The field failure is the last failure of the pending activity.
 	status  enumspb.WorkflowExecutionStatus
 	failure *failurepb.Failure
-	pending string // the activity's ID; empty means tool-1
+	pending string // the ID of the pending activity; empty means tool-1
 
 	mu    sync.Mutex
 	beats []activities.Progress
@@ -73,34 +72,35 @@ func (c *contact) DescribeWorkflowExecution(context.Context, string, string) (*w
 	}, nil
 }
 
-// heard returns the heartbeats so far.
+// heard returns the recorded heartbeats.
 func (c *contact) heard() []activities.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.beats)
 }
 
-// workflow answers the query of an activity as the driver does.
+// workflow is a fake workflow that answers the queries of activities as the driver does.
 type workflow struct {
 	*contact
 	head     llm.Request
 	messages []llm.Message
 	queries  int
-	page     int // messages a page
-	fail     int // queries that fail first
+	page     int // the number of messages in a page
+	fail     int // the number of queries that fail before one succeeds
 }
 
 func (w *workflow) origin() agent.ModelIdentity {
 	return agent.ModelIdentity{Identity: agent.Identity{KeyVersion: 1, AgentID: "a", Incarnation: "first"}, PrefixHash: agent.HashPrefix(w.head)}
 }
 
-// named gives each activity the ID that the test says, which Temporal's test environment cannot.
+// named sets the ID of each activity to key. Temporal's test environment cannot do that.
 type named struct {
 	interceptor.WorkerInterceptorBase
 	interceptor.ActivityInboundInterceptorBase
 	interceptor.ActivityOutboundInterceptorBase
 	key agent.Key
-	// attempt, timeout and started replace Temporal's attempt number, heartbeat timeout and time of start where they are not zero.
+	// attempt, timeout and started replace the attempt number, the heartbeat timeout and the start time of the attempt. A zero
+	// value replaces nothing.
 	attempt int32
 	timeout time.Duration
 	started time.Time
@@ -179,7 +179,7 @@ func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Stream
 	return s
 }
 
-// open makes the environment in which the activities run.
+// open creates the test environment in which the activities run.
 func (s *stage) open() {
 	var suite testsuite.WorkflowTestSuite
 	s.TestActivityEnvironment = suite.NewTestActivityEnvironment()
@@ -187,7 +187,7 @@ func (s *stage) open() {
 	s.doing.Register(s)
 }
 
-// attempt returns a stage on which the same worker makes another attempt, or one for another task.
+// attempt returns a stage with the same worker, on which activities run with the given attempt number.
 func (s *stage) attempt(number int32) *stage {
 	other := *s
 	named := *s.named
@@ -201,7 +201,8 @@ func (s *stage) say(role llm.Role, text string) {
 	s.workflow.messages = append(s.workflow.messages, llm.Message{Role: role, Content: text})
 }
 
-// input is that of the next activity, which sends all messages so far; the last ones travel along.
+// input returns the input of a model call with all messages so far. The last delta messages are in the input's Delta. It also
+// sets the ID of the next activity to the request's key.
 func (s *stage) input(delta int) protocol.CallModelInput {
 	all := s.workflow.messages
 	s.named.key = s.workflow.origin().Key(agent.HashMessages("", all...))
@@ -215,7 +216,7 @@ func (s *stage) input(delta int) protocol.CallModelInput {
 
 func (s *stage) ask(in protocol.CallModelInput) (llm.Reply, error) {
 	reply, err := run[llm.Reply](s, protocol.CallModel, in)
-	reply.Message.Role = llm.Assistant // which goes without saying
+	reply.Message.Role = llm.Assistant // stored replies omit the default role
 	return reply, err
 }
 
@@ -252,7 +253,7 @@ func TestRequestIsAssembledFromThePagesOfTheWorkflow(t *testing.T) {
 	require.NotEmpty(t, sent.Key)
 	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), sent.Messages)
 
-	// The next request is in the cache but for the message that came along.
+	// All messages of the next request are in the cache, except for the message in the input's Delta.
 	s.workflow.messages = append(s.workflow.messages, reply.Message)
 	s.say(llm.User, "more")
 	_, err = s.ask(s.input(1))
@@ -261,7 +262,7 @@ func TestRequestIsAssembledFromThePagesOfTheWorkflow(t *testing.T) {
 	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
 }
 
-// What a worker remembers may be another branch, from before a reset.
+// A worker does not send cached messages of another branch, from before a reset.
 func TestStaleCacheIsNotSent(t *testing.T) {
 	s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("ok"), nil }))
 	s.say(llm.User, "the first branch")
@@ -277,7 +278,7 @@ func TestStaleCacheIsNotSent(t *testing.T) {
 	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
 }
 
-// A definition that was read anew makes another request of the same messages.
+// After a reload of the definition, the request has the new request prefix and the same messages.
 func TestReloadedDefinitionIsSent(t *testing.T) {
 	s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("ok"), nil }))
 	s.say(llm.User, "hello")
@@ -289,7 +290,8 @@ func TestReloadedDefinitionIsSent(t *testing.T) {
 	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
 }
 
-// A worker asks its workflow for no result that it has made itself, and sends none of another call of the same ID.
+// A worker does not query the workflow for a tool result that is in its cache. It does not send a cached result of another call
+// with the same ID.
 func TestResultsAreRemembered(t *testing.T) {
 	asks := llmtest.Call(llmtest.ToolCall("c1", "a", `{"n":1}`))
 	s := newStage(t, llmtest.Script(asks, asks, llmtest.Say("done")), far{"a", func() (tool.Result, error) { return tool.Result{Content: "42"}, nil }})
@@ -349,7 +351,7 @@ func TestModelErrorsAreClassed(t *testing.T) {
 	}
 }
 
-// The bound is on attempts that came to the model, which the heartbeat carries on.
+// The number of attempts that reached the model is limited. The heartbeat details count them.
 func TestRetriesAreBounded(t *testing.T) {
 	for class, bound := range map[llm.Class]int{llm.Overloaded: 8, llm.EmptyReply: 3} {
 		for tried := range bound {
@@ -364,8 +366,7 @@ func TestRetriesAreBounded(t *testing.T) {
 	}
 }
 
-// Replies that said nothing were paid for: how many there were, and what they cost, goes on with the
-// reply that came in the end, or with the failure.
+// Empty replies are paid for. The final reply or failure of a model call contains their number and their tokens.
 func TestEmptyRepliesAreCounted(t *testing.T) {
 	said := false
 	model := llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
@@ -397,7 +398,7 @@ func TestEmptyRepliesAreCounted(t *testing.T) {
 	require.Equal(t, two, result.Empty)
 }
 
-// Where the endpoint does not say how long to wait, the wait grows.
+// If the endpoint sets no retry delay, the delay grows.
 func TestPauseBetweenAttemptsGrows(t *testing.T) {
 	for tried, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 		s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
@@ -410,7 +411,7 @@ func TestPauseBetweenAttemptsGrows(t *testing.T) {
 	}
 }
 
-// What no endpoint would take is not sent.
+// A request that every endpoint would reject is not sent.
 func TestRequestThatNoEndpointWouldTakeIsNotSent(t *testing.T) {
 	s := newStage(t, llmtest.Script(llmtest.Say("hello")))
 	s.workflow.messages = []llm.Message{{Role: llm.User, Content: "go"}, {Role: llm.Tool, ToolCallID: "1", Content: "an orphan"}}
@@ -421,7 +422,7 @@ func TestRequestThatNoEndpointWouldTakeIsNotSent(t *testing.T) {
 	require.Empty(t, s.model.Requests())
 }
 
-// The activity alone can validate: the workflow is told what does not fit.
+// The activity checks an answer against the output schema, because the workflow cannot. The result says what does not match.
 func TestAnswerIsHeldAgainstItsSchema(t *testing.T) {
 	for text, problem := range map[string]string{
 		`{"n": 3}`: "", `{"n": "three"}`: `"n"`, "three": "not valid JSON",
@@ -441,7 +442,7 @@ func TestAnswerIsHeldAgainstItsSchema(t *testing.T) {
 	}
 }
 
-// The request for a summary is made of what the workflow says, and leaves the cache as it was.
+// The request for a summary has only messages from queries of the workflow. It does not use or change the cache.
 func TestSummaryIsAskedForWithRequestsOfItsOwn(t *testing.T) {
 	s := newStage(t, llmtest.Script(llmtest.Say("a summary"), llmtest.Say("hello")))
 	s.say(llm.User, "go")
@@ -465,7 +466,7 @@ func TestModelOfAnotherWorkerIsWaitedFor(t *testing.T) {
 	require.False(t, failure(t, err).NonRetryable())
 }
 
-// far is a tool that does what a test says.
+// far is a tool that calls a function of the test.
 type far struct {
 	name string
 	do   func() (tool.Result, error)
@@ -549,7 +550,7 @@ func TestDefinitionIsSettledOnce(t *testing.T) {
 
 }
 
-// An agent that one worker does not serve yet may be on another: it is asked for again, but not for ever.
+// Another worker may serve an agent that this worker does not serve yet. So the start of the agent is retried for a limited time.
 func TestUnknownAgentIsWaitedForDuringARollout(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout time.Duration

@@ -16,7 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// A schema against which no check of an answer would end costs no model call: the turn is held.
+// If a check of an answer against the output schema would never end, no model call is made, and the turn is held.
 func TestAttackOutputSchemaWithoutEndIsNotAsked(t *testing.T) {
 	endless := json.RawMessage(`{"type":"object","$ref":"#"}`)
 	s := newStage(t, llmtest.Script(llmtest.Say("{}")))
@@ -36,7 +36,7 @@ func TestAttackOutputSchemaWithoutEndIsNotAsked(t *testing.T) {
 	require.ErrorContains(t, doing.Check(t.Context()), "agent x: output_schema: the JSON schema is refused")
 }
 
-// Whatever says a key back, it enters no payload.
+// A secret that a model or a tool returns does not enter a payload.
 func TestAttackSecretEntersNoPayload(t *testing.T) {
 	const secret = "sk-test-6f1d7c55e0b94f6d"
 	model := llmtest.Script(llmtest.Call(llmtest.ToolCall(secret, "a", `{"key":"`+secret+`"}`)), llmtest.Say("it is "+secret))

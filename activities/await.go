@@ -15,23 +15,27 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause bounds the time between two looks at an agent that still runs.
+// maxAwaitPause is the longest delay between two attempts of AwaitAgent.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the time between the end of a sub-agent that was terminated, was cancelled or timed out, and the report of this end to
-// its parent. If the sub-agent is resumed in this time, the parent hears nothing of the end.
+// resumeGrace is the delay before AwaitAgent returns that a sub-agent was terminated, was cancelled or timed out. If the
+// sub-agent is resumed within this time, AwaitAgent does not return this end, and the parent keeps waiting.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of the activity saw that run ended.
+// seen reports whether an earlier attempt of this activity found that the run had ended. That attempt stored the run ID in its
+// heartbeat details.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
 }
 
-// AwaitAgent looks whether an agent has ended. It holds no slot while the agent
-// runs: it fails with [protocol.StillRunning] and a time to be tried again, because waits
-// that hold slots lock each other out once a tree is deeper than there are slots.
-// It names no run, and so finds an agent that was reset or continued as new.
+// AwaitAgent returns the end of a sub-agent. If the sub-agent is still running, AwaitAgent returns a retryable error of type
+// [protocol.StillRunning] with the delay until the next attempt. An activity that waited inside one attempt would occupy a slot
+// of the worker: a tree of agents that is deeper than the number of slots would deadlock. AwaitAgent asks for the workflow ID
+// without a run ID. So it also finds a sub-agent that was reset or continued as new.
+//
+// The error has the type [protocol.ForeignAgent] if the workflow is not the sub-agent with the key in the input. If the workflow
+// does not exist any more, AwaitAgent returns an end with a failure.
 func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput) (protocol.AgentEnd, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "")
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
@@ -44,7 +48,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 	var key agent.Key
 	if held := info.GetMemo().GetFields()[protocol.MemoKey]; held != nil {
 		if err := a.converter.FromPayload(held, &key); err != nil {
-			return protocol.AgentEnd{}, fmt.Errorf("await agent %s: its key: %w", in.ID, err)
+			return protocol.AgentEnd{}, fmt.Errorf("await agent %s: decode its key from the memo: %w", in.ID, err)
 		}
 	}
 	if key != in.Key {
@@ -54,7 +58,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 	switch info.GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		pause := min(time.Duration(activity.GetInfo(ctx).Attempt)*500*time.Millisecond, maxAwaitPause)
-		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" still runs", protocol.StillRunning,
+		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" is still running", protocol.StillRunning,
 			temporal.ApplicationErrorOptions{NextRetryDelay: pause, Category: temporal.ApplicationErrorCategoryBenign})
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		var end protocol.AgentEnd
@@ -64,7 +68,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, nil)
 		if run := info.GetExecution().GetRunId(); protocol.EndedFromOutside(err) && time.Since(info.GetCloseTime().AsTime()) < maxAwaitPause && !seen(ctx, run) {
 			activity.RecordHeartbeat(ctx, run)
-			return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" has just been ended; it may be resumed", protocol.StillRunning,
+			return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" ended a moment ago and may be resumed", protocol.StillRunning,
 				temporal.ApplicationErrorOptions{NextRetryDelay: resumeGrace, Category: temporal.ApplicationErrorCategoryBenign})
 		}
 		return protocol.AgentEnd{Failure: protocol.EndText(err), Spent: protocol.Spent(err)}, nil

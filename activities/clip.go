@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxFieldBytes bounds the names of models and tools in a reply, and the reason to finish. Providers' own have some tens
-	// of bytes.
+	// maxFieldBytes limits the model's name, the finish reason, the tools' names and each line of Repaired in a reply. The values
+	// of providers have less than a hundred bytes.
 	maxFieldBytes = 256
-	// maxCallIDBytes bounds the ID of a call. Some gateways put the model's signature into it, which has kilobytes and has to be
-	// sent back whole.
+	// maxCallIDBytes limits the ID of a tool call. Some gateways put the model's signature into the ID. The signature has some
+	// kilobytes, and later requests have to send it back unchanged.
 	maxCallIDBytes = 16 << 10
-	// maxRepairs is the highest number of repairs that a reply lists.
+	// maxRepairs is the maximum number of repairs that fit lists one by one. It lists the others as "and N more".
 	maxRepairs = 20
-	// callsBytes bounds the tool calls of a reply; the rest of [maxReplyBytes] is for all others of its fields.
+	// callsBytes limits the tool calls of a reply. The rest of [maxReplyBytes] is for the other fields of the reply.
 	callsBytes = maxReplyBytes * 3 / 4
-	// longCallBytes is the largest size of a call whose arguments were left out, without its ID.
+	// longCallBytes is the maximum size of a tool call, without its ID, after [repair.Fit] has removed its arguments.
 	longCallBytes = 2048
 )
 
-// fit returns the reply with every field cut that is too long, so that the reply fits into a payload: one that does not
-// would be paid for and lost. Repaired tells what was left out.
+// fit returns a reply that fits into a payload: it cuts long fields, and leaves out large parts and the last tool calls. A reply
+// that does not fit into a payload is paid for and lost. Repaired lists the parts and the tool calls that were left out.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -55,7 +55,7 @@ func fit(reply llm.Reply) llm.Reply {
 	return repair.Fit(reply, maxReplyBytes)
 }
 
-// fitting returns how many of the calls fit into [callsBytes] after [repair.Fit] has left out their long arguments.
+// fitting returns how many of the calls fit into [callsBytes] after [repair.Fit] has removed their long arguments.
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {
@@ -68,6 +68,7 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut returns at most limit bytes of text, with a mark where something was left out. The result is valid UTF-8: Temporal
-// takes no other text in a failure.
+// cut returns text if it has at most limit bytes. Otherwise it returns the beginning of text and an ellipsis, together at most
+// limit bytes. Then it replaces bytes that are not UTF-8 by U+FFFD, which may make the text longer: Temporal rejects a failure
+// with a text that is not UTF-8.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A gateway that keeps the model's signature in the ID of a call needs the whole ID back.
+// A gateway that stores the model's signature in the ID of a tool call needs the whole ID in later requests.
 func TestLongIDOfACallIsKept(t *testing.T) {
 	id := strings.Repeat("s", 10<<10)
 	s := newStage(t, llmtest.Script(llmtest.Call(llmtest.ToolCall(id, "read", "{}"))))
@@ -24,7 +24,7 @@ func TestLongIDOfACallIsKept(t *testing.T) {
 	require.Equal(t, id, got.Message.ToolCalls[0].ID)
 }
 
-// A reply that is paid for is not lost because a field of it does not fit into a payload.
+// If a field of a reply does not fit into a payload, the field is cut. The reply, which was paid for, is not lost.
 func TestAttackReplyWithLongFields(t *testing.T) {
 	long := strings.Repeat("é\"", 1<<20)
 	call := func(id, name, arguments string) llm.Reply { return llmtest.Call(llmtest.ToolCall(id, name, arguments)) }
@@ -75,7 +75,7 @@ func TestAttackReplyWithLongFields(t *testing.T) {
 	}
 }
 
-// Temporal refuses a failure whose text is no UTF-8, and would have the attempt tried for ever.
+// Temporal rejects a failure with a text that is not UTF-8, and would retry the attempt for ever.
 func TestAttackErrorThatIsNoText(t *testing.T) {
 	for _, text := range []string{"\xff\xfe", strings.Repeat("é", 5000), "a" + strings.Repeat("é", 5000)} {
 		s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// A worker of one's own. examples/gotool is a whole one, with options for quick recovery.
+// This is a program with its own worker. The example examples/gotool is a complete program, with options for quick recovery.
 func Example() { //nolint:testableexamples // it serves until it is stopped
 	temporal, err := client.NewLazyClient(client.Options{})
 	if err != nil {
@@ -43,7 +43,7 @@ func Example() { //nolint:testableexamples // it serves until it is stopped
 	}
 }
 
-// A mistake in the agents is found when the worker starts.
+// Check finds mistakes in the configuration of agents when the worker starts.
 func ExampleActivities_Check() {
 	temporal, err := client.NewLazyClient(client.Options{})
 	if err != nil {
@@ -59,11 +59,11 @@ func ExampleActivities_Check() {
 		panic(err)
 	}
 	fmt.Println(doing.Check(context.Background()))
-	// Output: agent clerk: unknown tool "order" (there is read_result)
+	// Output: agent clerk: unknown tool "order" (the known tools are read_result)
 }
 
-// A program that embeds a worker shows text as it grows. Here the pieces come from no model; a worker
-// whose Options have the Hub as Streamer hands over its own.
+// A program that embeds a worker can show text while it grows. In this example, the chunks do not come from a model. In a
+// program, set the Hub as Options.Streamer, and the worker passes its chunks to the Hub.
 func ExampleHub() {
 	hub := new(activities.Hub)
 	pieces := hub.Listen(context.Background(), "talk")

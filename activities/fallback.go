@@ -10,20 +10,27 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// nextCandidateDelay is the time between the failure of a model and the request to the next one.
+// nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to ask; it counts on over all rounds.
+// candidate returns the number of the candidate to call. The number is not reset when all candidates were called: the remainder
+// of its division by the number of candidates is the candidate's index.
 func (h *heartbeat) candidate() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.tried.Candidate
 }
 
-// fallBack decides which of n candidates is asked after the one whose turn it was has failed. The next is
-// asked at once; when all were, after the pause that the last failure asks for. One that refuses for a
-// reason that waiting does not cure is not asked again, and when all have, that is the end. A
-// context that is too long is compacted, and not tried on another model.
+// fallBack chooses the next of n candidates after candidate number turn has failed with the error failed. It returns an error
+// that Temporal retries: the next attempt calls the chosen candidate.
+//
+// The delay before that attempt is nextCandidateDelay. If all candidates of the round were called, the next round begins after
+// the retry delay of failed, if that is longer. A candidate whose failure is not retryable (see [llm.Class.Retryable]) is not
+// called again.
+//
+// fallBack returns failed itself if no candidate is left, if failed is not retryable because of too many attempts, or if failed
+// is a cancellation. It also returns failed if the context is too long: the core compacts the context, and other models are not
+// tried.
 func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)
 	if !ok || app.Type() == string(llm.ContextTooLong) {
@@ -34,7 +41,7 @@ func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	if !llm.Class(app.Type()).Retryable() {
 		h.tried.Refused = append(h.tried.Refused, turn%n)
 	} else if app.NonRetryable() {
-		return failed // asked often enough
+		return failed // this was the last attempt that modelError allows
 	}
 	for next := turn + 1; next <= turn+n; next++ {
 		if slices.Contains(h.tried.Refused, next%n) {

@@ -10,8 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// The next model is asked at once; when all were, the pause of the last failure counts; one that refuses
-// for good is left out, and when all have, that is the end.
+// After a failure, the next candidate is called almost at once. When all candidates were called, the next round starts after the
+// retry delay of the last failure. A candidate with an error that is not retryable is not called again. The call fails when no
+// candidate is left.
 func TestFallbackGoesRound(t *testing.T) {
 	failure := func(class llm.Class, pause time.Duration) error {
 		return temporal.NewApplicationErrorWithOptions("no", string(class),

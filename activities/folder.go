@@ -14,52 +14,58 @@ import (
 )
 
 const (
-	// folderBytes bounds what the files of a folder take together. Between two looks it may be exceeded by an eighth.
+	// folderBytes limits the total size of the files in a folder, in bytes. Each process that writes to the folder may exceed the
+	// limit by about an eighth before it removes files.
 	folderBytes = 256 << 20
-	// folderAge is the age up to which a file is used. A result that was reported is in Temporal's history.
+	// folderAge is the maximum age of a file that is used. Older results were reported long ago and are in Temporal's history.
 	folderAge = 7 * 24 * time.Hour
-	// fileSuffix and temporaryPrefix tell our files from others, which are left alone.
+	// fileSuffix and temporaryPrefix identify the files of a folder type. Other files in the same directory are never removed.
 	fileSuffix      = ".kept.json"
 	temporaryPrefix = ".kept-"
 )
 
-// folder keeps results in files, one for each key. Several processes may share one. It is safe for concurrent use.
+// folder stores results in the files of a directory, one file for each key. Several processes may use the same directory. A
+// folder is safe for concurrent use.
 //
-// A file is complete when it has its name, whatever happens to the process. When the machine fails it may be empty or missing.
+// A file gets its name when it is complete. So a crash of the process leaves no incomplete result. A crash of the machine may
+// leave a file empty or missing, because files are not synced.
 type folder struct {
 	dir   string
 	bytes int64
 	age   time.Duration
 
 	mu      sync.Mutex
-	written int64 // since the last look at all files
+	written int64 // bytes written since the last call of prune
 }
 
-// openFolder makes the folder if it does not exist, and removes what is too old or too much.
+// openFolder returns the folder in the directory dir. It creates the directory if it does not exist, checks that it can write
+// there, and calls prune.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the folder for results: %w", err)
+		return nil, fmt.Errorf("create the folder for results (KeepDir): %w", err)
 	}
 	probe, err := os.CreateTemp(dir, temporaryPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("the folder for results cannot be written to: %w", err)
+		return nil, fmt.Errorf("write to the folder for results (KeepDir): %w; make the folder writable or set another one", err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return nil, fmt.Errorf("the folder for results: %w", err)
+		return nil, fmt.Errorf("write to the folder for results (KeepDir): %w; make the folder writable or set another one", err)
 	}
 	return f, f.prune()
 }
 
-// fileKey are the keys that have a file: what a workflow asks for must not name another place.
+// fileKey matches the keys that may be part of a file name. A key comes from a workflow, and must not name a file outside of the
+// directory.
 var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 
+// path returns the path of the file of a key.
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
-// write stores data under key, in place of what was there.
+// write stores data under key and replaces earlier data. It returns an error if key does not match fileKey.
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
-		return fmt.Errorf("%q cannot be the name of a file", key)
+		return fmt.Errorf("the key %q cannot be used as a file name", key)
 	}
 	t, err := os.CreateTemp(f.dir, temporaryPrefix) // with mode 0600
 	if err != nil {
@@ -82,7 +88,8 @@ func (f *folder) write(key string, data []byte) error {
 	return nil
 }
 
-// read returns what is stored under key; nil where nothing is, or what is there is too old.
+// read returns the data that is stored under key. It returns nil if there is none, if the file is older than the folder's maximum
+// age, or if key does not match fileKey.
 func (f *folder) read(key string) ([]byte, error) {
 	if !fileKey.MatchString(key) {
 		return nil, nil
@@ -104,14 +111,14 @@ func (f *folder) read(key string) ([]byte, error) {
 	return data, err
 }
 
-// prune removes the files that are too old, and the oldest of those that are too much.
+// prune removes the files that are too old. Then it removes the oldest files until the rest has the allowed total size.
 func (f *folder) prune() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.written = 0
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return fmt.Errorf("the folder for results: %w", err)
+		return fmt.Errorf("list the folder for results (KeepDir): %w", err)
 	}
 	var files []fs.FileInfo
 	for _, entry := range entries {
@@ -119,7 +126,7 @@ func (f *folder) prune() error {
 		if !entry.Type().IsRegular() || !strings.HasSuffix(name, fileSuffix) && !strings.HasPrefix(name, temporaryPrefix) {
 			continue
 		}
-		if info, err := entry.Info(); err == nil { // or another process has removed it
+		if info, err := entry.Info(); err == nil { // an error means that another process has removed the file
 			files = append(files, info)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A folder keeps the newest results that fit, and touches no files of others.
+// A folder keeps the newest results up to its size limit, and does not remove other files.
 func TestFolderIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), make([]byte, 1000), 0o600))
@@ -47,7 +47,7 @@ func TestFolderIsBounded(t *testing.T) {
 	require.Equal(t, []string{"notes.txt", "tool-d" + fileSuffix}, names)
 }
 
-// The key of an activity comes from a workflow: it names no other place.
+// The key of an effect comes from a workflow. It cannot name a file outside of the folder.
 func TestFolderIsNotLeft(t *testing.T) {
 	f, err := openFolder(filepath.Join(t.TempDir(), "keep"))
 	require.NoError(t, err)

@@ -20,96 +20,101 @@ import (
 )
 
 const (
-	// heartbeatInterval bounds the time between two heartbeats, so that people see the words of a
-	// model call as they come.
+	// heartbeatInterval is the maximum time between two heartbeats. It is short so that people see the partial text of a model
+	// call while it grows.
 	heartbeatInterval = time.Second
-	// minHeartbeatWait is the least time that a heartbeat may take. Temporal's client waits no shorter.
+	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
-	// maxLost bounds how many attempts at an effect that may be repeated are lost before it is given up: one that
-	// takes its worker down would otherwise do so for ever.
+	// maxLost is the number of lost attempts after which an effect is given up. An effect that crashes its worker would otherwise
+	// crash workers for ever.
 	maxLost = 5
 )
 
-// heartbeat is one attempt's contact with Temporal. It tells Temporal that the attempt is alive, notices when
-// Temporal has given the attempt up, and keeps in the heartbeat's details, which the next attempt can read, how
-// often the effect was tried. It is safe for concurrent use.
+// heartbeat sends the heartbeats of one activity attempt. It detects that Temporal has ended the attempt. The heartbeat details
+// store how often the effect was tried, and the next attempt reads them. A heartbeat is safe for concurrent use.
 //
-// It does not use the heartbeats of the SDK: those cancel the activity's context when the network fails for
-// a second, and tell nobody when Temporal has accepted one.
+// It does not use the SDK's activity.RecordHeartbeat, for two reasons: the SDK cancels the activity's context when the network
+// fails for a second, and it does not report that Temporal has accepted a heartbeat.
 type heartbeat struct {
-	ctx    context.Context // the attempt's
+	ctx    context.Context // the context of the attempt
 	client client.Client
 	redact func(string) string
 	info   activity.Info
-	// beating ends when stop is called or ctx ends.
+	// beating is the context of the heartbeats. It ends when stop is called or ctx ends; stopped cancels it.
 	beating context.Context
 	stopped context.CancelFunc
 	wait    sync.WaitGroup
-	// over is closed when the attempt has ended by no act of its own; end says how.
+	// over is closed when Temporal or the stop of the worker ends the attempt. It stays open if the activity returns first. The
+	// field end holds the reason.
 	over chan struct{}
 
 	mu    sync.Mutex
 	tried Progress
 	end   ending
-	// follows is the attempt that runs the effect for which this one waits; nil where that is this one.
+	// follows is the attempt that runs the effect, if this attempt only waits for the effect. It is nil if this attempt runs the
+	// effect itself.
 	follows *heartbeat
-	// contact is the last time at which Temporal certainly took the attempt for alive.
+	// contact is the latest time at which Temporal certainly considered the attempt alive.
 	contact time.Time
 }
 
-// ending says why an attempt ended before its effect.
+// ending is the reason why an attempt ended before its effect.
 type ending int
 
 const (
-	// attemptOpen: the attempt has not ended.
+	// attemptOpen means that the attempt has not ended.
 	attemptOpen ending = iota
-	// attemptLost: Temporal has given up the attempt, but not the effect: a heartbeat came too late, or the run was
-	// reset or terminated.
+	// attemptLost means that Temporal has ended the attempt, but may still need the effect. A heartbeat came too late, or the run
+	// was reset or terminated.
 	attemptLost
-	// attemptCancelled: the workflow does not want the effect any more.
+	// attemptCancelled means that the workflow does not need the effect any more.
 	attemptCancelled
-	// attemptStopped: the worker stops, and its time to drain is over.
+	// attemptStopped means that the worker stops and that its time for running activities is over.
 	attemptStopped
 )
 
-// Progress is the content of the heartbeats of a model or tool call.
+// Progress is the heartbeat details of an activity. Only the details of AwaitAgent are different: they are a run ID.
 type Progress struct {
-	// Doing names what is done: the tool and the beginning of its arguments, or the model. The Web UI shows it with the
-	// pending activity, whose ID is a hash.
+	// Doing is the tool with the beginning of its arguments, or the model. The Web UI shows Doing with the pending activity. The
+	// activity's ID is a hash and would not show it.
 	Doing string `json:"doing,omitempty"`
-	// Tried counts the tries of the effect, with this one.
+	// Tried is the number of times that the effect was tried, including the current one. An attempt that fails before it reaches
+	// the model or the tool does not count.
 	Tried int `json:"tried"`
-	// Reported counts the attempts that ended with an error of their own. All others before this one were lost.
+	// Reported is the number of attempts that reported an error before they ended. All other attempts before the current one were
+	// lost.
 	Reported int `json:"reported,omitempty"`
-	// Sought counts the attempts that were given back because another worker may have the result.
+	// Sought is the number of attempts that ended without running the tool because another worker may have its result.
 	Sought int `json:"sought,omitempty"`
-	// Empty are the replies that said nothing, of all attempts so far.
+	// Empty counts the empty replies of all attempts so far, and their tokens.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
-	// Candidate counts the changes from one model to the next, Refused holds those of which no answer is to be had.
+	// Candidate is the number of the candidate to call. It grows over all rounds through the candidates of the request. Refused
+	// holds the indexes of the candidates that are not called again, because their errors were not retryable.
 	Candidate int   `json:"candidate,omitempty"`
 	Refused   []int `json:"refused,omitempty"`
-	// Text is the end of what the model has said so far, for people, and Said the number of bytes of all of it.
+	// Text is the end of the partial text of the model call, for people. Said is the size of the whole partial text in bytes.
 	Text string `json:"text,omitempty"`
 	Said int    `json:"said,omitempty"`
-	// Attempt is Temporal's number of the attempt that said it. The next attempt begins with the details
-	// of the last: what they say is void as soon as the numbers differ.
+	// Attempt is Temporal's number of the attempt to which Text belongs. A new attempt starts with the details of the attempt
+	// before. If Attempt is not the number of the current attempt, Text is discarded text.
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// maxDoingBytes bounds the text that says what an activity does.
+// maxDoingBytes limits Progress.Doing, in bytes.
 const maxDoingBytes = 200
 
-// maxProgressBytes bounds the words in a heartbeat.
+// maxProgressBytes limits Progress.Text, in bytes.
 const maxProgressBytes = 2000
 
-// startHeartbeat begins the heartbeats of the attempt whose context ctx is. The caller must call stop.
+// startHeartbeat starts to send heartbeats for the activity attempt with the context ctx. The caller must call stop.
 func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
-		// Details that cannot be read are those of another version: counted anew.
+		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
 	}
-	// The worker may have been frozen after Temporal gave out the task. Clocks that differ cost a heartbeat.
+	// The process may have been suspended after Temporal started the attempt, so the start counts as the last contact. If the
+	// clock of this machine is ahead of the server's, the contact seems older, and own sends an unnecessary heartbeat.
 	if started := h.info.StartedTime; !started.IsZero() && started.Before(h.contact) {
 		h.contact = h.contact.Add(-h.contact.Sub(started))
 	}
@@ -129,13 +134,13 @@ func (h *heartbeat) beat() {
 	for {
 		select {
 		case <-ticks:
-			// Errors that do not end the attempt are those of the network: it goes on while they last.
+			// record ends the attempt if Temporal has ended it. All other errors are network errors, and the attempt continues.
 			_ = h.record(h.beating)
 		case <-h.over:
 			return
 		case <-h.beating.Done():
 			if h.ctx.Err() == nil {
-				return // by stop
+				return // stop was called
 			}
 			end := attemptStopped
 			if temporal.IsCanceledError(context.Cause(h.ctx)) {
@@ -147,8 +152,8 @@ func (h *heartbeat) beat() {
 	}
 }
 
-// record sends a heartbeat and returns nil if Temporal has accepted it. Where Temporal answers that the attempt is
-// not alive, the attempt ends.
+// record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled or
+// that it does not know the attempt, record calls finish.
 func (h *heartbeat) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
 	defer cancel()
@@ -162,7 +167,7 @@ func (h *heartbeat) record(ctx context.Context) error {
 		h.mu.Unlock()
 	case temporal.IsCanceledError(err):
 		h.finish(attemptCancelled)
-		// The SDK reports an activity as cancelled only if a heartbeat of its own was answered so.
+		// The SDK reports an activity as cancelled only if one of the SDK's own heartbeats had that answer.
 		activity.RecordHeartbeat(h.ctx, progress)
 	case errors.As(err, new(*serviceerror.NotFound)):
 		h.finish(h.whyGone())
@@ -171,7 +176,8 @@ func (h *heartbeat) record(ctx context.Context) error {
 }
 
 // whyGone returns why Temporal no longer knows the attempt. It returns attemptCancelled if the run has completed or was
-// cancelled, since such a run needs no effects, and attemptLost otherwise: the effect may be asked for again.
+// cancelled, because such a run needs no effects. Otherwise it returns attemptLost, because another attempt or run may need the
+// effect. It also returns attemptLost if it cannot read the status of the run.
 func (h *heartbeat) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
 	defer cancel()
@@ -188,7 +194,7 @@ func (h *heartbeat) whyGone() ending {
 	}
 }
 
-// finish ends the attempt. Only the first call counts.
+// finish marks the attempt as ended for the given reason. Only the first call has an effect.
 func (h *heartbeat) finish(end ending) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,15 +204,15 @@ func (h *heartbeat) finish(end ending) {
 	}
 }
 
-// ended returns how the attempt ended; attemptOpen while it has not.
+// ended returns the reason why the attempt ended, and attemptOpen if it has not ended.
 func (h *heartbeat) ended() ending {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.end
 }
 
-// own returns nil if the attempt is still Temporal's. It asks Temporal only where the last contact is so long ago that the
-// attempt may have timed out, as after a pause of the process.
+// own returns nil if Temporal still considers the attempt alive. It sends a heartbeat only if the last contact is at least half
+// of the heartbeat timeout ago, for example after a suspension of the process. Without a heartbeat timeout it never sends one.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("the attempt has ended")
@@ -220,22 +226,23 @@ func (h *heartbeat) own(ctx context.Context) error {
 	return h.record(ctx)
 }
 
-// age returns how long ago t is by the clock that says more: the monotonic clock stands still while the machine sleeps,
-// the wall clock can be set back.
+// age returns the time since t. It uses the monotonic clock or the wall clock, whichever gives the longer time: the monotonic
+// clock may stop while the machine sleeps, and the wall clock can be set back.
 func age(t time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// lost returns how many earlier attempts have ended without a report: their workers died, or lost contact with Temporal.
-// Attempts that a worker refused before its code ran, such as for an input that cannot be decoded, count as lost too.
+// lost returns the number of lost attempts before this attempt: their workers crashed or lost contact with Temporal. An attempt
+// that failed before the activity's code ran, for example because its input could not be decoded, counts as lost, too.
 func (h *heartbeat) lost() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return max(0, int(h.info.Attempt)-1-h.tried.Reported)
 }
 
-// tookWorkersDown reports whether so many attempts were lost, the last one among them, that another would be too.
+// tookWorkersDown reports whether the effect is given up because it crashes its workers: at least maxLost attempts were lost, and
+// the last attempt ended with a heartbeat timeout. The error is retryable: the workflow could not be described.
 func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	if h.lost() < maxLost {
 		return false, nil
@@ -255,14 +262,15 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// workerLost is the failure of an activity that is given up because it takes its workers down.
+// workerLost returns the error of an activity that is given up because it crashes its workers. What is the part of the error text
+// that says what the activity did, in the past tense.
 func (h *heartbeat) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
 }
 
-// checkLost returns a failure if the activity is to be given up because it takes its workers down. An activity calls it
-// before it does anything else: whatever it does may be what kills the process.
+// checkLost returns an error if tookWorkersDown reports true; see workerLost for what. An activity calls checkLost before
+// anything else, because any later step may be the one that crashes the process.
 func (h *heartbeat) checkLost(what string) error {
 	down, err := h.tookWorkersDown(h.ctx)
 	if err == nil && down {
@@ -271,34 +279,33 @@ func (h *heartbeat) checkLost(what string) error {
 	return err
 }
 
-// describe says what the activity does.
+// describe sets Progress.Doing to the beginning of a text, on one line.
 func (h *heartbeat) describe(doing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
-// attempt counts one try of the effect and returns its number, from 1.
+// attempt adds 1 to the number of times that the effect was tried, and returns the number. It clears the partial text.
 func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Tried++
-	h.tried.Text, h.tried.Said = "", 0 // what an earlier attempt said is void
+	h.tried.Text, h.tried.Said = "", 0 // the text of an earlier attempt is discarded
 	h.tried.Attempt = h.info.Attempt
 	return h.tried.Tried
 }
 
-// attempts returns how often the effect was tried so far.
+// attempts returns how often the effect was tried so far, over all attempts.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
-// repeats returns the attempts before this one.
+// repeats returns the numbers of attempts before this attempt, and of the lost attempts among them.
 func (h *heartbeat) repeats() agent.Repeats {
 	lost := h.lost()
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// countReturn counts an attempt that is given back because another worker may have the result, and returns how many
-// there were, this one included.
+// countReturn adds 1 to Progress.Sought and returns the new value.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -306,7 +313,7 @@ func (h *heartbeat) countReturn() int {
 	return h.tried.Sought
 }
 
-// empty counts a reply that said nothing, and returns those so far.
+// empty counts an empty reply with the given usage, and returns the counts of all attempts so far.
 func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -314,7 +321,7 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// addDelta takes a piece of what the model says.
+// addDelta appends the text of a delta to the partial text.
 func (h *heartbeat) addDelta(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -326,14 +333,15 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow makes the attempt report the progress of the one that runs its effect.
+// follow makes the heartbeats of this attempt contain the progress of the attempt that runs the effect. Nil means that this
+// attempt runs the effect.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follows = running
 }
 
-// progress returns what the next heartbeat says.
+// progress returns the details for the next heartbeat. Text is redacted.
 func (h *heartbeat) progress() Progress {
 	h.mu.Lock()
 	own, follows := h.tried, h.follows
@@ -347,22 +355,22 @@ func (h *heartbeat) progress() Progress {
 	return p
 }
 
-// report counts the attempt, which is about to fail with err, as one that reports its end, and tells
-// the next attempt. A failure after which there is none needs no count.
+// report is called when the attempt is about to fail with err. It adds 1 to Progress.Reported and sends a heartbeat, so that the
+// next attempt does not count this attempt as lost. It does nothing if err is not retryable: there is no next attempt then.
 func (h *heartbeat) report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return
 	}
 	if h.ended() == attemptLost || h.ended() == attemptCancelled {
-		return // nobody hears it
+		return // Temporal accepts no more heartbeats of this attempt
 	}
 	h.mu.Lock()
 	h.tried.Reported++
 	h.mu.Unlock()
-	_ = h.record(context.WithoutCancel(h.ctx)) // without it the attempt counts as lost
+	_ = h.record(context.WithoutCancel(h.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
-// stop ends the heartbeats.
+// stop ends the heartbeats and waits until the last one has ended.
 func (h *heartbeat) stop() {
 	h.stopped()
 	h.wait.Wait()

@@ -16,35 +16,37 @@ import (
 	"github.com/reagent-dev/reagent/internal/flight"
 )
 
-// index says which activities one run scheduled, and where its history has their results. It is small, so that a worker
-// can keep it for every earlier run of its agents; the results themselves are read when they are needed. It must
-// not be modified after it was made.
+// index lists the activities that one run scheduled, and the places of their results in its history. An index is small, so that a
+// worker can cache one for every earlier run of its agents. The results are read later, when they are needed. An index must not
+// be modified after it was made.
 type index struct {
-	// activities are the activities by their IDs, and the sub-agents that the run started by their workflow IDs. Those
-	// have no result here.
+	// activities holds the places of results by activity ID. It also has the workflow IDs of the sub-agents that the run started,
+	// with zero places: the index does not locate the results of sub-agents.
 	activities map[string]place
-	// pages are Temporal's tokens for the pages of the history. That of the first page is empty.
+	// pages holds Temporal's page tokens of the history. The token of the first page is empty.
 	pages [][]byte
-	size  int // of all of this in memory, roughly, in bytes
+	size  int // approximate size of the index in memory, in bytes
 }
 
-// place is the place of an activity's result in a history. The zero place is that of an activity that was
-// scheduled and has no result.
+// place is the place of an activity's result in a history. The zero place means that the activity was scheduled and has no
+// result.
 type place struct {
-	event int64 // the ID of the event of its completion
-	page  int
+	event int64 // the ID of the ActivityTaskCompleted event
+	page  int   // the index of the page token in index.pages
 }
 
-// location names a result: an event of a run.
+// location identifies a result by a run and the ID of an event in its history.
 type location struct {
 	runID string
 	event int64
 }
 
-// pageEvents bounds the events of one page of a history: a result is read with the page that holds it.
+// pageEvents is the maximum number of events in one page of a history. It is small, because reading a result means reading its
+// page.
 const pageEvents = 50
 
-// resultOf returns the result that an activity had in a run, nil where it had none, and whether it was scheduled there.
+// resultOf returns the result that an activity had in a run, or nil if it had none. The value scheduled reports whether the run
+// scheduled the activity, or started a sub-agent with that workflow ID.
 func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -58,15 +60,15 @@ func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID
 	return result, true, err
 }
 
-// index returns the index of a run. It is made once for each worker where the run has ended, and anew at each
-// call where it has not.
+// index returns the index of a run. The index of a closed run is cached. The index of an open run is made again at each call,
+// because its history grows.
 func (a *Activities) index(ctx context.Context, workflowID, runID string) (*index, error) {
 	if x, ok := a.indexes.GetIfPresent(runID); ok {
 		return x, nil
 	}
 	return flight.Do(ctx, &a.flights, "index\n"+runID, func(ctx context.Context) (*index, error) {
 		x := &index{activities: map[string]place{}}
-		names := map[int64]string{} // of the activities, by the events of their beginnings
+		names := map[int64]string{} // activity IDs, by the IDs of their ActivityTaskScheduled events
 		ended := false
 		for token := []byte(nil); len(x.pages) == 0 || len(token) > 0; {
 			page := len(x.pages)
@@ -90,6 +92,7 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
+// add adds an event of the given page to the index. Names holds the activity IDs by the IDs of the events that scheduled them.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -109,7 +112,8 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// resultAt reads a result, with the page of the history that holds it.
+// resultAt returns the result at a place in the history of a run. If the result is not cached, resultAt reads its page of the
+// history.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil
@@ -128,11 +132,11 @@ func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *
 			return event.GetActivityTaskCompletedEventAttributes().GetResult(), nil
 		}
 	}
-	a.indexes.Invalidate(runID) // its tokens do not count any more
-	return nil, fmt.Errorf("the history of run %s has no event %d in the page where it was", runID, at.event)
+	a.indexes.Invalidate(runID) // its page tokens are no longer valid
+	return nil, fmt.Errorf("the history of run %s does not have event %d on the expected page; the next attempt makes a new index", runID, at.event)
 }
 
-// keepResults remembers the results among events: who needs one of them often needs its neighbours.
+// keepResults caches the activity results among the events of a page. A caller that needs one result often needs those near it.
 func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent) {
 	for _, event := range events {
 		if done := event.GetActivityTaskCompletedEventAttributes(); done != nil {
@@ -141,7 +145,8 @@ func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent)
 	}
 }
 
-// page reads a page of a history and returns the token of the next one, which is empty after the last.
+// page reads the page of a history that token identifies. It also returns the token of the next page, which is empty after the
+// last page.
 func (a *Activities) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
 	out, err := a.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
 		Namespace:       activity.GetInfo(ctx).Namespace,
@@ -152,7 +157,7 @@ func (a *Activities) page(ctx context.Context, workflowID, runID string, token [
 		return nil, nil, err
 	}
 	events := out.GetHistory().GetEvents()
-	for _, blob := range out.GetRawHistory() { // how servers answer that leave the decoding to us
+	for _, blob := range out.GetRawHistory() { // some servers send encoded events
 		var part historypb.History
 		if err := proto.Unmarshal(blob.GetData(), &part); err != nil {
 			return nil, nil, fmt.Errorf("decode the history of run %s: %w", runID, err)
@@ -162,7 +167,7 @@ func (a *Activities) page(ctx context.Context, workflowID, runID string, token [
 	return events, out.GetNextPageToken(), nil
 }
 
-// newIndexes makes the cache of indexes by run ID, newResults that of results.
+// newIndexes returns a cache of indexes by run ID, with a size limit in bytes.
 func newIndexes(bytes int) (*otter.Cache[string, *index], error) {
 	return otter.New(&otter.Options[string, *index]{
 		MaximumWeight: uint64(bytes),
@@ -170,6 +175,7 @@ func newIndexes(bytes int) (*otter.Cache[string, *index], error) {
 	})
 }
 
+// newResults returns a cache of activity results, with a size limit in bytes.
 func newResults(bytes int) (*otter.Cache[location, *commonpb.Payloads], error) {
 	return otter.New(&otter.Options[location, *commonpb.Payloads]{
 		MaximumWeight: uint64(bytes),

@@ -9,16 +9,17 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// kept holds the results of finished effects by key, from before they are reported to Temporal: a report that
-// does not arrive in time is made again by a later attempt, and not the effect. Results are in memory and, where
-// a folder is given, in files too. It is safe for concurrent use.
+// kept stores the results of effects by key. A result is stored before it is reported to Temporal. If the report does not arrive
+// in time, a later attempt reports the stored result again, and the effect is not repeated. Results are in memory and, if there
+// is a folder, also in files. A kept is safe for concurrent use.
 type kept struct {
 	memory *otter.Cache[agent.Key, []byte] // JSON
-	folder *folder                         // nil without one
+	folder *folder                         // nil if results are in memory only
 	log    *slog.Logger
 }
 
-// newKept returns a store with so many bytes of memory. An empty dir means no folder.
+// newKept returns a store that uses at most the given number of bytes of memory, and files in the directory dir. An empty dir
+// means that there are no files.
 func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	memory, err := otter.New(&otter.Options[agent.Key, []byte]{
 		MaximumWeight: uint64(bytes),
@@ -34,11 +35,11 @@ func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	return k, err
 }
 
-// put keeps a result. An error of the folder is logged: the result is still in memory.
+// put stores a result. It logs an error of the folder and does not return it, because the result is in memory.
 func (k *kept) put(key agent.Key, result any) {
 	data, err := json.Marshal(result)
 	if err != nil {
-		k.log.Error("a result is not kept", "key", key, "error", err)
+		k.log.Error("a result is not kept: it cannot be encoded", "key", key, "error", err)
 		return
 	}
 	k.memory.Set(key, data)
@@ -46,18 +47,18 @@ func (k *kept) put(key agent.Key, result any) {
 		return
 	}
 	if err := k.folder.write(string(key), data); err != nil {
-		k.log.Error("a result is kept in memory only", "key", key, "error", err)
+		k.log.Error("a result is kept in memory only: it cannot be written to the folder", "key", key, "error", err)
 	}
 }
 
-// has reports whether there is a result of a key.
+// has reports whether a result of the key is stored.
 func (k *kept) has(key agent.Key) bool {
 	var result json.RawMessage
 	return k.get(key, &result)
 }
 
-// get decodes the result of a key into out and reports whether there is one. A file that cannot be read is logged
-// and ignored.
+// get decodes the stored result of the key into out and reports whether there is one. If the file cannot be read or decoded, get
+// logs the error and returns false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	if !ok && k.folder != nil {

@@ -25,10 +25,10 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// slow is a tool whose calls stand until the test lets them go, or until they are cancelled.
+// slow is a tool with calls that block until the test closes the channel open, or until they are cancelled.
 type slow struct {
 	calls     atomic.Int32
-	arrived   chan struct{} // one for each call
+	arrived   chan struct{} // receives one value for each call
 	open      chan struct{}
 	cancelled atomic.Bool
 }
@@ -55,7 +55,7 @@ func (s *slow) call() protocol.CallToolInput {
 	return protocol.CallToolInput{CallID: "c1", Ref: "slow", Arguments: `{}`}
 }
 
-// A result stays with the worker that has it, for attempts that come after the one whose report was lost.
+// A worker stores each result for later attempts, because the report of the first attempt may be lost.
 func TestResultIsKeptForTheNextAttempt(t *testing.T) {
 	far := newSlow()
 	close(far.open)
@@ -77,7 +77,7 @@ func TestResultIsKeptForTheNextAttempt(t *testing.T) {
 	require.Len(t, s.model.Requests(), 1)
 }
 
-// A worker that is started again with the same folder has what the one before it was given.
+// A restarted worker with the same folder has the results of the worker before it.
 func TestResultIsKeptInAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keep")
 	far := newSlow()
@@ -98,7 +98,7 @@ func TestResultIsKeptInAFolder(t *testing.T) {
 	require.Equal(t, got, again)
 	require.Equal(t, int32(1), far.calls.Load())
 
-	// A file that cannot be read is none.
+	// A file that cannot be decoded is ignored.
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -118,7 +118,8 @@ func newRegistry(t *testing.T, tools ...tool.Tool) *tool.Registry {
 	return r
 }
 
-// An at-most-once tool does not run after an attempt that was lost. Attempts that reported their end did not run it.
+// An at-most-once tool does not run again after a lost attempt. It may run after attempts that reported their end, because they
+// did not run it.
 func TestLostAttemptAtAnAtMostOnceToolIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		attempt int32
@@ -160,7 +161,7 @@ func TestLostAttemptAtAnAtMostOnceToolIsNotRepeated(t *testing.T) {
 	}
 }
 
-// An effect that takes its worker down is given up after five, though none of them came to say so.
+// An effect that crashes its worker is given up after five lost attempts, although none of these attempts reported its end.
 func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 	lost := &failurepb.Failure{FailureInfo: &failurepb.Failure_TimeoutFailureInfo{TimeoutFailureInfo: &failurepb.TimeoutFailureInfo{
 		TimeoutType: enumspb.TIMEOUT_TYPE_HEARTBEAT,
@@ -225,7 +226,7 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 	}
 }
 
-// An attempt ends, and its effect does what the end means: it goes on while the effect may be asked for again.
+// When an attempt ends, its effect continues if another attempt may need it. Otherwise it is cancelled.
 func TestEffectOutlivesItsAttempt(t *testing.T) {
 	notFound := serviceerror.NewNotFound("the attempt is not known")
 	for name, c := range map[string]struct {
@@ -248,7 +249,7 @@ func TestEffectOutlivesItsAttempt(t *testing.T) {
 			far := newSlow()
 			s := newStage(t, llmtest.Script(), far)
 			s.named.timeout = 30 * time.Millisecond
-			var tell atomic.Bool // the answers, and not before
+			var tell atomic.Bool // if false, all heartbeats are accepted; if true, they get the answers of the case
 			var mu sync.Mutex
 			told := map[int32]int{}
 			s.workflow.status = c.status
@@ -282,7 +283,7 @@ func TestEffectOutlivesItsAttempt(t *testing.T) {
 			var second <-chan end
 			if c.joins {
 				second = begin(2)
-				require.Eventually(t, func() bool { // its heartbeats say how far the effect is
+				require.Eventually(t, func() bool { // the heartbeats of the second attempt contain the progress of the effect
 					for _, p := range s.workflow.heard() {
 						if p.Attempt == 2 && p.Tried == 1 {
 							return true
@@ -319,7 +320,8 @@ func TestEffectOutlivesItsAttempt(t *testing.T) {
 	}
 }
 
-// A worker that was frozen asks whether an attempt is still its own before it sends anything. Otherwise it does not ask.
+// After a suspension, a worker asks Temporal whether the attempt is still alive before it calls a model or a tool. Otherwise it
+// does not ask.
 func TestNothingIsSentForAnAttemptThatIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		frozen time.Duration

@@ -23,12 +23,16 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxDefinitionBytes bounds a definition: it crosses history once as a result, and
-// Temporal refuses a payload over 2 MB.
+// maxDefinitionBytes limits the size of a definition. The definition is an activity result, and Temporal rejects payloads of more
+// than 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// LoadAgent returns the definition that a new agent pins: everything that its
-// requests hold, settled here once.
+// LoadAgent returns an agent's definition, made of the configuration and the tools of this worker. The agent keeps the definition
+// until it is reloaded, even if the configuration changes. If an earlier run loaded the definition already, LoadAgent returns
+// that one.
+//
+// The error has the type [protocol.UnknownAgent] if this worker does not serve the agent, and [protocol.BadAgent] if the
+// definition cannot be made.
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -62,12 +66,12 @@ func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol
 	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
 }
 
-// unknownDelay is the time after which a definition that a worker does not have is asked for again.
+// unknownDelay is the retry delay of LoadAgent for an agent that the worker does not serve.
 const unknownDelay = time.Second
 
-// unknownAgent returns the error for an agent that this worker does not serve. While a new configuration is rolled out
-// worker by worker another one may serve it, so the error is retried until [Options.RolloutTimeout] has passed since the
-// definition was first asked for.
+// unknownAgent returns the error of LoadAgent for an agent that this worker does not serve. While a new configuration is rolled
+// out worker by worker, another worker may serve the agent. So the error is retryable until Options.RolloutTimeout has passed
+// since the activity was scheduled.
 func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
 		fmt.Sprintf("there is no agent %q on this worker; it serves %s", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
@@ -77,14 +81,14 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 		})
 }
 
-// Check reports what is wrong with the agents that this worker serves, by defining each.
+// Check makes the definition of each agent that this worker serves and returns the errors.
 func (a *Activities) Check(ctx context.Context) error {
 	_, err := a.Digest(ctx)
 	return err
 }
 
-// Digest returns 12 hexadecimal digits that are the same on all workers that define their agents alike. The error is that of
-// [Activities.Check].
+// Digest returns 12 hexadecimal digits of a hash of all definitions that this worker serves. Workers whose definitions are equal
+// have the same digest. The error is the same as that of [Activities.Check].
 func (a *Activities) Digest(ctx context.Context) (string, error) {
 	var problems []error
 	all := sha256.New()
@@ -96,10 +100,12 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
 }
 
-// childBudget returns how long a call waits for a sub-agent whose turns may take turn: a tenth longer, and 30 seconds at
+// childBudget returns how long a call waits for a sub-agent. The parameter turn is the time limit of the sub-agent's turns. The
+// returned time is longer than this limit: longer by a tenth of the limit, and longer by 30 seconds at
 // least, so that a sub-agent that stops at its own limit can say so.
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
+// define returns the definition of an agent that this worker serves.
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{

@@ -15,8 +15,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// LookAgent tells when something happened last in a sub-agent, or in those below it for which
-// it waits. Of one that has ended the news is on its way: that is no idleness.
+// LookAgent returns how long a sub-agent has been idle: the time since the newest event in its history and in the histories of
+// all running sub-agents below it. The result is zero for a sub-agent that has ended, because its end is about to be reported.
 func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {
@@ -25,7 +25,8 @@ func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) 
 	return protocol.AgentProgress{IdleMS: max(0, time.Since(last).Milliseconds())}, nil
 }
 
-// lastEvent returns the time of the newest event in the tree of running agents below an ID.
+// lastEvent returns the time of the newest event of a running agent and of all running sub-agents below it. It returns the
+// current time if the agent is not running or does not exist.
 func (a *Activities) lastEvent(ctx context.Context, id string) (time.Time, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -50,7 +51,7 @@ func (a *Activities) lastEvent(ctx context.Context, id string) (time.Time, error
 	for _, event := range newest.GetHistory().GetEvents() {
 		last = event.GetEventTime().AsTime()
 	}
-	// A sub-agent that was found again is no child of this run, but of this ID.
+	// The query has no run ID, because the parent of a sub-agent may be an earlier run of the agent.
 	below := &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", id),
 	}

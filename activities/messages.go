@@ -22,8 +22,8 @@ import (
 const (
 	// maxFoundBytes limits the messages of one page, in bytes. A single message may be larger.
 	maxFoundBytes = 1_000_000
-	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many, the newest are left out: the core
-	// treats a message that is not in the list as newer than all messages in the list.
+	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many, the newest are left out: the
+	// core treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
 )
 
@@ -32,11 +32,11 @@ const (
 // older runs come first.
 //
 // After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. FindMessages returns
-// the messages that senders sent to those other runs, and the messages that those runs had found. Of a base run it returns only the
-// messages that the base run had found: the reset has already decided which of its other messages are delivered again.
+// the messages that senders sent to those other runs, and the messages that those runs had found. Of a base run it returns only
+// the messages that the base run had found: the reset has already decided which of its other messages are delivered again.
 //
-// FindMessages skips runs with another incarnation, and runs with whose states this run or a base run began: the state of this run has
-// their messages.
+// FindMessages skips runs with another incarnation. It also skips the run with whose state this run began, the run with whose
+// state that run began, and so on, because the state of this run has their messages.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -77,9 +77,9 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	return found, nil
 }
 
-// inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. It returns each ID once,
-// ordered by time, and at most maxOrderBytes. The time of a message is 0 if it is unknown, because the run that first took the message
-// is deleted. Such messages come first. inOrder sorts its argument.
+// inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. It returns each ID
+// once, ordered by time, and at most maxOrderBytes. The time of a message is 0 if it is unknown, because the run that first took
+// the message is deleted. Such messages come first. inOrder sorts its argument.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -103,8 +103,8 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns the messages after the first skip messages, as many as fit into one page. A message that occurs again is left out and
-// not counted. More reports whether there are further messages.
+// page returns the messages after the first skip messages, as many as fit into one page. A message that occurs again is left out
+// and not counted. More reports whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -133,16 +133,16 @@ type relations struct {
 	read map[string]*runMessages // by run ID; nil for a run that is deleted or cannot be read
 
 	own *runMessages // the messages of the searching run
-	// bases holds the base runs: the run that the searching run was reset from, the run that this base run was reset from, and so on.
+	// bases holds the base runs of the searching run and of the runs in past, the base runs of these base runs, and so on.
 	// FindMessages adds the runs that continued a base run as new.
 	bases []string
-	// past holds the run with whose state the searching run began, the run with whose state that run began, and so on. The state of the
-	// searching run has their messages.
+	// past holds the run with whose state the searching run began, the run with whose state that run began, and so on. The state
+	// of the searching run has their messages.
 	past map[string]bool
 }
 
-// trace fills own, bases and past. It goes back from the searching run to the run with whose state it began, and so on. It stops at a
-// run whose history is deleted.
+// trace fills own, bases and past. It goes back from the searching run to the run with whose state it began, and so on. It stops
+// at a run whose history is deleted.
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -164,8 +164,9 @@ func (r *relations) trace(ctx context.Context, run string) error {
 	return nil
 }
 
-// source returns the ID of the run with whose state a run began; empty if it began with none. If the run resumed another one and ended before
-// it read a state, this is the run that it would have read. Package history treats such a run in the same way.
+// source returns the ID of the run with whose state the given run began. It returns an empty ID if the given run began without a
+// state. If the given run resumed another run and has not read a state, source returns the run whose state it would read. Package
+// history does the same.
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
@@ -195,8 +196,8 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	return nil
 }
 
-// messagesOf returns the messages of a run. It returns nil if the history of the run is deleted. From attempt number recallAttempts on, it
-// also returns nil if the history cannot be read: one unreadable run must not stop the agent.
+// messagesOf returns the messages of a run. It returns nil if the history of the run is deleted. From attempt number
+// recallAttempts on, it also returns nil if the history cannot be read: one unreadable run must not stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {
@@ -221,14 +222,14 @@ type runMessages struct {
 	incarnation string
 	// bases holds the runs that this run was reset from. It may also hold the bases of a base run, because a reset copies the
 	// history of the base run. The field continues is the run that this run continues as new. The field resumes is the run from
-	// whose history this run reads its state, because it resumes or continues that run. Both are empty if there is no such run. If
-	// unread is true, the run has not read a state yet, and may read that of a run which ended later than resumes.
+	// whose history this run reads its state, because it resumes or continues that run. Both are empty if there is no such run.
+	// If unread is true, this run has not read a state yet, and may read the state of a run that ended later than resumes.
 	bases     []string
 	continues string
 	resumes   string
 	unread    bool
-	// The field messages holds the messages that senders sent to this run after the last reset. Without a reset, it also holds the
-	// message with which the run started. The field admitted holds the messages that Temporal delivered again after the last
+	// The field messages holds the messages that senders sent to this run after the last reset. Without a reset, it also holds
+	// the message with which the run started. The field admitted holds the messages that Temporal delivered again after the last
 	// reset. The field found holds the messages that searches found in other runs, which may be deleted since.
 	//
 	// The Time of a message is the time at which a run first took the message, in Unix milliseconds. It is 0 in admitted, because

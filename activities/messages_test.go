@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 )
 
-// A list of IDs and times fits into a payload beside a page of messages, names each message once, and lacks the last ones only.
+// The list of IDs and times is small enough for one payload together with a page of messages. It has each ID once, and lacks only
+// the newest IDs.
 func TestOrderOfMessagesIsBounded(t *testing.T) {
 	var messages []agent.InboxMessage
 	for i := range 20_000 {
@@ -27,7 +28,7 @@ func TestOrderOfMessagesIsBounded(t *testing.T) {
 	}
 }
 
-// Messages stand in the order in which a run first took them, whichever run tells of them. Those of a run that is gone come first.
+// Messages are ordered by the time at which a run first took them. Messages of deleted runs, with unknown times, come first.
 func TestMessagesStandInTheOrderOfTheirTimes(t *testing.T) {
 	order, times := inOrder([]agent.InboxMessage{
 		{ID: "late", Time: 3}, {ID: "redelivered"}, {ID: "gone"}, {ID: "early", Time: 1}, {ID: "late", Time: 4}, {ID: "redelivered", Time: 2},

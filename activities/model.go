@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// modelAttempts bounds how often a model is asked for one reply before the
-	// turn is held. With the retry policy's delays that is about two minutes.
+	// modelAttempts is the maximum number of attempts at one model call before the turn is held. If the provider sets no retry
+	// delay, the delays of modelError between 8 attempts take about two minutes.
 	modelAttempts = 8
-	// emptyAttempts is the bound for empty replies, which are paid for.
+	// emptyAttempts is the maximum number of attempts if the reply is empty. It is lower because empty replies are paid for.
 	emptyAttempts = 3
-	// maxReplyBytes bounds a reply in a payload; Temporal refuses one over 2 MB, and
-	// its calls' arguments travel once more, as inputs of one workflow task.
+	// maxReplyBytes limits the size of a reply in a payload. Temporal rejects a payload over 2 MB. The arguments of all tool
+	// calls of a reply also become activity inputs, in the commands of one workflow task.
 	maxReplyBytes = 1_000_000
-	// maxErrorBytes bounds what of an endpoint's words enters history.
+	// maxErrorBytes limits the text of an error that enters history.
 	maxErrorBytes = 2_000
 )
 
-// MaxModelAttempts returns how often a model is asked for one reply in all where the last failure has
-// that class: 1 if asking again does not help.
+// MaxModelAttempts returns the maximum number of attempts at one model call if the last attempt failed with the given class. It
+// returns 1 for a class that is not retryable.
 func MaxModelAttempts(class llm.Class) int {
 	switch {
 	case !class.Retryable():
@@ -39,7 +39,9 @@ func MaxModelAttempts(class llm.Class) int {
 	return modelAttempts
 }
 
-// CallModel asks the model. Its failures carry an [llm.Class] as type.
+// CallModel makes a model call and returns the reply. It returns a recalled reply instead if an earlier run has one, and a stored
+// reply if an earlier attempt on this worker received one. The type of the error is an [llm.Class], or an error type of package
+// protocol.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -67,14 +69,15 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	}
 	keep := func(protocol.ModelResult) bool { return true }
 	result, err := once(a, beat, keep, func(e *effect) (protocol.ModelResult, error) { return a.reply(e, in) })
-	result.NewIn = "" // what was kept may be of another run
+	result.NewIn = "" // a stored result may come from another run
 	if m.searched {
 		result.NewIn = protocol.RunSuffix(beat.info.WorkflowExecution.RunID)
 	}
 	return result, err
 }
 
-// reply has the model make the reply to the request whose key is the activity's ID.
+// reply assembles the request of the activity, calls the model, and returns the result that enters history. The activity's ID is
+// the request's key.
 func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -93,7 +96,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	}
 	reply = reply.MapText(a.redact)
 	if reply = fit(reply); len(reply.Repaired) > 0 {
-		a.log.InfoContext(ctx, "a reply was put right", "agent", id, "key", key, "repairs", reply.Repaired)
+		a.log.InfoContext(ctx, "a reply was repaired", "agent", id, "key", key, "repairs", reply.Repaired)
 	}
 	invalid := ""
 	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
@@ -105,7 +108,8 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
 }
 
-// checkRequest reports why a request must not be sent. An answer to it would be checked against its output schema.
+// checkRequest returns an error if the request must not be sent. It checks the output schema, because the answer is later checked
+// against this schema, and it calls [llm.Request.Check].
 func checkRequest(req llm.Request) error {
 	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
 		return fmt.Errorf("not sent: output_schema: %w", err)
@@ -113,7 +117,8 @@ func checkRequest(req llm.Request) error {
 	return req.Check()
 }
 
-// ask asks the candidate whose turn it is, for a reply or for a summary.
+// ask sends the request to the current candidate of the effect. Summary says that the request asks for a summary of a compaction.
+// After a failure with several candidates, the error makes the next attempt call another candidate; see fallBack.
 func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -131,7 +136,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 		return llm.Reply{}, err
 	}
 	attempt := beat.attempt()
-	// A summary is no reply, and nobody waits for its words.
+	// The text of a summary is not streamed and not shown as partial text, because it is no part of an answer.
 	tell := func(p Chunk) {
 		if a.streamer != nil && !summary {
 			p.AgentID, p.Key, p.Attempt = id, key, attempt
@@ -168,9 +173,9 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	return llm.Reply{}, failed
 }
 
-// modelError turns a client's error into a failure that Temporal retries, when
-// trying again may help and has not been tried too often, and otherwise does not. With it go the
-// empty replies so far.
+// modelError converts an error of a model's client into the error of the activity. The error is retryable if its class is
+// retryable and the attempt's number is below [MaxModelAttempts]. The retry delay is the provider's, or else grows from one
+// second to one minute. The counts of empty replies are the error's details.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, redact(err.Error()))
@@ -195,14 +200,16 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 	return temporal.NewApplicationErrorWithOptions(text, string(class), options)
 }
 
+// missing returns a retryable error: this worker does not have a model or a tool, but another worker of the task queue may have
+// it.
 func missing(kind, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
 		fmt.Sprintf("the %s %q is not on this worker; another may have it", kind, name), protocol.Missing,
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 
-// interrupted is the failure of an activity whose context ended: the worker stops,
-// or the workflow does not want it any more.
+// interrupted returns the error of an activity with a context that has ended. The error is a cancellation if the workflow
+// cancelled the activity. Otherwise the worker stops, and the error is retryable.
 func interrupted(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()

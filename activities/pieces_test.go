@@ -12,14 +12,14 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// told is a Streamer that keeps what it is told.
+// told is a Streamer that records the chunks.
 type told []string
 
 func (k *told) Stream(p activities.Chunk) {
 	*k = append(*k, fmt.Sprintf("%s %s %d %s%s", p.AgentID, p.Key, p.Attempt, p.Delta.Text, p.End))
 }
 
-// Every attempt ends with a piece that says whether what it said counts. Nobody is told a summary.
+// The last chunk of each attempt says whether the attempt is committed or discarded. There are no chunks of summaries.
 func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	cut := true
 	var heard told

@@ -10,11 +10,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// bytesPerToken is a rough measure for what is about to be sent.
+// bytesPerToken is a rough ratio, with which estimate computes the tokens of a request from its size.
 const bytesPerToken = 4
 
-// pace makes the limiters of the models that have a bound on tokens. What a request will take is estimated
-// by its length, and put right by what the provider counts.
+// pace creates the rate limiters of the models that have a token limit. Before a model call, wait takes an estimate of the
+// request's tokens from the limiter. After the call, used takes the tokens that the provider counted in addition.
 func (a *Activities) pace(models map[string]Model) {
 	a.paces = map[string]*rate.Limiter{}
 	for name, m := range models {
@@ -24,7 +24,7 @@ func (a *Activities) pace(models map[string]Model) {
 	}
 }
 
-// wait waits until the model may be sent the request.
+// wait blocks until the token limit of the model allows the request. It returns an error if the context ends first.
 func (a *Activities) wait(ctx context.Context, model string, req llm.Request) error {
 	limiter := a.paces[model]
 	if limiter == nil {
@@ -33,7 +33,8 @@ func (a *Activities) wait(ctx context.Context, model string, req llm.Request) er
 	return limiter.WaitN(ctx, min(estimate(req), limiter.Burst()))
 }
 
-// used puts right what was estimated.
+// used takes the tokens from the model's limiter by which the provider's count of a call exceeds the estimate. It gives nothing
+// back if the estimate was too high.
 func (a *Activities) used(model string, req llm.Request, reply llm.Reply) {
 	limiter := a.paces[model]
 	if limiter == nil {
@@ -45,4 +46,5 @@ func (a *Activities) used(model string, req llm.Request, reply llm.Reply) {
 	}
 }
 
+// estimate returns the approximate number of input tokens of a request.
 func estimate(req llm.Request) int { return payload.Size(req)/bytesPerToken + 1 }

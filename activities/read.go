@@ -13,7 +13,11 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgent reads an agent's state out of a run's history.
+// ReadAgent returns one page of an agent's compressed state, which it reads from the history of a run. For the first page of a
+// resume, it reads the newest earlier run if that run closed later than the run in the input; Page.RunID then names it.
+//
+// The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot be
+// read, and [protocol.StateSize] if the state is too large.
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -48,7 +52,7 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 		switch {
 		case errors.As(err, &gone):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-				"the history of agent %s is gone: Temporal keeps ended workflows for the namespace's retention only", in.From.ID), protocol.Gone, nil)
+				"the history of agent %s is deleted: Temporal keeps closed workflows only for the namespace's retention period", in.From.ID), protocol.Gone, nil)
 		case errors.As(err, &unreadable):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Mismatch, nil)
 		case err != nil:
@@ -82,8 +86,8 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 	return page, nil
 }
 
-// packedState is a state that is read page by page.
+// packedState is a compressed state. ReadAgent returns it page by page.
 type packedState struct {
-	data   []byte
-	events int64
+	data   []byte // the result of protocol.Pack
+	events int64  // the number of events that were read for the state
 }

@@ -59,9 +59,9 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 }
 
 // findResult returns the whole result of a tool call. It searches the histories of the agent's runs, this run first and then the
-// others, newest first. The handle is the beginning of the call's key. A recalled result does not count as whole: the run that recalled
-// it stored it as the transcript shows it, and an earlier run has the whole result. If no run has the whole result any more, findResult
-// returns the recalled one.
+// others, newest first. The handle is the beginning of the call's key. A recalled result does not count as whole: the run that
+// recalled it stored it as the transcript shows it, and an earlier run has the whole result. If no run has the whole result any
+// more, findResult returns the recalled one.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
@@ -98,8 +98,8 @@ func content(r *protocol.ToolResult) string {
 	return r.Content
 }
 
-// resultIn returns the result with the given handle from the history of one run. It returns nil if the run has no such result, or if its
-// history is deleted.
+// resultIn returns the result with the given handle from the history of one run. It returns nil if the run has no such result, or
+// if its history is deleted.
 func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (*protocol.ToolResult, error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -123,7 +123,8 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 	return nil, nil
 }
 
-// readable returns nil if err says that a history is deleted. Otherwise it wraps err and [tool.ErrNotRun], so that the call is retried.
+// readable returns nil if err says that a history is deleted. Otherwise it wraps err and [tool.ErrNotRun], so that the call is
+// retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

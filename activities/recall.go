@@ -19,24 +19,25 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// names returns the ID of the agent for which an activity runs, and the key of the activity's effect.
+// names returns the ID of the agent to which an activity belongs, and the key of the activity's effect.
 func names(ctx context.Context) (agentID string, key agent.Key) {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 }
 
-// memory is the knowledge of the earlier runs about an effect.
+// memory is what the earlier runs of an agent know about an effect.
 type memory struct {
-	result *commonpb.Payloads // nil where there is none
-	// searched says that earlier runs were looked through, and that none of their histories is gone.
+	result *commonpb.Payloads // nil if no earlier run has a result
+	// searched says that all earlier runs were searched, and that none of their histories is deleted.
 	searched bool
-	// doubt says that the effect was asked for and has no result, or that the history
-	// that would tell is gone.
+	// doubt says that the effect may have run: an earlier run started it and has no result, or the history of an earlier run is
+	// deleted.
 	doubt bool
 }
 
-// recall looks for an effect in the earlier runs of the workflow. An ordinary run
-// reads nothing.
+// recall searches the earlier runs of the agent for the result of the activity's effect. It does so only in two cases: the effect
+// has a base run, because the agent was reset or resumed, or a reset copied the activity from the run that scheduled it.
+// Otherwise recall reads nothing and returns the zero memory.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
@@ -65,7 +66,8 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	return m, nil
 }
 
-// earlierRuns returns the IDs of the runs whose results count in the run of the activity, newest first.
+// earlierRuns returns the IDs of the runs from which the activity's run may recall results: the runs in Temporal's list, newest
+// first, and then the base runs that the list lacks.
 func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
@@ -87,7 +89,7 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	return runs, nil
 }
 
-// recalled decodes a result that was recalled, if there is one.
+// recalled decodes the recalled result into out, and reports whether there is one.
 func (a *Activities) recalled(m memory, out any) (bool, error) {
 	if m.result == nil {
 		return false, nil
@@ -98,12 +100,13 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier lists the other runs of a workflow ID, newest first: those that this one was
-// reset or continued from, and those that were reset from the same one.
+// earlier returns the IDs of the other runs of a workflow ID, newest first. These are the runs that this run was reset from or
+// continues, and the runs that were reset from the same run.
 //
-// Temporal's list lags behind, by seconds where a cluster is busy, and a run that is missing in it would be done over.
-// So it counts from when it shows this run itself, which began after the others.
-// Then it is kept: as long as a run lives no other one begins.
+// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the effects of
+// that run would be repeated. So the list is used only if it contains this run, which started after the other runs. Until then,
+// earlier returns a retryable error. A list that was used is cached: no other run of the workflow ID starts while this run is
+// open.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runs, ok := a.lists.GetIfPresent(runID); ok {
 		return runs, nil
@@ -117,6 +120,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	})
 }
 
+// list returns the result of earlier without its cache.
 func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
@@ -126,25 +130,25 @@ func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]stri
 	if self < 0 {
 		return nil, notListed(history.ErrNotListed)
 	}
-	return slices.Clip(slices.Delete(runs, self, self+1)), nil // it is shared, so nobody may append in place
+	return slices.Clip(slices.Delete(runs, self, self+1)), nil // callers share the slice, and must not append to it in place
 }
 
-// notListed is the failure of an activity that needs the list of runs before it is complete.
+// notListed returns the retryable error of an activity that needs the list of runs while the list is incomplete.
 func notListed(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }
 
-// listDelay is the time after which the list of runs is asked for again.
+// listDelay is the retry delay of an activity that found the list of runs incomplete.
 const listDelay = 200 * time.Millisecond
 
-// maxLineages bounds the runs of which a worker remembers from which they were reset.
+// maxLineages is the maximum number of runs for which a worker caches the base runs.
 const maxLineages = 10_000
 
-// maxListed bounds the runs in the lists that a worker remembers, of all agents together.
+// maxListed limits the cached lists of runs. It is the maximum number of lists and of the runs in them, together, of all agents.
 const maxListed = 200_000
 
-// bases returns the runs that a run was reset from, by its own history, which never lags behind. They are read once
-// for each worker: what comes after the reset changes them no more.
+// bases returns the IDs of the runs that a run was reset from. It reads them from the run's own history, which is always up to
+// date. The result is cached, because the base runs of a run do not change.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if bases, ok := a.lineages.GetIfPresent(runID); ok {
 		return bases, nil
@@ -158,6 +162,7 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 	})
 }
 
+// readBases returns the result of bases without its cache.
 func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -27,7 +27,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// past has histories by run ID, and a list of runs that may lag behind.
+// past is a Temporal client with histories of runs, by run ID, and a list of runs, which may be incomplete.
 type past struct {
 	*contact
 	listed []string
@@ -35,14 +35,14 @@ type past struct {
 
 	mu    sync.Mutex
 	lists int
-	pages map[string]int // read, by run and token
-	// gate, where there is one, holds each read of a page until it is closed.
+	pages map[string]int // how often each page was read, by run and page token
+	// gate blocks each read of a page until it is closed. Nil does not block.
 	gate chan struct{}
 }
 
 func (p *past) WorkflowService() workflowservice.WorkflowServiceClient { return pages{past: p} }
 
-// pages answers for the histories page by page.
+// pages is a workflow service that returns the histories of past in pages.
 type pages struct {
 	workflowservice.WorkflowServiceClient
 	past *past
@@ -63,7 +63,7 @@ func (p *past) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ 
 	return &events{p.events[runID]}
 }
 
-// GetWorkflowExecutionHistory answers with pages of two events.
+// GetWorkflowExecutionHistory returns pages of two events.
 func (s pages) GetWorkflowExecutionHistory(
 	_ context.Context, in *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption,
 ) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
@@ -99,7 +99,7 @@ func (e *events) Next() (*historypb.HistoryEvent, error) {
 	return first, nil
 }
 
-// called is the history of a run in which the activity of that ID had the result.
+// called returns the history of a run in which the activity with the given ID had the given result.
 func called(t *testing.T, id string, result any) []*historypb.HistoryEvent {
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(result)
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func called(t *testing.T, id string, result any) []*historypb.HistoryEvent {
 	}
 }
 
-// thisRun is the ID of the run in which Temporal's test environment executes activities.
+// thisRun returns the ID of the run in which Temporal's test environment executes activities.
 func thisRun(t *testing.T) string {
 	s := newStage(t, llmtest.Script())
 	var here activity.Info
@@ -123,8 +123,8 @@ func thisRun(t *testing.T) string {
 	return here.WorkflowExecution.RunID
 }
 
-// What a run does depends on which earlier runs it finds: those of its own history at once, and the others when
-// Temporal lists the run itself.
+// A run recalls results only from earlier runs that it finds. It finds its base runs in its own history at once. It finds the
+// others when Temporal's list contains the run itself.
 func TestEarlierRunsAreFound(t *testing.T) {
 	const (
 		key  = "tool-1"
@@ -184,8 +184,8 @@ func TestEarlierRunsAreFound(t *testing.T) {
 	}
 }
 
-// A worker reads each earlier run once for its index, however many effects ask for it at the same time, and a
-// result with the one page that holds it. It lists the runs once.
+// A worker reads the history of an earlier run once to make its index, even if many effects need the index at the same time. To
+// read a result, it reads one page. It lists the runs once.
 func TestEarlierRunsAreReadOnce(t *testing.T) {
 	const calls, run = 12, "the first"
 	this := thisRun(t)
@@ -202,7 +202,7 @@ func TestEarlierRunsAreReadOnce(t *testing.T) {
 	p.events[run] = append(p.events[run], &historypb.HistoryEvent{EventId: 2*calls + 1, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED})
 	synctest.Test(t, func(t *testing.T) {
 		p.gate = make(chan struct{})
-		// With room for the index, and for no result.
+		// The cache has room for the index, but not for results.
 		a, err := activities.New(activities.Options{Temporal: p, CacheBytes: 1 << 16})
 		require.NoError(t, err)
 		results := make([]string, calls)
@@ -216,7 +216,7 @@ func TestEarlierRunsAreReadOnce(t *testing.T) {
 				results[i] = got.Content
 			})
 		}
-		synctest.Wait() // all of them wait for the history
+		synctest.Wait() // until all calls wait for the history
 		close(p.gate)
 		all.Wait()
 		for i, got := range results {
@@ -231,12 +231,13 @@ func TestEarlierRunsAreReadOnce(t *testing.T) {
 	require.LessOrEqual(t, read, len(p.events[run])/2+1+calls, "each page once for the index, and once for its result")
 }
 
-// A result that is recalled comes back as the transcript shows it. The model reads the rest from the run that has it.
+// A recalled result is stored as the transcript shows it. read_result reads the rest from the earlier run that has the whole
+// result.
 func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 	const key = "tool-0123456789abcdef0123456789abcdef"
 	this := thisRun(t)
 	whole := protocol.ToolResult{Content: strings.Repeat("0123456789", 100_000)}
-	// The run between recalled it, too.
+	// The second run recalled the result, too.
 	between := whole.Shown(key, 0)
 	between.Recalled = true
 	p := &past{listed: []string{this, "second", "first"}, pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{
@@ -246,7 +247,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 	effect := protocol.Effect{Run: protocol.RunSuffix(this), Base: "first"}
 	for _, runs := range [][]string{{this, "first"}, {this, "second", "first"}} {
 		p.listed = runs
-		a, err := activities.New(activities.Options{Temporal: p}) // it remembers the list
+		a, err := activities.New(activities.Options{Temporal: p}) // a new instance, because Activities caches the list of runs
 		require.NoError(t, err)
 		s = newStage(t, llmtest.Script())
 		a.Register(s)
@@ -258,7 +259,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 		require.Equal(t, between, got)
 		require.LessOrEqual(t, len(got.Content), protocol.DefaultResultBytes)
 	}
-	// However much the model asks for, it is shown what the transcript has room for.
+	// If the model asks for more than the transcript can show, the result of read_result is shorter.
 	s.named.key = "tool-another"
 	got, err := s.call(protocol.CallToolInput{
 		Ref: agent.ReadResult, Arguments: `{"handle":"01234567","offset":500000,"length":1000000}`, ResultBytes: 20_000, ShownBytes: 20_000,
@@ -270,7 +271,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 	require.NotContains(t, got.Content, "left out")
 }
 
-// A reply that was new to the run that asked for it is not new to the one that recalls it: what follows may be found there, too.
+// NewIn is empty in a recalled reply. The earlier run with the reply may also have the results of later effects.
 func TestRecalledReplyIsNotNew(t *testing.T) {
 	const base = "00000000-0000-0000-0000-00000000000a"
 	s := newStage(t, llmtest.Script())

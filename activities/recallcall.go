@@ -14,9 +14,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall returns what the earlier runs of an agent tell of a call for a sub-agent: of the newest run that answered
-// it, or that the sub-agent was started. It reads the states of those runs only whose history has the call. A run whose
-// history does not exist any more, or cannot be read, tells nothing.
+// RecallCall returns what the earlier runs of an agent know about a call of a sub-agent. It returns the result in the newest run
+// that has a result of the call. If no run has a result, it returns whether a run started the sub-agent. RecallCall reads the
+// state of a run only if the run's history mentions the call. It skips runs with histories that are deleted or cannot be read;
+// see recallAttempts.
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -55,11 +56,12 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	return out, nil
 }
 
-// recallAttempts is the attempt from which on a run that cannot be read is passed over. Before it the reason may be
-// one that does not last, such as a codec server that does not answer.
+// recallAttempts is the number of the first attempt that skips a run with a history that cannot be read. Earlier attempts return
+// an error, because the reason may be temporary, for example a codec server that does not answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run; nil where the run tells nothing of the call.
+// stateWith returns the state at the end of a run. It returns nil if the run's history does not mention the call, is deleted or
+// cannot be read.
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -81,7 +83,7 @@ func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agen
 	return a.lastState(ctx, from)
 }
 
-// lastState returns the state at the end of a run; nil where there is none. It is read once for each worker.
+// lastState returns the state at the end of a run, or nil if there is none. The state is cached.
 func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
 	packed, known := a.states.GetIfPresent(name)
@@ -101,8 +103,8 @@ func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.S
 	return protocol.Unpack(packed.data)
 }
 
-// packLast reads the state at the end of a run. There is no data where the run has no state, or its history is gone or
-// cannot be read.
+// packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, or if its
+// history is deleted, cannot be read or gives a state that is too large.
 func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
 	run, err := history.Read(ctx, a.temporal, from, a.converter)
 	var unreadable *history.UnreadableError

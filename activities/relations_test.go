@@ -21,7 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ended is a list of runs, the newest first, that ended in that order.
+// ended is a Temporal client with a list of closed runs, newest first. The runs closed in the order in which they started.
 type ended struct{ *past }
 
 func (e ended) DescribeWorkflowExecution(_ context.Context, _, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
@@ -29,7 +29,7 @@ func (e ended) DescribeWorkflowExecution(_ context.Context, _, run string) (*wor
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{CloseTime: at}}, nil
 }
 
-// record makes a history of its parts.
+// record builds the history of a run.
 type record struct {
 	t      *testing.T
 	events []*historypb.HistoryEvent
@@ -47,7 +47,7 @@ func (r *record) payloads(value any) *commonpb.Payloads {
 	return payloads
 }
 
-// resumes begins a run that resumes another; one without a name begins the agent.
+// resumes adds the start of a run that resumes the given run. An empty run means that the run is the agent's first.
 func (r *record) resumes(run string) *record {
 	start := agent.Start{Agent: "x", Incarnation: "one"}
 	if run != "" {
@@ -58,7 +58,7 @@ func (r *record) resumes(run string) *record {
 	}})
 }
 
-// resets copies the history of a run, and goes on as a reset of it.
+// resets makes the record the history of a reset of the given run: it copies the run's history and adds the event of the reset.
 func (r *record) resets(run string, of *record) *record {
 	r.events = slices.Clone(of.events)
 	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
@@ -66,7 +66,7 @@ func (r *record) resets(run string, of *record) *record {
 	}})
 }
 
-// reads reads the state with which the run goes on; the run is named if it is not the one that is resumed.
+// reads adds a completed ReadAgent activity. The ID of the run that was read is empty if it is the run that the start names.
 func (r *record) reads(run string) *record {
 	r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
 		ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
@@ -90,15 +90,15 @@ func (r *record) takes(message string) *record {
 	}})
 }
 
-// A run has the messages of the run whose state it read, and of no other. Which one that was may differ from what its start names: a
-// resume reads the newest run that has ended. A run that ended before it read a state counts as if it had read that one.
+// A run has only the messages of the run from which it read its state. This run may differ from the run that its start names,
+// because a resume reads the run that ended last. A run that ended before it read a state counts as if it had read it.
 func TestMessagesOfRunsWhoseStateWasNotReadAreFound(t *testing.T) {
 	const a, b, c, d, f = "run-a", "run-b", "run-c", "run-d", "run-f"
 	began := func() *record { return &record{t: t} }
 	first := began().resumes("")
 	resumed := began().resumes(b)
 	for name, test := range map[string]struct {
-		listed []string // the newest first
+		listed []string // newest first
 		runs   map[string]*record
 		want   []string
 	}{

@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// queryTimeout bounds one question to the workflow.
+	// queryTimeout limits one query of the workflow.
 	queryTimeout = 3 * time.Second
-	// queryPatience bounds how long an activity asks on. A worker that restarts is back sooner.
+	// queryPatience limits how long an activity repeats a query that fails. A restarted worker answers queries again sooner.
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request whose key is the activity's ID: from this worker's cache, from
-// the messages that came along, and for the rest from the workflow itself. The key tells whether it
-// is the right one. With it goes what the cache holds of it.
+// assemble returns the request of the activity. It takes the messages from this worker's cache and from the activity's input, and
+// queries the workflow for the others. The activity's ID is the request's key: assemble uses only messages that give this key. It
+// also returns the transcript that it stored in the cache. The error has the type [protocol.Mismatch] if even the messages of the
+// workflow do not give the key.
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -38,8 +39,9 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 	if in.Origin != nil {
 		known.origin = *in.Origin
 	}
-	// The results may be those of other calls with the same IDs, or not what the transcript made of them; what is
-	// known may be of another branch, from before a reset or a compaction. What the workflow says is right.
+	// A draft that uses the cache may be wrong. The cached results may belong to other calls with the same IDs, or may differ
+	// from the results in the transcript. The cached messages may belong to another branch, from before a reset or a compaction.
+	// The last draft uses only messages of the workflow, which are right.
 	type draft struct {
 		known          transcript
 		results, delta []llm.Message
@@ -67,11 +69,11 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		return req, t, nil
 	}
 	return llm.Request{}, known, temporal.NewNonRetryableApplicationError(
-		"what the workflow holds does not make the key of the request that it asked to send", protocol.Mismatch, nil)
+		"the messages and the request prefix of the workflow do not give the key of the request in the activity's ID", protocol.Mismatch, nil)
 }
 
-// complete returns all messages of the request: those known, the results that follow them, what the workflow has
-// between those and delta, and delta.
+// complete returns t with all messages of the request. After the messages of t come the given results, then messages from queries
+// of the workflow, and at the end delta.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -82,7 +84,7 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 		}
 		if len(page.Messages) == 0 {
 			return t, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("the workflow holds %d messages, not the %d that it asked to send", len(messages), upTo), protocol.Mismatch, nil)
+				fmt.Sprintf("the workflow has %d messages, but the request needs %d of them", len(messages), upTo), protocol.Mismatch, nil)
 		}
 		t.origin, messages = page.Origin, append(messages, page.Messages...)
 	}
@@ -90,7 +92,8 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 	return t.extended(messages[t.count():]), nil
 }
 
-// head returns everything of the request but its messages.
+// head returns the request prefix with the given prefix hash, from the cache or from the workflow. Compact asks for the prefix of
+// a request for a summary. The error has the type [protocol.Mismatch] if the workflow has another prefix.
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil
@@ -101,14 +104,14 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 	}
 	if page.Head == nil || agent.HashPrefix(*page.Head) != hash {
 		return llm.Request{}, temporal.NewNonRetryableApplicationError(
-			"the definition of the workflow does not have the hash that it asked to send", protocol.Mismatch, nil)
+			"the request prefix of the workflow does not have the prefix hash of the request", protocol.Mismatch, nil)
 	}
 	a.cache.putHead(hash, *page.Head)
 	return *page.Head, nil
 }
 
-// read queries this activity's own workflow. A query that fails is not an attempt at
-// the model: it is asked again, here, while the worker runs.
+// read queries the workflow of this activity for a part of the request. It repeats a query that fails, until queryPatience has
+// passed, the worker stops or the context ends. So a failed query does not count as an attempt at the model call.
 func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protocol.RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
@@ -131,11 +134,12 @@ func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protoc
 		}
 		again.Stop()
 		return page, temporal.NewApplicationErrorWithOptions(
-			"the workflow did not tell what is to be sent: "+err.Error(), protocol.Unavailable,
+			"the workflow did not answer the query for the request: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}
 }
 
+// query queries the workflow once.
 func (a *Activities) query(ctx context.Context, workflowID, runID string, in protocol.RequestInput) (protocol.RequestPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -147,17 +151,17 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 	return page, value.Get(&page)
 }
 
-// transcript holds the messages of one agent that this worker remembers.
+// transcript holds the messages of one agent that this worker has in its cache.
 type transcript struct {
 	origin   agent.ModelIdentity
-	chain    string
-	messages []llm.Message // appended to in place, so one activity has it at a time
-	bytes    int           // about what the messages take
+	chain    string        // the transcript hash of messages
+	messages []llm.Message // extended appends in place, so only one activity may use the slice at a time
+	bytes    int           // the approximate size of messages in memory
 }
 
 func (t transcript) count() int { return len(t.messages) }
 
-// extended returns t with more messages at its end.
+// extended returns t with more messages at its end. It may write into the array behind t.messages.
 func (t transcript) extended(more []llm.Message) transcript {
 	t.chain = agent.HashMessages(t.chain, more...)
 	t.bytes += weight(more)
@@ -165,17 +169,18 @@ func (t transcript) extended(more []llm.Message) transcript {
 	return t
 }
 
-// cache spares an activity the question to its workflow. Losing an entry costs
-// that question and nothing else.
+// cache holds parts of requests, so that activities need fewer queries of their workflows. A lost entry costs a query and has no
+// other effect. A cache is safe for concurrent use.
 type cache struct {
-	transcripts *otter.Cache[string, transcript]
-	heads       *otter.Cache[string, llm.Request]
-	answers     *otter.Cache[call, llm.Message]
+	transcripts *otter.Cache[string, transcript]  // by agent ID
+	heads       *otter.Cache[string, llm.Request] // request prefixes by prefix hash
+	answers     *otter.Cache[call, llm.Message]   // tool results
 }
 
-// call is a tool call as a provider names it. The name may come again with a later reply.
+// call identifies a tool call by the ID that the provider gave it. A later reply may use the same ID for another call.
 type call struct{ agentID, id string }
 
+// newCache returns a cache with a size limit in bytes.
 func newCache(bytes int) (*cache, error) {
 	transcripts, err := otter.New(&otter.Options[string, transcript]{
 		MaximumWeight: uint64(bytes) / 2,
@@ -200,7 +205,7 @@ func newCache(bytes int) (*cache, error) {
 	return &cache{transcripts, heads, answers}, err
 }
 
-// take returns what is remembered of an agent's messages, and leaves nothing until it is put back.
+// take removes the transcript of an agent from the cache and returns it. It returns an empty transcript if there is none.
 func (c *cache) take(agentID string) transcript {
 	t, _ := c.transcripts.Invalidate(agentID)
 	return t
@@ -208,7 +213,8 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend adds the reply to the request that t was the whole of.
+// extend appends the reply to the cached transcript of an agent. T is the transcript of the request that the reply answers. If
+// the cached transcript has another transcript hash than t, extend removes it instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
 		c.put(agentID, now.extended([]llm.Message{reply}))
@@ -223,8 +229,8 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns what this worker has of the results that follow messages, up to the first
-// that it has not. They may be those of other calls: the hash tells.
+// results returns the cached results of the tool calls in the last of the messages, in the order of the calls, up to the first
+// call without a cached result. A result may belong to another call with the same ID. The caller must compare the request's key.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil
@@ -240,6 +246,7 @@ func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	return results
 }
 
+// weight returns the approximate size of messages in memory, in bytes.
 func weight(messages []llm.Message) int {
 	size := 0
 	for _, m := range messages {

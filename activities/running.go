@@ -13,20 +13,20 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// running holds the effects in flight on this worker, by key. It is safe for concurrent use.
+// running holds the effects in flight on this worker, by key. The zero value is ready for use. It is safe for concurrent use.
 type running struct {
 	mu      sync.Mutex
 	effects map[agent.Key]*effect
 }
 
-// effect is one effect in flight. Attempts at it come and go: one that Temporal has given up leaves the effect running,
-// and a later one joins it.
+// effect is one effect in flight. It may outlive the attempt that started it: if Temporal ends this attempt, the effect
+// continues, and a later attempt joins it.
 type effect struct {
-	// ctx is the effect's. It outlives the attempt that began the effect; what bounds it are the timeouts of
-	// tools and models.
+	// ctx is the context of the effect. It does not end with the attempt that started the effect. The timeouts of tools and
+	// models limit the effect.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// first is the attempt that runs the effect.
+	// first is the attempt that started the effect and runs it.
 	first *heartbeat
 	// done is closed when result and err are set.
 	done   chan struct{}
@@ -34,14 +34,19 @@ type effect struct {
 	err    error
 
 	mu sync.Mutex
-	// waiting are the attempts that Temporal has not given up, in the order in which they came.
+	// waiting holds the attempts that wait for the effect and that Temporal has not ended, in the order in which they joined.
 	waiting []*heartbeat
-	// unwanted says that an attempt was cancelled: the effect is, too, when no other attempt waits for it.
+	// unwanted says that an attempt ended because the workflow cancelled it or the worker stops. The effect is cancelled as soon
+	// as no attempt waits for it. The field cancelled says that this has happened.
 	unwanted, cancelled bool
 }
 
-// once returns the result of the effect that an attempt is for: the one that this worker keeps, or that of the
-// effect in flight, or else that of run. A result of run is kept before it is returned, unless keep says no.
+// once returns the result of the effect of an activity attempt. If the effect is in flight on this worker, once waits for it. If
+// this worker has stored the result, once returns the stored result. Otherwise it calls run. It stores a result of run before it
+// returns it, if keep returns true for the result.
+//
+// If the attempt ends while it waits for the effect of another attempt, once returns an error, and the effect continues or ends
+// as leave says.
 func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
 	for {
@@ -52,7 +57,7 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 		select {
 		case <-e.done:
 			if e.wasCancelled() {
-				continue // before this attempt came
+				continue // the effect was cancelled before this attempt joined it, so start it again
 			}
 			result, ok := e.result.(T)
 			if e.err == nil && !ok {
@@ -65,13 +70,13 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 			if beat.ended() == attemptCancelled {
 				return none, temporal.NewCanceledError()
 			}
-			return none, temporal.NewApplicationError("interrupted: the effect goes on without this attempt", protocol.Interrupted)
+			return none, temporal.NewApplicationError("interrupted: the effect continues without this attempt", protocol.Interrupted)
 		}
 	}
 }
 
-// begin runs an effect in the goroutine of the attempt that began it. It returns when the effect has ended, even
-// if the attempt is lost, so that a worker that drains waits for it.
+// begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. It returns when the effect
+// has ended, even if the attempt ended before. So a worker that is stopping waits for the effect.
 func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -81,7 +86,7 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 		case <-e.done:
 		}
 	})
-	err = errors.New("the effect panicked") // unless it returns
+	err = errors.New("the effect panicked") // replaced when run returns
 	defer func() {
 		e.result, e.err = result, err
 		a.running.end(key, e)
@@ -97,7 +102,8 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join adds an attempt to the effect in flight, or begins one.
+// join adds an attempt to the effect in flight with the given key. If there is none, join adds a new effect and began is true:
+// the caller must run it.
 func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +124,8 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	return e, true
 }
 
-// runsHere reports whether this worker runs the effect of the activity, or has its result: nothing of the effect is begun then.
+// runsHere reports whether the activity's effect is in flight on this worker, or its result is stored here. In both cases the
+// attempt does not start the effect.
 func (a *Activities) runsHere(ctx context.Context) bool {
 	_, key := names(ctx)
 	a.running.mu.Lock()
@@ -126,7 +133,7 @@ func (a *Activities) runsHere(ctx context.Context) bool {
 	return a.running.effects[key] != nil || a.kept.has(key)
 }
 
-// end takes an effect out that has ended.
+// end removes an effect that has ended, and wakes the attempts that wait for it.
 func (r *running) end(key agent.Key, e *effect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,8 +141,8 @@ func (r *running) end(key agent.Key, e *effect) {
 	close(e.done)
 }
 
-// leave takes an attempt out that has ended. An effect that the workflow does not want any more is cancelled when no
-// attempt waits for it; one whose attempts are lost runs on.
+// leave removes an attempt that has ended from the effect. If no attempt waits for the effect any more, leave cancels the effect,
+// provided that one of its attempts was cancelled or stopped. If all attempts were lost, the effect continues.
 func (e *effect) leave(beat *heartbeat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -159,17 +166,18 @@ func (e *effect) wasCancelled() bool {
 	return e.cancelled
 }
 
-// confirm returns nil if Temporal still waits for one of the attempts. It comes right before the effect reaches the
-// outside world: a worker that was frozen, or cut off from Temporal, must not do what another worker has done meanwhile.
+// confirm returns nil if Temporal still considers one of the effect's attempts alive. It is called immediately before the effect
+// calls a model or a tool: after a suspension of the process, or a loss of the network, another worker may have run the effect
+// already. The error is retryable.
 func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)
 	e.mu.Unlock()
-	err := errors.New("the attempt was given up by Temporal")
+	err := errors.New("Temporal has ended the attempt")
 	for _, beat := range slices.Backward(waiting) {
 		if err = beat.own(e.ctx); err == nil {
 			return nil
 		}
 	}
-	return temporal.NewApplicationErrorWithCause("not begun: "+err.Error(), protocol.Unavailable, err)
+	return temporal.NewApplicationErrorWithCause("not started: "+err.Error(), protocol.Unavailable, err)
 }

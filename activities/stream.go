@@ -9,57 +9,59 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Streamer is told every piece of every reply of the models that this worker asks, at once. It is for
-// programs that embed a worker and show text as it grows. Pieces are a preview: they never enter history, and
-// those of an attempt that fails are void.
+// Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. It is for programs
+// that embed a worker and show text while it grows. It receives no chunks of summaries.
 //
-// Stream is called by the goroutine that reads the reply, so it has to return soon. It is called
-// for many agents at the same time.
+// Chunks are a preview. They never enter history, they are not redacted, and the chunks of a failed attempt are discarded.
+//
+// The goroutine that reads the reply calls Stream, so Stream must return soon. Calls for different agents are concurrent.
 type Streamer interface {
 	Stream(Chunk)
 }
 
-// Chunk is a piece of a reply.
+// Chunk is a piece of a streamed reply.
 type Chunk struct {
 	AgentID string
-	// Key is that of the model call; the assistant's message in the transcript has it too.
+	// Key is the key of the model call. The assistant's message in the transcript has the same key.
 	Key agent.Key
-	// Attempt counts from 1. What came with an earlier one is void.
+	// Attempt is the number of the attempt at the model call, from 1. Chunks with a lower number are discarded.
 	Attempt int
 	Delta   llm.Delta
-	// End is set in the last piece of an attempt, which has no delta.
+	// End is set in the last chunk of an attempt, which has no delta. It is empty in all other chunks.
 	End End
-	// Missed counts the pieces before this one that a slow listener did not get.
+	// Missed is the number of chunks immediately before this chunk that a slow listener of a [Hub] did not receive.
 	Missed int
 }
 
-// End is the end of an attempt at a reply.
+// End says how an attempt at a model call ended.
 type End string
 
 const (
-	// Committed is the end of a reply: its message enters the transcript. That is what counts; it may differ
-	// from the pieces, since replies are put right when they are whole.
+	// Committed means that the model's reply is complete and becomes a message of the transcript. The message may differ from
+	// the chunks, because a complete reply is repaired and redacted.
 	Committed End = "whole"
-	// Discarded is the end of an attempt that failed: its pieces mean nothing. There may be another.
+	// Discarded means that the attempt failed. Its chunks are no part of a reply. Another attempt may follow.
 	Discarded End = "void"
 )
 
-// Hub is a [Streamer] that hands pieces to listeners in the same process. The zero Hub is ready for use.
+// Hub is a [Streamer] that passes chunks to listeners in the same process. The zero Hub is ready for use. It is safe for
+// concurrent use.
 type Hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 }
 
+// listener is one call of Hub.Listen.
 type listener struct {
-	agentID string
+	agentID string // empty means all agents
 	pieces  chan Chunk
-	missed  int
+	missed  int // the number of chunks missed since the last chunk that was sent
 }
 
-// hubBuffer is the number of pieces by which a listener may lag behind.
+// hubBuffer is the number of chunks that wait for a slow listener. A listener misses further chunks.
 const hubBuffer = 1024
 
-// Stream hands a piece to those who listen to its agent. One that lags too far behind misses it.
+// Stream passes a chunk to the listeners of its agent. It does not block: a listener misses the chunk if its buffer is full.
 func (h *Hub) Stream(p Chunk) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,8 +79,9 @@ func (h *Hub) Stream(p Chunk) {
 	}
 }
 
-// Listen yields the pieces of an agent's replies, or of all agents' where the ID is empty, from the call on and until the
-// context is done. It listens from the time of the call, not of the first iteration.
+// Listen returns a sequence of the chunks of an agent's replies. An empty ID means the replies of all agents. The sequence
+// contains the chunks that arrive after the call of Listen, even before the first iteration. It ends when the context ends.
+// Breaking out of the loop also ends the listening; the sequence must then not be used again.
 func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
 	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
 	h.mu.Lock()

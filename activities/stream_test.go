@@ -9,8 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// A listener gets the pieces of its agent in order; one that lags too far behind learns how many it
-// missed, and holds up nobody.
+// A listener receives the chunks of its agent in order. If it is too slow, it learns how many chunks it missed, and it does not
+// block the stream.
 func TestHubHandsPiecesToThoseWhoListen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -14,16 +14,18 @@ import (
 )
 
 const (
-	// MaxToolAttempts bounds how often a tool is tried that does not answer.
+	// MaxToolAttempts is the maximum number of attempts at one tool call. After that many attempts, the result of
+	// the call is an error, or says that the outcome is unknown.
 	MaxToolAttempts = 5
 )
 
-// seekDelays are the pauses before an attempt at an at-most-once tool is given out again whose result another worker
-// may have: Temporal does not say which. After them the outcome is unknown.
+// seekDelays are the delays before further attempts at the call of an at-most-once tool that may have run. Another worker may
+// have stored the result, and Temporal does not say which worker. Each further attempt may reach that worker. After the last
+// delay the outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
-// CallTool runs a tool. It fails only where the tool did not run, or may run
-// again; everything else is a result, which this worker remembers for the next request.
+// CallTool runs a tool and returns its result. It returns an error only if the tool did not run or may run again. In all other
+// cases it returns a result, even for a failure of the tool. It caches the result on this worker for the next request.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -52,7 +54,8 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	}
 	var earlier protocol.ToolResult
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
-		// The whole of it stays where it is: the run that made it is full already, and this one is not to be.
+		// The recalled result is stored as the transcript shows it, to keep the history of this run small. The whole result stays
+		// in the history of the earlier run; see findResult.
 		if earlier.Recalled = true; in.ShownBytes > 0 {
 			_, key := names(ctx)
 			earlier = earlier.Shown(key, in.ShownBytes)
@@ -63,8 +66,8 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
-// runTool runs a tool unless it may have run before and must not again. Doubt says that an earlier run of the workflow may
-// have run it.
+// runTool runs the tool, unless the tool is at-most-once and may have run before. Doubt says that an earlier run of the agent may
+// have run the tool.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -99,7 +102,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
 		return notRun(ctx, beat, a.redact(err.Error()))
 	case !repeatable:
-		a.log.WarnContext(ctx, "the outcome of a tool call is not known", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
+		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
 		return protocol.ToolResult{Lost: true}, nil
 	case ctx.Err() != nil:
 		return protocol.ToolResult{}, interrupted(ctx, a.redact(err.Error()))
@@ -110,8 +113,9 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 }
 
-// returnAttempt gives back an attempt at a tool that may have run, some times, so that the worker that has its result may take it.
-// In the end nobody knows.
+// returnAttempt ends an attempt at an at-most-once tool that may have run, without running the tool. It returns a retryable
+// error, so that a later attempt may reach the worker that has stored the result. After len(seekDelays) such attempts it returns
+// the result that the outcome is unknown.
 func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 	n := beat.countReturn()
 	if n > len(seekDelays) {
@@ -121,7 +125,8 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// notRun has the call tried again, and gives up with a result after some times.
+// notRun returns a retryable error for a tool that did not run or may run again. After [MaxToolAttempts] attempts it returns an
+// error result for the model instead. If the context has ended, it returns the error of interrupted.
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, problem)
