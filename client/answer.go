@@ -12,10 +12,11 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// InvalidOutputError says that an agent's answer does not fit the schema that was asked for, even after the model was asked to correct it.
+// InvalidOutputError says that an agent's answer does not fit its JSON schema, even after the model was asked to correct it. It also says
+// that an answer could not be decoded into the type that the caller named.
 type InvalidOutputError struct {
 	ID string
-	// Problem tells what does not fit.
+	// Problem says what does not fit.
 	Problem string
 }
 
@@ -39,8 +40,8 @@ func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	return Answer[T](ctx, c, started.ID)
 }
 
-// Answer waits until an agent has ended, and returns its answer decoded from JSON. If the answer is not JSON of the type T, or does not fit
-// the schema that was asked for, the error is an [*InvalidOutputError].
+// Answer waits until an agent has ended, and returns its answer decoded from JSON. If the answer does not fit the agent's JSON schema, or
+// cannot be decoded into a T, the error is an [*InvalidOutputError].
 func Answer[T any](ctx context.Context, c *Client, id string) (T, error) {
 	var none T
 	var result workflows.Result

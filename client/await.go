@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// awaitPause is the pause between two questions of [Client.Await].
+// awaitPause is the pause between two requests of [Client.Await].
 const awaitPause = 250 * time.Millisecond
 
-// Await returns where an agent stands, as [Client.Look] does, as soon as a worker answers for it. While none does it tells see,
-// which may be nil, and asks again until ctx ends; the error is [ErrNoWorker] where ctx ended because its time had passed.
+// Await returns the status of an agent, as [Client.Look] does. If no worker answers, or Temporal does not answer, Await asks again until
+// ctx ends. Before each new request it calls see, which may be nil, with NoWorker or NoServer set. If the deadline of ctx passes, the error
+// is [ErrNoWorker], or [ErrNoServer] if Temporal does not answer. An agent that has ended needs no worker.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look, error) {
 	for {
 		look, err := c.Look(ctx, id)
@@ -32,7 +33,7 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look
 	}
 }
 
-// unanswered reports whether err says that no worker, or Temporal itself, has answered.
+// unanswered reports whether err says that no worker answered, or that Temporal did not answer.
 func unanswered(err error) bool {
 	return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err)
 }

@@ -1,8 +1,8 @@
-// Package client starts agents, talks to them and looks at them. It is what
-// cmd/starter is made of, for programs of one's own.
+// Package client starts agents, sends messages to them, and reads their status and transcripts. The program cmd/starter uses it, and
+// other programs can use it in the same way.
 //
-// Where payloads are encoded, by a codec server or by a codec of the program, a [Client] needs
-// the data converter of its Temporal client: see [Client.WithConverter].
+// If payloads are encoded, by a codec server or by a codec in the program, a [Client] needs the data converter of its Temporal client: see
+// [Client.WithConverter].
 package client
 
 import (
@@ -26,57 +26,56 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// DefaultTaskQueue is the task queue of agents where none is named.
+// DefaultTaskQueue is the task queue of agents if no other is set.
 const DefaultTaskQueue = "agents"
 
-// maxIDBytes leaves room for the IDs of sub-agents, which begin with their
-// parent's; Temporal takes 1000 bytes.
+// maxIDBytes limits the length of an agent ID. Temporal accepts workflow IDs of 1000 bytes, but the IDs of sub-agents begin with the ID of
+// their parent and need room.
 const maxIDBytes = 200
 
-// Errors of this package, for errors.Is.
+// Errors of this package. Callers compare with errors.Is.
 var (
-	// ErrNotFound: there is no agent of that ID; Temporal forgets closed ones when the
-	// namespace's retention has passed.
+	// ErrNotFound: no agent has the ID. Temporal deletes agents that have ended when the retention period of the namespace has passed.
 	ErrNotFound = errors.New("no such agent")
 	// ErrClosed: the agent has ended and takes no messages.
 	ErrClosed = errors.New("the agent has ended")
-	// ErrNoWorker: nobody answers for the agent, because no worker runs on its task queue.
+	// ErrNoWorker: no worker answers for the agent, usually because none runs on its task queue.
 	ErrNoWorker = errors.New("no worker answers")
 	// ErrNoServer: Temporal itself does not answer.
 	ErrNoServer = errors.New("no answer from Temporal")
-	// ErrNoNamespace: Temporal has no namespace of that name.
+	// ErrNoNamespace: Temporal does not have the namespace of the Temporal client.
 	ErrNoNamespace = errors.New("no such namespace")
-	// ErrRefused: the agent refused a message; the error's text says why.
-	ErrRefused = errors.New("refused")
+	// ErrRefused: the agent refused a message. The text of the error that wraps ErrRefused says why.
+	ErrRefused = errors.New("the agent refused the message")
 )
 
-// ClosedError says that an agent has ended, and how. It is [ErrClosed] for errors.Is.
+// ClosedError is the error of an operation on an agent that has ended. It wraps [ErrClosed].
 type ClosedError struct {
-	// Operation is the operation that failed.
+	// Operation names the operation that failed, such as "message", "close" or "cancel".
 	Operation string
 	ID        string
-	Status    Status
+	// Status says how the agent ended.
+	Status Status
 }
 
 // Error names the operation, the agent and how it ended.
 func (e *ClosedError) Error() string {
-	return fmt.Sprintf("%s %s: %v: %s", e.Operation, e.ID, ErrClosed, e.Status)
+	return fmt.Sprintf("%s agent %q: %v: %s", e.Operation, e.ID, ErrClosed, e.Status)
 }
 
 // Unwrap returns [ErrClosed].
 func (e *ClosedError) Unwrap() error { return ErrClosed }
 
-// Client starts and reaches agents. It is safe for concurrent use.
+// Client starts agents and sends requests to them. It is safe for concurrent use.
 type Client struct {
 	temporal  client.Client
 	taskQueue string
 	converter converter.DataConverter
-	// unindexed says that the namespace does not know the search attributes of agents.
+	// unindexed is true if the namespace is known to lack the search attributes of agents.
 	unindexed *atomic.Bool
 }
 
-// New returns a client for the agents on a task queue; empty means
-// [DefaultTaskQueue]. The Temporal client stays the caller's to close.
+// New returns a client for the agents on a task queue. Empty means [DefaultTaskQueue]. The caller closes the Temporal client.
 func New(temporal client.Client, taskQueue string) *Client {
 	if taskQueue == "" {
 		taskQueue = DefaultTaskQueue
@@ -84,9 +83,9 @@ func New(temporal client.Client, taskQueue string) *Client {
 	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
 }
 
-// WithConverter returns a client that reads histories and memos with a data converter: the one of the
-// Temporal client, which does not tell it. It is for agents whose payloads are encoded, by a codec
-// server or by a codec of this process; nil means the SDK's.
+// WithConverter returns a client that decodes histories and memos with a data converter. It must be the data converter of the Temporal
+// client; a Temporal client has no method that returns its converter. Agents with encoded payloads need it, no matter whether a codec
+// server or a codec in this process encodes them. Nil means the SDK's default data converter.
 func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -96,34 +95,35 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 
 // StartOptions say which agent to start.
 type StartOptions struct {
-	// ID is the agent's ID. Empty means a new one, made of the agent's name.
+	// ID is the agent's ID. For [Client.Start], empty means a new ID: the agent's name and 8 random hexadecimal digits.
 	ID string
 	// Agent is the name of the definition. Required.
 	Agent string
 	// Mode defaults to [agent.Task].
 	Mode agent.Mode
-	// Message is the first message. Required in task mode.
+	// Message is the first message. Task mode requires a message or images.
 	Message string
-	// Images go with it: web addresses or data: URLs; see [agent.InboxMessage].
+	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
+	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
 	Images []string
-	// OutputSchema is a JSON schema that the answers have to fit; empty means the definition's.
+	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition.
 	OutputSchema json.RawMessage
 }
 
-// Started is the result of a start.
+// Started is the result of [Client.Start], [Client.Resume] and [Client.Fork].
 type Started struct {
 	ID string
-	// MessageID is the ID of the message that the agent was started with; empty where there was none, or where the
-	// agent was found. [Client.Reply] waits for its answer.
+	// MessageID is the ID of the message with which the agent was started. It is empty if there was no message, or if Found is true.
+	// [Client.Reply] waits for the answer to the message.
 	MessageID string
-	// Found says that an agent of this ID existed, and that nothing was started.
+	// Found says that an agent with this ID existed, and that nothing was started.
 	Found bool
-	// Status is the found agent's.
+	// Status is the status of the agent: [Running] if it was started.
 	Status Status
 }
 
-// Start starts an agent, or finds the one that has its ID: two programs that
-// start one ID start one agent. A found agent does not get the message.
+// Start starts an agent. If an agent with the ID exists, running or ended, Start starts nothing and returns that agent, with Found set. The
+// existing agent does not get the message. So two programs that start the same ID start one agent.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -136,21 +136,22 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// ScheduleAction returns what a Temporal Schedule starts: each time a new agent, whose ID is o.ID and the time. The agent takes the
-// key version of this program, and has no search attributes: the action's TypedSearchAttributes may be set to [workflows.Attributes].
+// ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. Temporal makes the ID of each agent from
+// o.ID, which is required, and the time. The agents have the key version of this program ([agent.KeyVersion]), even if a later program
+// serves them. They have no search attributes, unless the caller sets TypedSearchAttributes of the action to [workflows.Attributes].
 func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction, error) {
 	in, err := o.start()
 	if err != nil {
 		return nil, fmt.Errorf("schedule agent %q: %w", o.ID, err)
 	}
-	// Life is left out: it is the ID of the agent's first run then.
+	// Incarnation stays empty. Each agent of the schedule then has the ID of its first run as its incarnation.
 	return &client.ScheduleWorkflowAction{
 		ID: o.ID, Workflow: workflows.Agent, Args: []any{in}, TaskQueue: c.taskQueue,
 		Memo: workflows.Memo(in), StaticSummary: workflows.StaticSummary(in), StaticDetails: workflows.StaticDetails(in),
 	}, nil
 }
 
-// start returns the input of the agent's workflow.
+// start checks the options and returns the input of the agent's workflow, without an incarnation.
 func (o StartOptions) start() (workflows.Start, error) {
 	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
 	if o.Agent == "" {
@@ -170,8 +171,9 @@ func (o StartOptions) start() (workflows.Start, error) {
 	return in, err
 }
 
-// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. It reads the history of the
-// agent's newest run, and returns false if that history no longer shows the first message.
+// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. It reads the history of the agent's
+// newest run. If that run continues an earlier one, Same can compare only the text of the first message. It then returns false if o has
+// images, or if the first message was summarised.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)
 	if err != nil {
@@ -195,13 +197,14 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	return s != nil && s.Dropped == 0 && len(s.Messages) > 0 && o.Message != "" && len(o.Images) == 0 && s.Messages[0].Content == o.Message, nil
 }
 
-// newMessage returns m with a new ID, or why no agent takes it.
+// newMessage returns m with a new ID, and the error of [agent.CheckMessage].
 func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
 	m.ID = uuid.NewString()
 	return &m, agent.CheckMessage(m)
 }
 
-// CheckID reports what is wrong with an agent ID that a person chose.
+// CheckID returns an error if this package starts no agent with the ID: it is empty, it has more than 200 bytes, or it has a space or a
+// character that is not printable ASCII.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -216,13 +219,14 @@ func CheckID(id string) error {
 
 // Message is one message to an agent.
 type Message struct {
-	// ID makes sending safe to repeat: an agent takes each ID once. It has 1 to 200 bytes and no white space or control
-	// characters. Empty means a new one.
+	// ID identifies the message. An agent takes each ID once, so a message can safely be sent again with the same ID. An ID has 1 to 200
+	// bytes and no white space or control characters. Empty means a new ID.
 	ID   string
 	Text string
-	// Images go with it: web addresses or data: URLs; see [agent.InboxMessage].
+	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
+	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
 	Images []string
-	// Steer lets the message enter the running turn instead of the next one.
+	// Steer makes this a steering message: it enters the running turn instead of the next turn.
 	Steer bool
 }
 
@@ -230,13 +234,14 @@ type Message struct {
 type Sent struct {
 	// MessageID is the message's ID.
 	MessageID string
-	// Duplicate says that the agent had a message of this ID already, and dropped this one.
+	// Duplicate says that the agent had already received a message with this ID, and dropped this one. It is false for an ID that Send
+	// made.
 	Duplicate bool
 }
 
-// Send puts a message into an agent's inbox. It returns once the agent has it, which takes a running worker.
-// What may have failed for a moment is tried again with the same message ID, so that the agent takes the message once. An
-// error may leave open whether the agent has the message: send it again with the ID in Sent.
+// Send puts a message into an agent's inbox. It returns when the agent has the message, which needs a running worker. Send repeats requests
+// after failures that usually pass. It uses the same message ID each time, so the agent takes the message once. After an error, the agent
+// may or may not have the message: send it again with the ID in Sent.
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	own := m.ID == ""
 	if own {
@@ -249,21 +254,22 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	}
 	var accepted workflows.Accepted
 	err := c.deliver(ctx, id, &accepted, in)
-	// An ID that was made here is a duplicate of an earlier try's only.
+	// If Send made the ID, only an earlier attempt of this call can have used it.
 	sent.Duplicate = accepted.Duplicate && !own
 	return sent, err
 }
 
-// Close lets an agent finish when it has answered what it was sent.
+// Close asks an agent to end when it has answered all messages that it has received.
 func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, workflows.CloseUpdate)
 }
 
-// update sends an update to the agent's newest run and decodes its result into out, which may be nil. It tries again
-// where the run ended meanwhile and the agent goes on in another, and a few times where Temporal or the worker failed for a
-// moment: the agent knows what it has taken already.
-// Each try has an update ID of its own, because Temporal answers one that was refused with
-// the same refusal again for as long as the workflow is idle.
+// update sends an update to the agent's newest run and decodes the result into out, which may be nil. It sends the update again if the run
+// ended meanwhile and the agent continues in another run. It also does so, at most maxFailures times, if Temporal or the worker failed and
+// the failure usually passes. A repetition does no harm, because the agent recognises a message that it has taken.
+//
+// Each attempt has a new update ID. If Temporal has refused an update ID, it repeats the refusal for that ID as long as the workflow is
+// idle.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -289,7 +295,7 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 			failures++
 		default:
 			if ctx.Err() != nil {
-				err = context.Cause(ctx) // the SDK does not tell it
+				err = context.Cause(ctx) // the SDK's error does not contain the cause
 			}
 			return c.wrapUnanswered(ctx, name, id, err)
 		}
@@ -299,7 +305,7 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 	}
 }
 
-// maxFailures limits the repetitions of an update after failures that may pass.
+// maxFailures limits how often an update is sent again after failures that usually pass.
 const maxFailures = 10
 
 // ended reports whether err says that the run to which an update was sent has ended.
@@ -310,17 +316,17 @@ func ended(err error) bool {
 	return errors.As(err, new(*serviceerror.NotFound))
 }
 
-// transient reports whether err may pass by itself within a second: Temporal has too much to do for the agent at once,
-// restarts, or the worker did not finish the workflow task with the update in it.
+// transient reports whether err usually passes within a second: Temporal limits the requests to the agent, Temporal restarts, or the worker
+// did not complete the workflow task that had the update.
 func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
 
-// runEnded is the type of Temporal's error for an update that a run took and did not finish.
+// runEnded is the type of Temporal's error for an update that a run accepted and did not complete before it ended.
 const runEnded = "AcceptedUpdateCompletedWorkflow"
 
-// wrap names the operation and the agent, and makes the errors of Temporal those
-// of this package where callers branch on them.
+// wrap returns err with the operation and the agent in its text. It converts those errors of Temporal that callers distinguish into the
+// errors of this package. It returns nil for nil.
 func wrap(operation, id string, err error) error {
 	var (
 		notFound *serviceerror.NotFound
@@ -334,15 +340,15 @@ func wrap(operation, id string, err error) error {
 	case errors.As(err, &notFound):
 		return notFoundError(id, "")
 	case errors.As(err, &refused) && refused.Type() == workflows.Refused:
-		return &agentError{fmt.Sprintf("agent %q refused it: %s", id, refused.Message()), []error{ErrRefused}}
+		return &agentError{fmt.Sprintf("agent %q refused the message: %s", id, refused.Message()), []error{ErrRefused}}
 	case errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
 		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}
 	}
 	return served(operation, id, err)
 }
 
-// wrapUnanswered is wrap for what takes a worker. It asks whether Temporal answers where nobody did: a question that no
-// worker answers and one that Temporal does not answer look the same.
+// wrapUnanswered is wrap for operations that need a worker. The same error comes if no worker answers and if Temporal does not answer, so
+// wrapUnanswered sends Temporal a health check. It returns [ErrNoServer] if that fails.
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {
@@ -351,7 +357,7 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 	return wrapped
 }
 
-// served is wrap for what Temporal does without a worker.
+// served is wrap for operations that Temporal performs without a worker.
 func served(operation, id string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}
@@ -362,7 +368,7 @@ func served(operation, id string, err error) error {
 	return fmt.Errorf("%s agent %q: %w", operation, id, err)
 }
 
-// agentError is an error of this package whose text is more than that of the sentinel for which callers look.
+// agentError is an error with a text of its own. It wraps the error of this package with which callers compare.
 type agentError struct {
 	text string
 	errs []error
@@ -371,10 +377,10 @@ type agentError struct {
 // Error returns the text.
 func (e *agentError) Error() string { return e.text }
 
-// Unwrap returns the sentinel, and the cause where there is one.
+// Unwrap returns the error of this package, and the cause if there is one.
 func (e *agentError) Unwrap() []error { return e.errs }
 
-// notFoundError returns an [ErrNotFound] for an ID; why, which may be empty, begins with a colon.
+// notFoundError returns an error that names the ID and wraps [ErrNotFound]. It appends why to the text: empty, or a reason after a colon.
 func notFoundError(id, why string) error {
 	return &agentError{fmt.Sprintf("there is no agent with ID %q%s", id, why), []error{ErrNotFound}}
 }

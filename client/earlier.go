@@ -7,9 +7,9 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Earlier returns the messages of an agent that it does not hold any more, because they were
-// summarised: those before the given place. They are read from the histories of its earlier runs, which Temporal keeps
-// for the namespace's retention.
+// Earlier returns the first messages of an agent's transcript, as many as before says. The agent's newest run does not hold messages that
+// were summarised, so Earlier reads the histories of earlier runs. Temporal keeps these for the retention period of the namespace. If one
+// is gone, the error is [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -35,10 +35,10 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	return all, nil
 }
 
-// previous returns the run from which another one goes on.
+// previous returns the run that run continues, or from which it was forked. The error is [ErrNotFound] if there is none.
 func (c *Client) previous(ctx context.Context, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
-		return nil, &agentError{"the earlier messages of the agent are gone: it has no earlier run", []error{ErrNotFound}}
+		return nil, &agentError{"the earlier messages of the agent cannot be read: its first run does not have them", []error{ErrNotFound}}
 	}
 	return c.read(ctx, *run.Previous)
 }

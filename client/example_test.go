@@ -15,7 +15,7 @@ import (
 
 func Example() { //nolint:testableexamples // it takes a server and a worker
 	ctx := context.Background()
-	options, err := config.ClientOptions("", "") // TEMPORAL_ADDRESS and its like
+	options, err := config.ClientOptions("", "") // reads TEMPORAL_ADDRESS and Temporal's other variables
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +26,7 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 	defer temporal.Close()
 	agents := client.New(temporal, "").WithConverter(options.DataConverter) // the default task queue
 
-	// Two programs that start one ID start one agent.
+	// Two programs that start the same ID start one agent.
 	started, err := agents.Start(ctx, client.StartOptions{
 		ID: "support-4711", Agent: "assistant", Mode: agent.Chat, Message: "My parcel is lost.",
 	})
@@ -39,7 +39,7 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 	}
 	fmt.Println(status, answer)
 
-	// An ID of one's own makes it safe to send again what may have arrived.
+	// A message with an ID can safely be sent again, because the agent takes each ID once.
 	before, err := agents.Look(ctx, started.ID)
 	if err != nil {
 		panic(err)
@@ -52,9 +52,9 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 	fmt.Println(answer, err)
 }
 
-// Watch shows what an agent does while it does it, over restarts of workers.
+// Watch yields the messages of an agent as they come, even if workers restart.
 func ExampleClient_Watch() { //nolint:testableexamples // it takes a server and a worker
-	var agents *client.Client // of client.New
+	var agents *client.Client // from client.New
 	for progress, err := range agents.Watch(context.Background(), "support-4711", 0) {
 		switch {
 		case err != nil:
@@ -69,8 +69,8 @@ func ExampleClient_Watch() { //nolint:testableexamples // it takes a server and 
 	}
 }
 
-// Payloads may be encoded in this process, too. The worker is made of the same options, and
-// [activities.Options] get the same converter.
+// A codec in this process can encode the payloads. The client of the worker then has the same options, and the Converter of
+// [activities.Options] is the same.
 func ExampleClient_WithConverter() { //nolint:testableexamples // it takes a server and a worker
 	codec := converter.NewZlibCodec(converter.ZlibCodecOptions{}) // or one that encrypts
 	encoded := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)

@@ -18,40 +18,40 @@ import (
 
 // Entry is one agent in a list.
 type Entry struct {
-	ID      string
+	ID string
+	// Agent is the name of the definition.
 	Agent   string
 	Status  Status
 	Started time.Time
 	// Ended is zero while the agent runs.
 	Ended time.Time
-	// Parent is the ID of the agent whose sub-agent it is; empty for others.
+	// Parent is the ID of the parent: an agent, or another workflow that runs the agent as its child. Empty means no parent.
 	Parent string
-	// RunID is the ID of its newest run, TaskQueue the task queue of that run.
+	// RunID is the ID of the agent's newest run. TaskQueue is the task queue of that run.
 	RunID     string
 	TaskQueue string
-	// Task is the beginning of the first message; empty for agents that were started by an earlier version.
+	// Task is the beginning of the first message. It is empty if the agent was started without one, or by an earlier version.
 	Task string
 }
 
 // ListOptions narrow a list. The zero value lists all.
 type ListOptions struct {
-	// Statuses are those to list; none means all. [Waiting] and [Held] count as
-	// [Running] here: see [Client.Standing].
+	// Statuses lists only agents with one of these statuses. Empty means all. [Waiting] and [Held] count as [Running] here: see
+	// [Client.Standing].
 	Statuses []Status
-	// Agent is the name of a definition.
+	// Agent lists only the agents of the definition with this name.
 	Agent string
-	// Parent is the ID of the agent whose sub-agents to list.
+	// Parent lists only the sub-agents of the agent with this ID.
 	Parent string
-	// Orphans lists only sub-agents that run although their parent has ended: nobody waits for
-	// their answers.
+	// Orphans lists only running agents with a parent that has ended. No parent waits for their answers.
 	Orphans bool
-	// Before lists the agents that started before it.
+	// Before lists only agents that started before this time.
 	Before time.Time
 }
 
-// List yields the agents of the namespace, those that started last first. Sub-agents are among
-// them. The status of those that run is "running"; [Client.Standing] tells more. Each agent is listed
-// once, however often it was reset or resumed, as its newest run is.
+// List yields the agents of the namespace, with their sub-agents. The agents that started last come first. List yields each agent once, with
+// the data of its newest run, even if the agent was reset or resumed. The status of a running agent is [Running]; [Client.Standing] returns
+// its exact status. List ends after an error, which it yields.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
@@ -64,11 +64,11 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 				return
 			}
 			for _, info := range page.GetExecutions() {
-				// A run that continued as new is followed by the one that goes on.
+				// The agent continues in another run, which Temporal lists, too.
 				if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
 					continue
 				}
-				// The name is in the memo, which the server does not search.
+				// Temporal cannot filter by the name of the agent, which is in the memo.
 				e := c.entry(info)
 				if o.Agent != "" && e.Agent != o.Agent || seen[e.ID] {
 					continue
@@ -103,7 +103,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether there is a newer run of the same agent, which the list is too narrow to show.
+// superseded reports whether the agent has a newer run than the run in info. Temporal's list may lack the newer run, because it does not fit
+// the options.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil
@@ -119,13 +120,13 @@ func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb
 	return newest.GetWorkflowExecutionInfo().GetExecution().GetRunId() != info.GetExecution().GetRunId(), nil
 }
 
-// executionStatuses are Temporal's words for ours.
+// executionStatuses holds Temporal's execution status for each status of this package.
 var executionStatuses = map[Status]string{
 	Running: "Running", Waiting: "Running", Held: "Running", Completed: "Completed", Failed: "Failed",
 	Cancelled: "Canceled", Terminated: "Terminated", TimedOut: "TimedOut",
 }
 
-// query is the part of the options that the server can answer.
+// query returns Temporal's list filter for the options, without those that Temporal cannot filter by.
 func (o ListOptions) query() string {
 	terms := []string{"WorkflowType = " + quote(workflows.Agent)}
 	var statuses []string
@@ -149,7 +150,7 @@ func (o ListOptions) query() string {
 	return strings.Join(terms, " AND ")
 }
 
-// quote writes a text as a string of Temporal's query language.
+// quote returns a text as a string literal of Temporal's list filters.
 func quote(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }

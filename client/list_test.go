@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people and models name is quoted, so that it cannot change the question.
+// The list filter quotes all values, so that no name or ID can change the meaning of the filter.
 func TestListAsksTheServerForWhatItCanTell(t *testing.T) {
 	require.Equal(t, `WorkflowType = 'Agent'`, ListOptions{Agent: "x"}.query())
 	require.Equal(t, `WorkflowType = 'Agent' AND ParentWorkflowId IS NOT NULL AND ExecutionStatus = 'Running'`, ListOptions{Orphans: true}.query())

@@ -17,14 +17,14 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Status tells where an agent stands.
+// Status is the status of an agent.
 type Status string
 
-// The states of an agent. The first three are those of one that runs.
+// The statuses of an agent. Running agents have one of the first three.
 const (
-	Running    Status = Status(agent.Running)
-	Waiting    Status = Status(agent.Waiting)
-	Held       Status = Status(agent.HeldUp)
+	Running    Status = Status(agent.Running) // a turn is running
+	Waiting    Status = Status(agent.Waiting) // the agent waits for a message, or for a person's decision on a tool call
+	Held       Status = Status(agent.HeldUp)  // a failure holds the turn until a person sends a message
 	Completed  Status = "completed"
 	Failed     Status = "failed"
 	Cancelled  Status = "cancelled"
@@ -32,35 +32,37 @@ const (
 	TimedOut   Status = "timed_out"
 )
 
-// Ended reports whether the agent has ended.
+// Ended reports whether the agent has ended. It is false for the zero Status and true for [Unknown].
 func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != Held }
 
-// Snapshot describes an agent, with its transcript.
+// Snapshot is an agent's status, transcript and usage at one time.
 type Snapshot struct {
 	ID     string
 	Agent  string
 	Status Status
-	// Messages are those that the agent holds, First the place of the first of them: those before it were
-	// summarised, see [Client.Earlier].
+	// Messages are the messages that the agent holds. First is the place of the first of them in the transcript, counted from 0. Messages
+	// before First were summarised: see [Client.Earlier].
 	Messages []agent.Message
 	First    int
-	// Retry is a call that failed and is tried again; nil where there is none.
-	Retry   *Retry
+	// Retry is a call that failed and is tried again; nil if there is none, and in the result of [Client.Read].
+	Retry *Retry
+	// Pending are the tool calls without a result.
 	Pending []agent.Call
-	// Inbox are the messages that the agent has and has not read yet, as [workflows.Waiting] returns them. While its turn is
-	// held they wait with it.
+	// Inbox are the messages that the agent has received and not taken into its transcript, shortened by [workflows.Waiting]. They stay in
+	// the inbox while the turn is held.
 	Inbox []agent.InboxMessage
-	// Children are those that run and the newest of those that have ended; ChildCount counts all.
+	// Children are the running sub-agents, and the newest of those that have ended. ChildCount counts all sub-agents.
 	Children   []Child
 	ChildCount int
 	Usage      agent.Usage
-	Held       *agent.Held
-	// Answer is the last thing the agent said; Stopped names the limit that ended its
-	// last turn; Failure tells why there is no answer.
+	// Held says why the turn is held; nil if it is not.
+	Held *agent.Held
+	// Answer is the last text that the agent addressed to the user. Stopped names the limit that ended the last turn. Failure says why the
+	// turn is held, or why the agent ended without an answer.
 	Answer  string
 	Stopped string
 	Failure string
-	// Class is the type of the failure, such as an [llm.Class]; empty where there is none.
+	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no type.
 	Class string
 }
 
@@ -71,32 +73,32 @@ type Child struct {
 	Status Status
 }
 
-// queryTimeout bounds one question to a running agent.
+// queryTimeout limits the time of one query.
 const queryTimeout = 5 * time.Second
 
-// Transcript returns the messages from the given one on, as many as a page holds, and where the agent
-// stands. It asks a worker, also for an agent that has ended.
+// Transcript returns one page of the transcript, which begins with the message at the place from, and the agent's status. Places count from
+// 0. Transcript needs a worker, even if the agent has ended.
 func (c *Client) Transcript(ctx context.Context, id string, from int) (workflows.Transcript, error) {
 	var page workflows.Transcript
 	err := c.query(ctx, id, &page, workflows.TranscriptQuery, workflows.TranscriptInput{From: from})
 	return page, err
 }
 
-// State returns what there is to know of an agent besides its transcript.
+// State returns an agent's status and usage, without its transcript. State needs a worker, even if the agent has ended.
 func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
 	var view workflows.View
 	return view, c.query(ctx, id, &view, workflows.StateQuery)
 }
 
 const (
-	// busyTimeout limits the time for which a query that could not be taken is repeated.
+	// busyTimeout limits the time for which a query is repeated.
 	busyTimeout = 30 * time.Second
-	// maxQueryFailures limits the repetitions of a query at which the worker fails.
+	// maxQueryFailures is the number of failures in the worker after which a query is not repeated.
 	maxQueryFailures = 5
 )
 
-// query asks a worker. Where many ask one agent at once, Temporal refuses questions before a worker has seen them, and a
-// worker that reads the history for one may fail at it: those are asked again.
+// query sends a query to a worker and decodes the result into out. It repeats the query in two cases. Temporal may refuse a query before a
+// worker gets it, because many clients query the same agent. Or the worker may fail when it replays the agent's history for the query.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -111,8 +113,8 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask puts one question. Refused says that the error came before the time for an answer was over: nobody
-// was too slow, but the question could not be taken.
+// ask sends a query once. The result refused is true if Temporal refused the query, so that it may be repeated. It is false for all other
+// errors, such as the end of queryTimeout.
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -122,26 +124,26 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	}
 	var (
 		full     *serviceerror.ResourceExhausted
-		deadline *serviceerror.DeadlineExceeded // of the SDK, which does not wait for a retry that would come too late
+		deadline *serviceerror.DeadlineExceeded // the SDK returns it at once if its next retry would come after the deadline
 	)
 	early := errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case asked.Err() != nil:
 		return false, err
-	case early: // Temporal refused all the time, or does not answer at all
+	case early: // each try of the SDK failed: Temporal refused the query, or does not answer
 		return !c.temporalIsDown(ctx), err
 	}
 	return errors.As(err, &full), err
 }
 
-// Look is the status of an agent.
+// Look is the status of an agent and the length of its transcript.
 type Look struct {
 	Status Status
-	// Count is the number of messages in its transcript.
+	// Count is the number of messages in the transcript. It is 0 if the agent has ended.
 	Count int
 }
 
-// Look returns where an agent stands. It asks a worker where the agent runs.
+// Look returns the status of an agent. It needs a worker if the agent is running.
 func (c *Client) Look(ctx context.Context, id string) (Look, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil || found.status.Ended() {
@@ -151,8 +153,8 @@ func (c *Client) Look(ctx context.Context, id string) (Look, error) {
 	return Look{Status: Status(view.Status), Count: view.Messages}, err
 }
 
-// Show returns what there is to see of an agent: of one that runs from its worker, of one that
-// has ended from its history.
+// Show returns a snapshot of an agent. It queries a worker if the agent is running. If the agent has ended, Show reads its history and needs
+// no worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -194,7 +196,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// Read returns what there is to see of an agent from the history of its newest run. It needs no worker.
+// Read returns a snapshot of an agent from the history of its newest run. It needs no worker, even if the agent is running.
 func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -228,13 +230,13 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read reads a run's history.
+// read reads the history of a run.
 func (c *Client) read(ctx context.Context, from agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, from, c.converter)
 	return run, wrap("read", from.ID, err)
 }
 
-// children looks where sub-agents stand.
+// children returns sub-agents with their statuses.
 func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range all {
@@ -249,13 +251,14 @@ func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, erro
 		case child.Started:
 			status = Unknown
 		default:
-			continue // it was never started, or is about to be
+			continue // the sub-agent has not been started
 		}
 		children = append(children, Child{ID: child.ID, Agent: child.Agent, Status: status})
 	}
 	return children, nil
 }
 
+// description is Temporal's description of the newest run of an agent.
 type description struct {
 	status Status
 	agent  string
@@ -264,10 +267,11 @@ type description struct {
 	retry  *Retry
 	words  *PartialText
 	runID  string
-	// version is that of the workers; nil where they have none.
+	// version is the deployment version of the workers; nil if they have none.
 	version *workflowpb.WorkflowExecutionVersioningInfo
 }
 
+// describe describes the newest run of an agent. The error is [ErrNotFound] if no agent has the ID.
 func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
@@ -275,7 +279,7 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if info.GetType().GetName() != workflows.Agent {
-		return description{}, notFoundError(id, ": that is a workflow of type "+info.GetType().GetName())
+		return description{}, notFoundError(id, ": the workflow with this ID has the type "+info.GetType().GetName())
 	}
 	return description{
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),
@@ -297,14 +301,14 @@ func closeStatus(s enumspb.WorkflowExecutionStatus) Status {
 		return Terminated
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		return TimedOut
-	default: // a run that continued as new goes on
+	default: // running, or continued as new
 		return Running
 	}
 }
 
 func (c *Client) memo(m *commonpb.Memo, field string) string {
 	var text string
-	// A codec is not asked for what is not there.
+	// FromPayload may send a request to a codec server, so it is not called for a missing field.
 	if p := m.GetFields()[field]; p == nil || c.converter.FromPayload(p, &text) != nil {
 		return ""
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// PartialText are the text of a running model call so far. They come about once a second; a
-// program that runs the worker itself has every piece at once, see [activities.Streamer].
+// PartialText is the text of a running model call so far. The worker reports it about once a second. A program that runs the worker can get
+// every chunk at once: see [activities.Streamer].
 type PartialText struct {
-	// Key is that of the model call; the assistant's message in the transcript has it too.
+	// Key is the key of the model call. The assistant message that the call adds to the transcript has the same key.
 	Key agent.Key
-	// Text is the end of the words, at most some 2,000 bytes, and Said the number of bytes of all of them.
+	// Text is the end of the partial text, at most about 2,000 bytes. Said is the number of bytes of the whole partial text.
 	Text string
 	Said int
-	// Attempt counts from 1. What came with an earlier one is void.
+	// Attempt is the number of the attempt, counted from 1. The text of earlier attempts is discarded.
 	Attempt int
 }
 
-// partialText returns those of the model call that runs, or nil where none has said anything.
+// partialText returns the partial text of the running model call; nil if there is none.
 func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *PartialText {
 	for _, p := range pending {
 		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||
@@ -29,7 +29,7 @@ func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *Partial
 			continue
 		}
 		var said activities.Progress
-		// Words that cannot be read are those of another version: nobody needs them.
+		// Details that cannot be decoded come from a worker of another version, and are left out.
 		if c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Text == "" || said.Attempt != p.GetAttempt() {
 			return nil
 		}

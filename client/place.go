@@ -11,12 +11,12 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// maxMoves limits how often a message is sent again because the agent went on before the message arrived. After that, the
-// message is sent without its place.
+// maxMoves limits how often a steering message is sent again because the agent passed its place before the message arrived. After that,
+// the message is sent without a place.
 const maxMoves = 20
 
-// deliver sends a message with its place: the run to which it is sent and, where it steers, the number of messages behind
-// which it enters. Temporal delivers a message again after a reset; with its place the agent takes the same way again.
+// deliver sends a message with its place: the run to which it is sent and, for a steering message, the number of messages after which it
+// enters. After a reset, Temporal delivers the message again. With the place, the agent takes the message at the same point as before.
 func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
@@ -29,8 +29,8 @@ func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted
 	return c.update(ctx, id, out, workflows.MessageUpdate, in)
 }
 
-// place returns where a message would enter that is sent now. It returns nothing where nobody can tell: the update
-// waits for a worker, and says what is wrong with the agent.
+// place returns the place of a message that is sent now: see [Client.deliver]. It returns zero values if it gets no answer. The update
+// that follows then waits for a worker, or returns the error.
 func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
 	if !steer {
 		found, err := c.describe(ctx, id)

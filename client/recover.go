@@ -60,7 +60,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
 	}
-	// The policy refuses the start if another program resumed the agent and the agent has completed since.
+	// An agent that somebody else resumed, and that has completed since, is not resumed.
 	started, err := c.start(ctx, id, in, cmp.Or(found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.reportLostResume(ctx, id)

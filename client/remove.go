@@ -14,21 +14,22 @@ import (
 // ErrRunning says that the agent, or a sub-agent below it, has not ended.
 var ErrRunning = errors.New("the agent is still running")
 
-// StillRunning returns an [ErrRunning] that names the agent.
+// StillRunning returns an error that names the agent and wraps [ErrRunning].
 func StillRunning(id string) error {
 	return &agentError{fmt.Sprintf("agent %q is still running", id), []error{ErrRunning}}
 }
 
-// Remove deletes an agent that has ended, with the sub-agents below it and all their runs. It fails with
-// [ErrRunning] and deletes nothing where one of them has not ended.
-// Temporal deletes in the background: of an agent that ended just now something may be seen for a minute.
-// The namespace has to be that of the Temporal client, which does not tell it.
+// Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If one of them is still running, Remove deletes
+// nothing and the error is [ErrRunning].
+//
+// Temporal deletes in the background, so an agent that has just ended may be visible for a minute. The namespace must be that of the
+// Temporal client; a Temporal client has no method that returns its namespace.
 func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {
 		return err
 	}
-	// The list may lag behind; what is deleted while it runs would be terminated.
+	// Temporal's list may be out of date, and Temporal terminates a running workflow that is deleted. So describe each agent.
 	for _, e := range tree {
 		found, err := c.describe(ctx, e.ID)
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -38,7 +39,7 @@ func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 			return StillRunning(e.ID)
 		}
 	}
-	// The root last: as long as it is there, the rest can be found by asking again.
+	// Delete the root last. As long as it exists, another call of Remove finds the rest.
 	for _, e := range slices.Backward(tree) {
 		if err := c.removeRuns(ctx, namespace, e.ID); err != nil {
 			return fmt.Errorf("remove agent %q: %w", e.ID, err)
@@ -63,7 +64,7 @@ func (c *Client) removeRuns(ctx context.Context, namespace, id string) error {
 			break
 		}
 	}
-	// One that ended just now may not be in the list yet.
+	// A run that has just ended may not be in the list yet.
 	return c.removeRun(ctx, namespace, &commonpb.WorkflowExecution{WorkflowId: id})
 }
 

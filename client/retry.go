@@ -14,29 +14,29 @@ import (
 
 // Retry is a call that failed and is tried again.
 type Retry struct {
-	// What is tried: "model", "tool" or "definition".
+	// What says what is called: "model", "tool" or "definition".
 	What string
-	// Class is the type of the last failure, such as an [llm.Class], and Message its text. It is "Timeout" where the
-	// attempt ended without an answer of its worker.
+	// Class is the type of the last failure, such as an [llm.Class]. It is "Timeout" if the worker of the attempt did not report in time.
+	// Message is the text of the failure.
 	Class   string
 	Message string
-	// Attempt is the number of the attempt that runs or comes next, counted from 1. Limit is the number of the last
-	// attempt; 0 where time bounds them and not a number.
+	// Attempt is the number of the running or next attempt, counted from 1. Limit is the number of the last attempt. It is 0 if the
+	// number of attempts is not limited, or if the limit is not known.
 	Attempt int
 	Limit   int
-	// Next is the time at which the attempt starts; zero while it runs.
+	// Next is the time at which the next attempt starts; zero while an attempt runs.
 	Next time.Time
 }
 
-// retried are the activities whose failures concern a person. Waiting for a
-// sub-agent fails as long as that one runs, which is no failure.
+// retried maps the types of activities to [Retry.What]. It holds the activities with failures that people should see. The activity that
+// waits for a sub-agent is not one of them, because it fails as long as the sub-agent runs.
 var retried = map[string]string{
 	protocol.CallModel: "model",
 	protocol.CallTool:  "tool",
 	protocol.LoadAgent: "definition",
 }
 
-// retry returns the first of the pending activities that failed before, or nil.
+// retry returns the first pending activity of the types in retried that has failed before; nil if there is none.
 func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()
@@ -60,7 +60,7 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		if r.Attempt > r.Limit {
 			r.Limit = 0
 		}
-		// Next is set as long as the attempt has not been given to a worker.
+		// Next is set as long as no worker has taken the next attempt.
 		if next := p.GetNextAttemptScheduleTime(); next != nil && p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
 			r.Next = next.AsTime()
 		}
@@ -69,8 +69,9 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	return nil
 }
 
-// attempt returns the number of the attempt at the effect that runs or comes next. The activity counts them in its heartbeats;
-// Temporal's own number has also attempts that failed before they came to the model or the tool.
+// attempt returns the number of the running or next attempt at the effect. It uses the count in the heartbeats of the activity. Temporal's
+// number may be higher, because it includes attempts that failed before they called the model or the tool. It is used if there is no
+// heartbeat.
 func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
 	var said activities.Progress
 	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {

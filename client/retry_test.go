@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// What failed is told in its own words, also where these are encoded.
+// Retry has the text of a failure, even if the failure is encoded.
 func TestRetryReadsEncodedFailures(t *testing.T) {
 	dc := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), converter.NewZlibCodec(converter.ZlibCodecOptions{AlwaysEncode: true}))
 	failure := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{

@@ -15,8 +15,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// What became of an attempt is told apart: the endpoint failed, the worker was not heard of, or time ran out. Attempts are
-// counted as the activity counts them.
+// Retry distinguishes three failures of an attempt: the endpoint failed, the worker sent no heartbeats, or the call exceeded its time limit.
+// It counts attempts as the activity does.
 func TestRetryTellsLossesApartAndCountsAttempts(t *testing.T) {
 	details, err := converter.GetDefaultDataConverter().ToPayloads(activities.Progress{Tried: 2, Attempt: 4})
 	require.NoError(t, err)

@@ -14,29 +14,29 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Unknown is the status of an agent whose state could not be read, and of a sub-agent whose history is gone before its end was known:
-// see [Snapshot]. Programs that show a list of agents use it, too.
+// Unknown is the status of a sub-agent in a [Snapshot] if Temporal has deleted its history and its parent does not know how it ended.
+// Programs that show a list of agents use it for an agent if they cannot read its state.
 const Unknown Status = "unknown"
 
-// Wait names what an agent waits for, and so who has to act.
+// Wait says what an agent waits for, and thereby who has to act.
 type Wait string
 
-// What an agent may wait for. The zero Wait means that the agent works, or has ended.
+// The values of Wait. The zero Wait means that the agent works, or has ended.
 const (
 	WaitsForMessage   Wait = "message"    // the user's next message
 	WaitsForApproval  Wait = "approval"   // a person's decision on a tool call
 	WaitsForPerson    Wait = "person"     // its turn is held: a person has to remove the cause and send a message
-	WaitsForSubAgents Wait = "sub-agents" // every open call is a sub-agent's
+	WaitsForSubAgents Wait = "sub-agents" // all open calls are sub-agents
 )
 
-// Standing tells where an agent stands and what it has used.
+// Standing is the status of an agent, what it waits for, and its usage.
 type Standing struct {
 	Status Status
-	// WaitsFor is empty where the agent works, or has ended.
+	// WaitsFor is empty if the agent works, or has ended.
 	WaitsFor Wait
-	// Task is the beginning of the first message; empty where it is not known any more.
+	// Task is the beginning of the first message; empty if it is not known.
 	Task string
-	// Stopped names the limit that ended the last turn; empty where none did.
+	// Stopped names the limit that ended the last turn; empty if no limit did.
 	Stopped string
 	// Class is the type of the failure that holds the agent or with which it ended, such as an [llm.Class].
 	Class string
@@ -44,12 +44,12 @@ type Standing struct {
 	Spent *agent.Spending
 }
 
-// maxRuns limits the runs of an agent that are read because the one before has ended meanwhile.
+// maxRuns limits the runs of one agent that [Client.Standing] reads. It reads another run if the run that it has read ended meanwhile.
 const maxRuns = 5
 
-// Standing returns where an agent of a list stands. It reads Temporal's history and needs no worker: the whole history of
-// the newest run of an agent that runs, the last event of one that has ended. The error is [ErrNotFound] for an agent that was
-// deleted meanwhile, and a [history.UnreadableError] for a history of another version.
+// Standing returns the status of an agent of a list, what it waits for, and its usage. It reads Temporal's history and needs no worker. If
+// the agent has completed, failed or was cancelled, Standing reads only the last event. Otherwise, it reads the whole history of the newest
+// run. The error is [ErrNotFound] if the agent was deleted meanwhile, and a [*history.UnreadableError] if the history is of another version.
 func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 	for range maxRuns {
 		switch e.Status {
@@ -72,23 +72,23 @@ func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 		}
 		e.Status, e.RunID = found.status, found.runID
 	}
-	return Standing{}, fmt.Errorf("read %s: it went on in a new run %d times meanwhile", e.ID, maxRuns)
+	return Standing{}, fmt.Errorf("read agent %q: the run ended while it was read, %d times in a row; try again", e.ID, maxRuns)
 }
 
-// completed returns where an agent stands that has ended with an answer.
+// completed is [Client.Standing] for an agent that has completed.
 func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
 	var result workflows.Result
 	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
 		return Standing{}, wrap("read", e.ID, err)
 	}
 	spent := result.Spent
-	if spent == (agent.Spending{}) { // a result of the first version
+	if spent == (agent.Spending{}) { // the result of an agent of the first version
 		spent = agent.Spending{Usage: result.Usage.Usage, Cost: result.Usage.Cost}.Add(result.Usage.Descendants)
 	}
 	return Standing{Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
 }
 
-// failed returns where an agent stands that has failed or was cancelled.
+// failed is [Client.Standing] for an agent that has failed or was cancelled.
 func (c *Client) failed(ctx context.Context, e Entry) (Standing, error) {
 	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
@@ -101,7 +101,7 @@ func (c *Client) failed(ctx context.Context, e Entry) (Standing, error) {
 	return s, nil
 }
 
-// standing returns where an agent stands by what the history of its newest run tells.
+// standing is [Client.Standing] for an agent with its newest run.
 func standing(e Entry, run *history.Run) Standing {
 	s := Standing{Status: e.Status, Task: cmp.Or(e.Task, task(run))}
 	if run.State == nil {
@@ -118,7 +118,7 @@ func standing(e Entry, run *history.Run) Standing {
 	return s
 }
 
-// task returns the beginning of the agent's first message; empty where the run does not have it.
+// task returns the beginning of the agent's first message; empty if the run does not have it.
 func task(run *history.Run) string {
 	switch s := run.State; {
 	case run.Start.Message != nil && run.Start.From == nil:
@@ -129,7 +129,7 @@ func task(run *history.Run) string {
 	return ""
 }
 
-// waitsFor tells what an agent waits for that runs.
+// waitsFor returns what a running agent waits for.
 func waitsFor(s *agent.State) Wait {
 	tools, calls := s.Next().(agent.RunTools)
 	switch s.Status() {

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Tree returns an agent and the sub-agents below it, those above first. Each is there once,
-// with the status of its newest run.
+// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once, with the status
+// of its newest run. The entry of the agent itself has only ID, Agent and Status.
 func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 				return nil, err
 			}
 			if seen[child.ID] {
-				continue // an earlier run: the newest comes first
+				continue // an earlier run; the newest run comes first
 			}
 			seen[child.ID] = true
 			tree = append(tree, child)
@@ -32,12 +32,11 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	return tree, nil
 }
 
-// Cancel asks an agent and the sub-agents below it to end now, and returns the IDs of those that it
-// asked. The calls that are open get a result that says so. An agent that has ended does not hide
-// those below it that run; where none of them runs, the error is [ErrClosed].
+// Cancel cancels an agent and all sub-agents below it, and returns the IDs of the agents that it cancelled. Open calls get a result that
+// says that they were cancelled. If the agent has ended, Cancel still cancels the running sub-agents below it. If none is running, the
+// error is [ErrClosed].
 //
-// An agent that runs passes the cancel on to its sub-agents itself, so that one that is not in the list
-// of Temporal yet is reached, too.
+// A running agent also cancels its sub-agents itself. So Cancel reaches sub-agents that are not in Temporal's list yet.
 func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	root, err := c.describe(ctx, id)
 	if err != nil {
@@ -60,10 +59,9 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	if err != nil {
 		return asked, err
 	}
-	// Those above first: an agent that hears of the end of its sub-agent before its own
-	// would go on from there.
+	// Cancel parents before their sub-agents. A parent that gets the end of a sub-agent before its own cancellation would continue its turn.
 	for _, e := range tree[1:] {
-		found, err := c.describe(ctx, e.ID) // the list may lag behind
+		found, err := c.describe(ctx, e.ID) // the list may be out of date
 		if err == nil && !found.status.Ended() {
 			err = ask(e.ID)
 		}
@@ -77,14 +75,14 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	return asked, nil
 }
 
-// parents tells of the parents of a list, and asks Temporal once for each.
+// parents finds out whether parents have ended. It sends Temporal one request for each parent.
 type parents struct {
 	client *Client
 	ended  map[string]bool
 }
 
-// haveEnded reports whether the newest run of a parent has ended, or nothing is known of it any more. The
-// parent need not be an agent: any workflow may have started one.
+// haveEnded reports whether the newest run of a parent has ended. It also returns true if Temporal has deleted the parent. The parent may be
+// any workflow, because any workflow can run an agent as its child.
 func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	if ended, known := p.ended[id]; known {
 		return ended, nil

@@ -11,17 +11,16 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Upgrade asks an agent to go on in a new run, on the current version of its workers, as soon as no
-// model or tool call runs. An agent of pinned workers stays on the version on which its run began until
-// then, and longer on servers that give a run's version to the next: see [Client.UpgradeAndWait].
+// Upgrade asks an agent to continue in a new run as soon as no model or tool call is running. If runs are pinned to worker versions, the old
+// run stays on its version, and the new run begins on the current version. Some Temporal servers pin the new run to the old version, too:
+// see [Client.UpgradeAndWait].
 func (c *Client) Upgrade(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, workflows.UpgradeUpdate)
 }
 
-// UpgradeAndWait is [Client.Upgrade] that waits until the agent goes on, and returns the new run's ID. Taken,
-// which may be nil, is called when the agent has been asked: it will go on also if ctx ends
-// before. On servers that give the version of a pinned run to the next (1.29), the agent goes on in
-// one run more.
+// UpgradeAndWait is [Client.Upgrade], and waits until the agent continues in a new run. It returns the ID of that run. It calls taken, which
+// may be nil, when the agent has accepted the request. From then on, the agent continues in a new run even if ctx ends. On servers that pin
+// a new run to the version of the old run (1.29), UpgradeAndWait starts a second new run, which is on the current version.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -35,8 +34,8 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	if err != nil || !stays {
 		return after.runID, err
 	}
-	// This server gives the version of a pinned run to the next one. The new run has done next to
-	// nothing: let it follow the current version, and go on once more, pinned again.
+	// This server pinned the new run to the old version. The new run has done almost nothing, so move it to the current version with an
+	// AutoUpgrade override. Then start another run, which is pinned again.
 	_, err = c.temporal.UpdateWorkflowExecutionOptions(ctx, client.UpdateWorkflowExecutionOptionsRequest{
 		WorkflowId: id, RunId: after.runID,
 		WorkflowExecutionOptionsChanges: client.WorkflowExecutionOptionsChanges{
@@ -50,21 +49,21 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	return after.runID, err
 }
 
-// ReloadError says that an agent could not read its definition anew, and goes on with the one before.
+// ReloadError says that an agent could not load its definition again, and keeps the definition that it had.
 type ReloadError struct {
 	ID string
-	// Problem tells why.
+	// Problem says why.
 	Problem string
 }
 
 // Error names the agent and the problem.
 func (e *ReloadError) Error() string {
-	return fmt.Sprintf("reload %s: the definition could not be read, and the agent keeps the one before: %s", e.ID, e.Problem)
+	return fmt.Sprintf("reload agent %q: the new definition could not be loaded, so the agent keeps its old definition: %s", e.ID, e.Problem)
 }
 
-// ReloadAndWait lets an agent that runs read its definition anew, as soon as no model or tool call runs, and waits until it has. Taken,
-// which may be nil, is called when the agent has been asked: it will read it also if ctx ends before. Sub-agents keep theirs.
-// A definition that cannot be read is a [ReloadError].
+// ReloadAndWait asks a running agent to load its definition again as soon as no model or tool call is running, and waits until the agent has
+// done so. It calls taken, which may be nil, when the agent has accepted the request. From then on, the agent loads the definition even if
+// ctx ends. Sub-agents keep their definitions. If the definition cannot be loaded, the error is a [*ReloadError].
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, workflows.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -86,12 +85,12 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 		case err != nil && !unanswered(err):
 			return err
 		case !sleep(ctx, pause):
-			return fmt.Errorf("reload %s: it waits for a model or tool call to end: %w", id, context.Cause(ctx))
+			return fmt.Errorf("reload agent %q: one of its model or tool calls is still running; the agent loads its definition when the call has ended: %w", id, context.Cause(ctx))
 		}
 	}
 }
 
-// startNewRun asks an agent to go on in a new run and waits until it does.
+// startNewRun asks an agent to continue in a new run, waits until it does, and returns the description of the new run.
 func (c *Client) startNewRun(ctx context.Context, id string, from description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
@@ -109,12 +108,12 @@ func (c *Client) startNewRun(ctx context.Context, id string, from description, t
 		case found.status.Ended():
 			return description{}, &ClosedError{Operation: "upgrade", ID: id, Status: found.status}
 		case !sleep(ctx, pause):
-			return description{}, fmt.Errorf("upgrade agent %q: a model or tool call of it is still running; the agent goes on in a new run when the call has ended: %w", id, context.Cause(ctx))
+			return description{}, fmt.Errorf("upgrade agent %q: one of its model or tool calls is still running; the agent goes on in a new run when the call has ended: %w", id, context.Cause(ctx))
 		}
 	}
 }
 
-// staysBehind reports whether a new run is pinned to the version of the one before, and another version is current.
+// staysBehind reports whether the new run, after, is pinned to the version of the old run, before, and another version is current.
 func (c *Client) staysBehind(ctx context.Context, before, after description) (bool, error) {
 	old, now := before.version.GetDeploymentVersion(), after.version.GetDeploymentVersion()
 	if after.version.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_PINNED || now.GetBuildId() != old.GetBuildId() {

@@ -13,47 +13,46 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Progress is something new to see of an agent.
+// Progress is a new message or a new status of an agent: see [Client.Watch].
 type Progress struct {
-	// Message is the next message of the transcript; nil where only the status changed.
+	// Message is the next message of the transcript; nil if there is no new message.
 	Message *agent.Message
-	// Index is the message's place in the transcript.
+	// Index is the place of the message in the transcript, counted from 0. Without a message, it is the place of the next one.
 	Index int
-	// Status is set when there is nothing more to see for now.
+	// Status is set if there are no more messages at this time.
 	Status Status
-	// NoWorker says that nobody answers for the agent at this time.
+	// NoWorker says that no worker answers for the agent at this time.
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.
 	NoServer bool
-	// Retry is set beside the status "running" while a call that failed is tried again.
+	// Retry is set with the status [Running] while a call that failed is tried again.
 	Retry *Retry
-	// PartialText are set beside the status "running" while a model speaks. They are a preview, which the message
-	// with their key replaces; where they are nil, those shown before are void.
+	// PartialText is set with the status [Running] while a model call is running. It is a preview, which the message with the same key
+	// replaces. If it is nil, partial text that was shown before is discarded.
 	PartialText *PartialText
-	// Rewound says that the agent was taken back to an earlier message, by a reset:
-	// what comes next has the place Index.
+	// Rewound says that a reset took the agent back to an earlier point. The next message has the place Index.
 	Rewound bool
 }
 
 const (
+	// minPause and maxPause are the shortest and the longest pause between two requests. The pause becomes longer while nothing changes.
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
-	// slowAnswer is how long an answer takes at least where Temporal refused the question at first, because others ask
-	// the same agent. Who gets such an answer rests for crowdedPause: questions would else take the agent's worker away from
-	// it, and Temporal then gives it to a worker without its state, which makes each answer slower still.
+	// slowAnswer is the time from which on the answer to a query counts as slow. Temporal has then refused the query at first, because many
+	// clients query the same agent. After a slow answer, Watch pauses for crowdedPause. With more queries, the agent would lose the worker
+	// that has its state in memory. Temporal would then ask a worker without the state, and each answer would take even longer.
 	slowAnswer   = 500 * time.Millisecond
 	crowdedPause = 2 * time.Second
-	// lookPause is how long what Temporal tells of a running agent is taken to hold.
+	// lookPause is the time for which Watch uses a description of a running agent before it asks Temporal again.
 	lookPause = 500 * time.Millisecond
 )
 
-// Watch yields the messages of an agent from the given one on, as they come, and
-// whenever all are out the agent's status. It goes on over restarts of workers and of Temporal, and ends when
-// the agent has ended, the context is done, or the caller stops it.
+// Watch yields the messages of an agent as they come, from the place from on. When it has yielded all messages, it yields the agent's
+// status, repeatedly until the next message. Watch continues if workers or Temporal restart. It ends when the agent has ended, when the
+// caller stops the iteration, or after an error, which it yields. The end of ctx is an error.
 func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
-		// A question to an agent that has ended waits for a worker, and replays code
-		// that may have changed since.
+		// A query to an agent that has ended would need a worker, and would replay the history with code that may have changed since.
 		if c.watchEnded(ctx, id, from, yield) {
 			return
 		}
@@ -89,22 +88,22 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 				}
 				continue
 			default:
-				from = max(from, page.First) // what lies before was summarised, and has left the agent
+				from = max(from, page.First) // the agent does not hold messages before First; they were summarised
 				for i := range page.Messages {
 					if !yield(Progress{Message: &page.Messages[i], Index: from}, nil) {
 						return
 					}
 					from++
 					pause = minPause
-					found = description{} // what was seen before the message is over
+					found = description{} // it was made before this message came
 				}
 				if from < page.Count {
 					continue
 				}
 				status, seen := Status(page.Status), description{}
 				if status.Ended() || len(page.Messages) == 0 && status == Running {
-					// The transcript may be complete before Temporal knows that the
-					// agent has ended, or without its worker knowing that it was terminated.
+					// The worker may report that the agent has ended before Temporal does. It does not report that the agent was
+					// terminated. So describe the agent.
 					if status.Ended() || time.Since(looked) >= lookPause {
 						if now, err := c.describe(ctx, id); err == nil {
 							found = now
@@ -133,8 +132,8 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 	}
 }
 
-// watchEnded yields the rest of an agent that has ended from its history, for which no worker is
-// needed. It reports whether it did.
+// watchEnded yields the messages and the status of an agent that has ended, from its history. It needs no worker. It returns false and
+// yields nothing if the agent is running or cannot be described.
 func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func(Progress, error) bool) bool {
 	found, err := c.describe(ctx, id)
 	if err != nil || !found.status.Ended() {
@@ -157,8 +156,8 @@ func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func
 // unavailable reports whether err says that Temporal could not be reached.
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
-// temporalIsDown reports whether Temporal itself does not answer: a query that nobody answers
-// looks the same.
+// temporalIsDown reports whether Temporal fails a health check. The error of a query does not show whether a worker or Temporal failed to
+// answer.
 func (c *Client) temporalIsDown(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -166,9 +165,9 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 	return err != nil
 }
 
-// Reply waits until an agent has answered the message of that ID and returns the
-// answer. The agent may be held or have ended instead, which the status tells. Each message that
-// comes is shown to see, which may be nil.
+// Reply waits until an agent has answered a message, and returns the answer and the agent's status. It watches the agent from the place from
+// on, as [Client.Watch] does, and calls see, which may be nil, for each Progress. Reply also returns if the agent is held or has ended; then
+// the answer may be empty.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {
@@ -193,7 +192,7 @@ func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see 
 	return answer, "", context.Cause(ctx)
 }
 
-// sleep waits for d and reports whether the context is still live.
+// sleep waits for d. It returns false if the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
