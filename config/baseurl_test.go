@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// OPENAI_BASE_URL counts for the worker as it does for the demo and for OpenAI's own libraries, where the file names no endpoint.
+// If the file names no endpoint, the worker uses OPENAI_BASE_URL, as the demo and OpenAI's own libraries do.
 func TestNewcomerSetsTheEndpointInTheEnvironment(t *testing.T) {
 	const text = "models: {main: {model: m}, own: {model: m, base_url: https://own.example/v1}}\nagents: {x: {model: main}}\n"
 	t.Setenv(BaseURLEnv, "http://127.0.0.1:11434/v1")
@@ -26,7 +26,7 @@ func TestNewcomerSetsTheEndpointInTheEnvironment(t *testing.T) {
 
 	t.Setenv(BaseURLEnv, "localhost:11434")
 	_, err = Parse("agents.yaml", []byte(text))
-	require.ErrorContains(t, err, "models.main: has no base_url, and the environment variable OPENAI_BASE_URL, which stands in for it, must be a URL such as")
+	require.ErrorContains(t, err, "models.main: has no base_url, and the environment variable OPENAI_BASE_URL, which is used instead, must be a URL such as")
 
 	t.Setenv(BaseURLEnv, "")
 	cfg, err = Parse("agents.yaml", []byte(text))

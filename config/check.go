@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// check looks at what only the whole tells: required values, contradictions,
-// and names that refer to something else in the file.
+// check reports the problems that show only in the whole configuration: missing values, contradictions, and names that refer to nothing.
 func (r *reader) check(cfg *Config) {
 	if r.hasProblem("") {
-		return // not even a mapping: everything is missing
+		return // the file is not a mapping, so check would report every required value as missing
 	}
 	if cfg.TaskQueue == "" {
 		r.problemf("task_queue", "is empty; write a name, or leave it out for the default %q", DefaultTaskQueue)
@@ -90,7 +89,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			r.problemf(item, "%q is in the list already; name each model once", name)
 		}
 	}
-	offered := map[string]string{} // what the model sees, by name
+	offered := map[string]string{} // the paths of tools and sub-agents, by the names that the model sees
 	for i, tool := range a.Tools {
 		item := fmt.Sprintf("%s.tools[%d]", path, i)
 		if r.hasProblem(item) {
@@ -132,9 +131,8 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	}
 }
 
-// SplitTool splits an entry of [Agent.Tools] into the MCP server and the
-// server's name for the tool, or "*" for all of its tools. The server is empty
-// when the entry names a built-in or Go tool.
+// SplitTool splits an entry of [Agent.Tools] at the first dot. It returns the name of the MCP server and the server's name for the tool, or
+// "*" for all tools of the server. For a built-in tool or Go tool, server is empty.
 func SplitTool(entry string) (server, tool string) {
 	server, tool, ok := strings.Cut(entry, ".")
 	if !ok {
@@ -143,8 +141,8 @@ func SplitTool(entry string) (server, tool string) {
 	return server, tool
 }
 
-// checkCycles reports each sub-agent that leads back to an agent above it: such
-// agents could start one another until the depth limit stops them.
+// checkCycles reports each sub-agent that is also above itself, directly or through other sub-agents. Such agents could start each other
+// until the depth limit stops them.
 func (r *reader) checkCycles(cfg *Config) {
 	done := map[string]bool{}
 	var visit func(name string, above []string)

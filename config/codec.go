@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// codecTimeout bounds one question to a codec server.
+	// codecTimeout limits one request to a codec server.
 	codecTimeout = 10 * time.Second
-	// codecPause is the first time between two questions of a worker whose codec server does not
-	// answer, maxCodecPause the longest.
+	// codecPause is the first pause before a worker repeats a request to a codec server. The pause becomes longer each time, up to
+	// maxCodecPause.
 	codecPause    = 100 * time.Millisecond
 	maxCodecPause = 5 * time.Second
-	// codecPatience is how long a worker asks where the SDK gives no context, as for the result of an activity. The
-	// activity then fails, and a later attempt reports the result that the worker has kept.
+	// codecPatience limits the time for which a worker repeats a request if the SDK passes no context. An example is the result of an
+	// activity. After that time the attempt fails, and a later attempt reports the result, which the worker has kept.
 	codecPatience = 5 * time.Minute
-	// maxCodecAnswer bounds an answer of the codec server in bytes, maxCodecError what is shown of one that is an error.
+	// maxCodecAnswer limits a response of the codec server, in bytes. maxCodecError limits the part of an error response that is shown.
 	maxCodecAnswer = 64 << 20
 	maxCodecError  = 500
 )
 
-// codecSource returns the codec of a codec server. Its questions end with the context.
+// codecSource returns the codec of a codec server. The requests of the codec end with the context.
 type codecSource func(context.Context) converter.PayloadCodec
 
-// remote is a codec server, asked as envconfig and the Temporal CLI ask it. Unlike theirs it is not waited
-// for without end, follows no redirect, and is told the namespace also where a flag names it.
+// remote returns a codec that sends the same requests to a codec server as envconfig and the Temporal CLI. Unlike theirs, the requests have a
+// timeout, follow no redirect, and have the right namespace in X-Namespace even if a flag sets it.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,
@@ -58,18 +58,20 @@ func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	}
 }
 
-// CodecError is an answer of the codec server that asking again does not change, such as to a payload that it cannot decode.
+// CodecError is a response of the codec server that stays the same if the request is repeated. An example is the response to a payload that
+// the server cannot decode.
 type CodecError struct {
-	Status  int // of HTTP
+	Status  int // HTTP status code
 	Message string
 }
 
-// Error says what the codec server answered.
+// Error names the status and the message of the response.
 func (e *CodecError) Error() string {
 	return fmt.Sprintf("the codec server answered HTTP %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
 }
 
-// codecTransport makes a [*CodecError] of each answer that is final: 3xx and 4xx, except those that ask to wait.
+// codecTransport returns a [*CodecError] for each response 3xx or 4xx, except 408, 425 and 429, after which a request may be repeated. It
+// limits the size of all other responses.
 type codecTransport struct{ http.RoundTripper }
 
 func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -81,14 +83,14 @@ func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
 	case status >= 300 && status < 500:
 		defer response.Body.Close()
-		message, _ := io.ReadAll(io.LimitReader(response.Body, maxCodecError)) // the status says the most
+		message, _ := io.ReadAll(io.LimitReader(response.Body, maxCodecError)) // the status is enough if the message cannot be read
 		return nil, &CodecError{Status: status, Message: strings.TrimSpace(strings.ToValidUTF8(string(message), "\uFFFD"))}
 	}
 	response.Body = http.MaxBytesReader(nil, response.Body, maxCodecAnswer)
 	return response, nil
 }
 
-// commandConverter is the data converter of a command: an error of the codec server is an error of the command.
+// commandConverter returns the data converter for a client that is not a worker's. It returns the errors of the codec server at once.
 func commandConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), server(ctx))
@@ -97,14 +99,14 @@ func commandConverter(server codecSource) converter.DataConverter {
 	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
-// retryingConverter is the data converter of a worker whose codec is another process. A codec server that is away fails no agent
-// and no activity: in a workflow it fails the task, which Temporal gives out again, and elsewhere it is asked again until
-// the context ends.
+// retryingConverter returns the data converter for a worker with a codec server. A codec server that does not answer fails no agent. In a
+// workflow, the error fails the workflow task, which Temporal schedules again. Elsewhere, the request is repeated until the context ends,
+// or for codecPatience if there is no context.
 func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
 	}
-	// A codec that is slow is no workflow that is stuck.
+	// The SDK's deadlock detector would mistake a slow codec server for a workflow that is stuck.
 	return workflow.DataConverterWithoutDeadlockDetection(contextConverter{
 		DataConverter: of(context.Background(), codecPatience),
 		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failingTask{server(context.Background())}),
@@ -112,7 +114,7 @@ func retryingConverter(server codecSource) converter.DataConverter {
 	})
 }
 
-// contextConverter is a data converter that differs by where it is used.
+// contextConverter is a data converter that uses another converter in workflows, and another one for each context.
 type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
@@ -131,7 +133,7 @@ func (d contextConverter) WithContext(ctx context.Context) converter.DataConvert
 	return d.withContext(ctx)
 }
 
-// failingTask is a codec whose errors end the workflow task: the SDK reports what is panicked with, and Temporal shows it.
+// failingTask is a codec that panics with its errors. A panic fails the workflow task, and Temporal shows the error.
 type failingTask struct{ converter.PayloadCodec }
 
 // Encode implements [converter.PayloadCodec].
@@ -144,6 +146,7 @@ func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error
 	return orPanic(f.PayloadCodec.Decode(all))
 }
 
+// orPanic returns all, or panics with err.
 func orPanic(all []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	if err != nil {
 		panic(err)
@@ -151,11 +154,12 @@ func orPanic(all []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	return all, nil
 }
 
-// retrying is a codec that asks again until there is an answer, or the context or its patience ends.
+// retrying is a codec that repeats a request until it succeeds, the server returns a [*CodecError], or the context or the time of patience
+// ends.
 type retrying struct {
 	server   codecSource
 	ctx      context.Context
-	patience time.Duration // 0 means without end
+	patience time.Duration // 0 means no limit
 }
 
 // Encode implements [converter.PayloadCodec].
@@ -182,11 +186,11 @@ func (r retrying) do(code func(converter.PayloadCodec, []*commonpb.Payload) ([]*
 		}
 		pause := min(time.Duration(attempt)*codecPause, maxCodecPause)
 		if ctx.Err() == nil {
-			slog.Warn("the codec server does not answer", "error", err, "again_in", pause)
+			slog.Warn("the request to the codec server failed and is repeated", "error", err, "again_in", pause)
 		}
 		select {
 		case <-ctx.Done():
-			return all, fmt.Errorf("the codec server does not answer: %w (%w)", err, ctx.Err())
+			return all, fmt.Errorf("the codec server did not answer in time: %w (%w)", err, ctx.Err())
 		case <-time.After(pause):
 		}
 	}

@@ -11,12 +11,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// answering makes the codec server answer everything with a status from now on.
+// answering starts a codec server that encodes the payload of the first request and passes all later requests to h. The result returns the
+// number of later requests.
 func answering(t *testing.T, h http.HandlerFunc) (asked func() int) {
 	t.Helper()
 	n := 0
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if n++; n == 1 { // the worker's question at its start
+		if n++; n == 1 { // the request of the worker at its start
 			converter.NewPayloadCodecHTTPHandler(converter.NewZlibCodec(converter.ZlibCodecOptions{AlwaysEncode: true})).ServeHTTP(w, r)
 			return
 		}
@@ -34,7 +35,7 @@ func workerConverter(t *testing.T) converter.DataConverter {
 	return opts.DataConverter
 }
 
-// A payload that the codec server cannot decode was asked for again for ever.
+// A response 400 is final. A worker once repeated the request for a payload that the codec server could not decode for ever.
 func TestAttackRefusalOfTheCodecServerIsFinal(t *testing.T) {
 	serveCodec(t, nil)
 	asked := answering(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "unknown key", http.StatusBadRequest) })
@@ -65,7 +66,7 @@ func TestAttackRedirectOfTheCodecServerIsNotFollowed(t *testing.T) {
 	require.Equal(t, 1, asked())
 }
 
-// A question that nobody waits for any more ends: the activity was cancelled or timed out.
+// A request ends with its context, for example because the activity was cancelled or timed out.
 func TestAttackCodecServerThatIsAwayHoldsNoContext(t *testing.T) {
 	serveCodec(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

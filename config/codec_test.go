@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// codecServer answers when up says so to the number of the request.
+// codecServer is a codec server that records its requests. It answers the nth request with status 503 if up is set and up(n) is false.
 type codecServer struct {
 	up   func(n int) bool
 	seen []codecRequest
@@ -58,7 +58,7 @@ func TestClientOptionsUseTheCodecServer(t *testing.T) {
 	require.EqualError(t, opts.FailureConverter.FailureToError(failure), "text")
 }
 
-// A command says that the codec server is away; a worker that begins does, too.
+// If the codec server does not answer, a client returns an error, and a worker does not start.
 func TestCodecServerThatIsAwayIsAnErrorAtTheStart(t *testing.T) {
 	serveCodec(t, func(int) bool { return false })
 	opts, err := ClientOptions("", "")
@@ -69,8 +69,8 @@ func TestCodecServerThatIsAwayIsAnErrorAtTheStart(t *testing.T) {
 	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode payloads: Service Unavailable: later")
 }
 
-// One that goes away while a worker runs fails no activity and no agent: it is asked again, and a
-// workflow task that needs it fails as a task.
+// A codec server that fails while a worker runs fails no activity and no agent. The request is repeated; in a workflow, the workflow task
+// fails.
 func TestCodecServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	server := serveCodec(t, func(n int) bool { return n == 1 || n > 3 })
 	opts, err := WorkerOptions("", "")
@@ -91,12 +91,12 @@ func TestCodecServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	require.PanicsWithError(t, "Service Unavailable: later\n", func() { _, _ = inWorkflow.ToPayloads("text") })
 }
 
-// Half of the setting is no setting.
+// TEMPORAL_CODEC_AUTH without TEMPORAL_CODEC_ENDPOINT is an error.
 func TestCodecNeedsAnEndpoint(t *testing.T) {
 	serveCodec(t, nil)
 	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "")
 	_, err := ClientOptions("", "")
-	require.EqualError(t, err, "TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would not be encrypted: set both, or neither")
+	require.EqualError(t, err, "TEMPORAL_CODEC_AUTH is set but TEMPORAL_CODEC_ENDPOINT is not, so payloads would not be encrypted: set both, or neither")
 	t.Setenv("TEMPORAL_CODEC_AUTH", "")
 	opts, err := WorkerOptions("", "")
 	require.NoError(t, err)

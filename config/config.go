@@ -1,10 +1,8 @@
-// Package config reads agents.yaml: the models, the MCP servers and the agents
-// that a worker serves. Decoding is strict, and every problem of a file is
-// reported at once, each with its line and field, so that one run of an editor
-// mends them all.
+// Package config reads agents.yaml: the models, the MCP servers and the agents that a worker serves. A key that is not known is an error. All
+// problems of a file are reported at once, each with its line and field.
 //
-// A [Config] never holds a key: it names environment variables, which the
-// worker reads when it needs them ([Model.APIKey], [MCPServer.ResolveHeaders]).
+// A [Config] does not hold the keys of models. It names environment variables or files, which the worker reads when it needs a key: see
+// [Model.APIKey]. Values for MCP servers may refer to environment variables: see [MCPServer.ResolveHeaders].
 package config
 
 import (
@@ -21,10 +19,10 @@ import (
 // MaxFileSize is the size limit of a configuration file, in bytes.
 const MaxFileSize = 1 << 20
 
-// BaseURLEnv is the environment variable that names the endpoint of the models whose base_url the file leaves out.
+// BaseURLEnv is the environment variable with the endpoint of all models that have no base_url in the file.
 const BaseURLEnv = "OPENAI_BASE_URL"
 
-// The defaults of fields that a file leaves out.
+// The defaults of fields that are not in the file.
 const (
 	DefaultTaskQueue    = "agents"
 	DefaultBaseURL      = "https://api.openai.com/v1"
@@ -33,20 +31,17 @@ const (
 	DefaultMCPTimeout   = time.Minute
 )
 
-// Config is a validated configuration with its defaults filled in. It is not
-// modified after it was read, so it is safe for concurrent use.
+// Config is a valid configuration with all defaults set. Nothing modifies it after [Load] or [Parse], so it is safe for concurrent use.
 type Config struct {
-	// TaskQueue is the Temporal task queue of the agents. Defaults to
-	// [DefaultTaskQueue].
+	// TaskQueue is the Temporal task queue of the agents. Defaults to [DefaultTaskQueue].
 	TaskQueue string
-	// Models, by the name that agents use.
+	// Models holds the models by the names that agents use.
 	Models map[string]Model
-	// MCPServers, by the name that comes before the dot in an agent's tools;
-	// mcp_servers in the file.
+	// MCPServers holds the MCP servers by the names that stand before the dot in [Agent.Tools]. The file calls it mcp_servers.
 	MCPServers map[string]MCPServer
-	// Agents, by name. There is at least one.
+	// Agents holds the agents by name. There is at least one.
 	Agents map[string]Agent
-	// Tools configures the built-in tools; builtin in the file.
+	// Tools configures the built-in tools. The file calls it builtin.
 	Tools Tools
 
 	source source
@@ -54,121 +49,108 @@ type Config struct {
 
 // Model is one model endpoint.
 type Model struct {
-	// Provider is "openai", for every OpenAI-compatible endpoint. Defaults to
-	// "openai", the only one there is.
+	// Provider is always "openai", for every OpenAI-compatible endpoint. Defaults to "openai".
 	Provider string
 	// Model is the provider's name for the model.
 	Model string
-	// BaseURL is the endpoint up to and without /chat/completions. Defaults to that of the environment variable
-	// [BaseURLEnv], else to [DefaultBaseURL].
+	// BaseURL is the address before "/chat/completions". Defaults to the value of the environment variable [BaseURLEnv], or else to
+	// [DefaultBaseURL].
 	BaseURL string
-	// APIKeyEnv names the environment variable that holds the key. Empty means
-	// that no key is sent, as local endpoints like it; it defaults to
-	// [DefaultAPIKeyEnv] where BaseURL is left out too, and that variable is set or the endpoint is DefaultBaseURL.
+	// APIKeyEnv names the environment variable that holds the key. If APIKeyEnv and APIKeyFile are empty, no key is sent; most local
+	// endpoints need none. If the file has no base_url and names no key, APIKeyEnv defaults to [DefaultAPIKeyEnv]. But if [BaseURLEnv] sets
+	// the endpoint, the default requires that the variable DefaultAPIKeyEnv has a value.
 	APIKeyEnv string
-	// APIKeyFile names a file that holds the key, instead of a variable; api_key_file in the file, where it is
-	// relative to the file's own folder.
+	// APIKeyFile is the path of a file that holds the key. It replaces APIKeyEnv. The path in api_key_file is relative to the folder of the
+	// configuration file.
 	APIKeyFile string
-	// Timeout is for one request to the model. Defaults to
-	// [DefaultModelTimeout].
+	// Timeout limits one request to the model. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
-	// IdleTimeout is for the silence between two pieces of a reply; idle_timeout in the file. Zero means
-	// the client's default.
+	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package llm/openai.
 	IdleTimeout time.Duration
-	// NoStream asks for whole replies; stream: false in the file.
+	// NoStream turns off streaming. The file says stream: false.
 	NoStream bool
-	// SendReasoning sends back what the model thought in the running turn, which some demand;
-	// send_reasoning in the file.
+	// SendReasoning sends the model's reasoning of the running turn back to it. Some providers require this.
 	SendReasoning bool
-	// Price is the price of a token; the file gives it in US dollars for a million tokens.
+	// Price is the price of one token. The file has the price of a million tokens in US dollars.
 	Price agent.Price
-	// RequestsPerMinute and TokensPerMinute bound what the model is asked; rate in the file. The first holds
-	// over all workers, the second for each by itself. Zero means no bound.
+	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of each worker. Zero means no limit.
+	// The file has both below rate.
 	RequestsPerMinute int
 	TokensPerMinute   int
-	// Params are sent with every request. They stand beside the other fields in
-	// the file; extra is passed through with its digits as written.
+	// Params are sent with every request. In the file, they stand beside the other fields of the model. Numbers in extra are sent with the
+	// digits of the file.
 	Params llm.Params
 }
 
-// MCPServer is a server of tools: either a command that speaks over stdio, or a
-// URL that speaks streamable HTTP.
+// MCPServer is an MCP server: either a command, with the stdio transport, or a URL, with the streamable HTTP transport.
 type MCPServer struct {
-	// Command is the program and its arguments; nil when URL is set.
+	// Command is the program and its arguments; nil if URL is set.
 	Command []string
-	// Env is added to the worker's environment for Command. Values may refer to
-	// the worker's variables as ${NAME}; see [MCPServer.ResolveEnv].
+	// Env is the environment of Command. Besides, Command gets only a few variables of the worker's environment, such as HOME and PATH.
+	// Values may refer to the worker's environment variables as ${NAME}: see [MCPServer.ResolveEnv].
 	Env map[string]string
 
-	// URL is the endpoint; empty when Command is set.
+	// URL is the endpoint; empty if Command is set.
 	URL string
-	// Headers are sent with every request to URL. Values may refer to the
-	// worker's variables as ${NAME}; see [MCPServer.ResolveHeaders].
+	// Headers are sent with every request to URL. Values may refer to the worker's environment variables as ${NAME}: see
+	// [MCPServer.ResolveHeaders].
 	Headers map[string]string
 
 	// Prefix is put before the name of every tool that Rename does not name.
 	Prefix string
-	// Rename gives single tools another name: the server's name to the name
-	// that models see.
+	// Rename maps the server's names of single tools to the names that models see.
 	Rename map[string]string
 
-	// Stateful says that the process of Command remembers things between calls,
-	// so that all calls must reach the one process that one worker runs.
+	// Stateful says that the process of Command keeps state between calls. One worker runs the process, and all calls go to that worker.
 	Stateful bool
-	// Timeout is for one call. Defaults to [DefaultMCPTimeout].
+	// Timeout limits one call. Defaults to [DefaultMCPTimeout].
 	Timeout time.Duration
 }
 
-// Agent is one agent. Its name matches [A-Za-z0-9_-]{1,64}, because a parent
-// offers it to a model as a tool.
+// Agent is the definition of one agent. Its name matches [A-Za-z0-9_-]{1,64}, because the models of its parents see it as the name of a tool.
 type Agent struct {
-	// Description tells a parent agent's model what the agent is for.
+	// Description says what the agent is for. The models of its parents read it.
 	Description string
 	// Model names an entry of [Config.Models].
 	Model string
-	// Fallback names models that are asked, in order, where Model cannot answer.
+	// Fallback names models that are called, in this order, if Model cannot answer.
 	Fallback []string
-	// OutputSchema is a JSON schema that the answers have to fit; output_schema in the file. Empty means text.
+	// OutputSchema is a JSON schema that the answers must fit. Empty means that answers are text.
 	OutputSchema json.RawMessage
-	// Instructions are the system message, verbatim. Empty means that there is
-	// none.
+	// Instructions is the text of the system message. Empty means no system message.
 	Instructions string
-	// Tools name built-in or Go tools, tools of an MCP server as server.tool
-	// with the server's own name for the tool, or all of its tools as server.*;
-	// see [SplitTool]. Whether a tool exists is found out by the worker.
+	// Tools names the tools of the agent. An entry is the name of a built-in tool or Go tool, "server.tool" for one tool of an MCP server, or
+	// "server.*" for all tools of it. In "server.tool", tool is the server's own name. See [SplitTool]. The worker checks that the tools
+	// exist.
 	Tools []string
-	// Agents are the sub-agents, each offered to the model as a tool.
+	// Agents names the sub-agents. The model sees each as a tool.
 	Agents []string
-	// KeepAgents lets sub-agents go on that nobody waits for any more when the agent has answered;
-	// keep_agents in the file. Else they are cancelled.
+	// KeepAgents lets sub-agents run on if the agent has answered and does not wait for them. Otherwise, they are cancelled.
 	KeepAgents bool
-	// Limits have their defaults: see [agent.Limits.WithDefaults].
+	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }
 
-// Models are the models that may answer, in order.
+// Models returns the names of Model and of the Fallback models, in order.
 func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback...) }
 
 // Tools configures the built-in tools.
 type Tools struct {
-	// Root is the folder below which the file tools work; files_root in the
-	// file, where it is relative to the file's own folder. Defaults to that
-	// folder.
+	// Root is the folder that the file tools can read. The path in files_root is relative to the folder of the configuration file. Defaults
+	// to that folder.
 	Root string
 	// HTTPAllowPrivate lets http_get reach private and loopback addresses.
 	HTTPAllowPrivate bool
 }
 
-// Load reads and validates the file at path. An error about its content is an
-// [*Error].
+// Load reads and validates the file at path. The error is an [*Error] if the content is wrong.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	defer f.Close()
-	// One byte more than is allowed tells a file that is too large from one
-	// that just fits, without reading all of the former.
+	// Parse refuses a file that is one byte too large, so there is no need to read more.
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)

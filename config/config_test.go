@@ -103,7 +103,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	}, cfg)
 }
 
-// What was added later, in a file of its own.
+// These are the fields that testdata/valid/full.yaml does not have.
 func TestMoneyRatesAndAnswersOfAForm(t *testing.T) {
 	cfg, err := Parse("conf/agents.yaml", []byte(`
 models:
@@ -143,7 +143,7 @@ agents:
 	require.Equal(t, 24000, a.Limits.ContextTokens)
 }
 
-// The key is read anew each time, without the line's end that editors add.
+// Each call reads the key again, without the line break that editors add.
 func TestKeyOfAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	m := Model{APIKeyFile: file}
@@ -182,7 +182,7 @@ func TestHugeFileIsRefusedUnread(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agents.yaml")
 	require.NoError(t, os.WriteFile(path, make([]byte, MaxFileSize+1), 0o600))
 	_, err := Load(path)
-	require.EqualError(t, err, path+": larger than 1 MiB, which no configuration needs")
+	require.EqualError(t, err, path+": the file is larger than 1 MiB, the limit for a configuration")
 }
 
 func TestSplitTool(t *testing.T) {
@@ -198,8 +198,7 @@ func TestSplitTool(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, Parse returns a configuration that is whole, or
-// problems that can be shown.
+// For all bytes, Parse returns a complete configuration, or an error with a text.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.yaml")
 	require.NoError(f, err)
@@ -231,7 +230,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What people copy from the README must work.
+// The README shows the example as it is, and the example is valid.
 func TestExampleIsValidAndTheReadmesOwn(t *testing.T) {
 	cfg, err := Load("../examples/agents.yaml")
 	require.NoError(t, err)

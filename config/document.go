@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// maxNodes and maxDepth stop a small file whose aliases multiply, or whose
-	// anchor holds itself, from growing without end.
+	// maxNodes and maxDepth limit the document after aliases are replaced. Otherwise, nested aliases, or an alias inside its own anchor, could
+	// make a small file grow without end.
 	maxNodes = 100_000
 	maxDepth = 100
 )
 
-// document reads the one YAML document in data and returns its top value, free
-// of aliases and merge keys.
+// document reads the only YAML document in data and returns its top value. It replaces aliases and merge keys by their values.
 func document(file string, data []byte) (*yaml.Node, *Problem) {
 	if len(data) > MaxFileSize {
-		return nil, &Problem{File: file, Message: "larger than 1 MiB, which no configuration needs"}
+		return nil, &Problem{File: file, Message: "the file is larger than 1 MiB, the limit for a configuration"}
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
@@ -49,13 +48,13 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// syntaxProblem moves the line that the YAML library tells in its text to where
-// all other problems have theirs, and finds it where the library tells none.
+// syntaxProblem returns the problem for an error of the YAML library. It moves the line number from the text of the error into
+// [Problem.Line]. The error about an unknown anchor has no line number, so syntaxProblem looks for the anchor in data.
 func syntaxProblem(file string, data []byte, err error) *Problem {
 	text := err.Error()
 	m := yamlLine.FindStringSubmatch(text)
 	text = strings.TrimPrefix(text, m[0])
-	line, _ := strconv.Atoi(m[1]) // 0 when there is none
+	line, _ := strconv.Atoi(m[1]) // 0 if the error has no line
 	if anchor := unknownAnchor.FindStringSubmatch(text); anchor != nil {
 		if before, _, ok := bytes.Cut(data, []byte("*"+anchor[1])); ok {
 			line = bytes.Count(before, []byte("\n")) + 1
@@ -68,8 +67,7 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 	return &Problem{File: file, Line: line, Message: "not YAML: " + text}
 }
 
-// expander copies a tree of nodes with every alias replaced by what it stands
-// for and every merge key by the entries it brings.
+// expander copies a tree of nodes. In the copy, values replace aliases, and entries replace merge keys.
 type expander struct {
 	file  string
 	nodes int
@@ -77,7 +75,7 @@ type expander struct {
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	if e.nodes++; e.nodes > maxNodes || depth > maxDepth {
-		return nil, &Problem{File: e.file, Line: n.Line, Message: "too many values, or too deep; is an alias inside of its own anchor?"}
+		return nil, &Problem{File: e.file, Line: n.Line, Message: "the file has too many values, or too many levels, when aliases are replaced; check that no alias is inside its own anchor"}
 	}
 	if n.Kind == yaml.AliasNode {
 		return e.expand(n.Alias, depth+1)
@@ -108,8 +106,7 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge adds the entries of a mapping, or of each of a sequence of mappings, that
-// into does not have.
+// merge adds the entries of from to into, except those with a key that into already has. The node from is a mapping or a list of mappings.
 func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
 	from, p := e.expand(from, depth+1)
 	if p != nil {
@@ -125,7 +122,7 @@ func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
 	}
 	for _, s := range sources {
 		if s.Kind != yaml.MappingNode {
-			return &Problem{File: e.file, Line: s.Line, Message: fmt.Sprintf("<< merges a mapping, not %s", kindOf(s))}
+			return &Problem{File: e.file, Line: s.Line, Message: fmt.Sprintf("the value of << must be a mapping or a list of mappings, not %s", kindOf(s))}
 		}
 		for i := 0; i < len(s.Content); i += 2 {
 			if k := s.Content[i]; !have[k.Value] {
@@ -137,7 +134,7 @@ func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
 	return nil
 }
 
-// kindOf names the kind of a value as a person would.
+// kindOf returns the kind of a value, in words for an error text.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

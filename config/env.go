@@ -10,10 +10,11 @@ import (
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// reference is ${NAME}, or $${ which stands for ${ itself.
+// reference matches ${NAME}, and $${, which stands for the characters ${.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references reads names with values that may refer to environment variables.
+// references returns a function that reads a mapping. Its keys must match name, and its values may refer to environment variables. Help is the
+// error text for other keys.
 func (r *reader) references(into *map[string]string, name *regexp.Regexp, help string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -25,7 +26,7 @@ func (r *reader) references(into *map[string]string, name *regexp.Regexp, help s
 			m[key] = r.verbatim(p)
 			for _, ref := range reference.FindAllString(m[key], -1) {
 				if !strings.HasPrefix(ref, "$$") && !envName.MatchString(variable(ref)) {
-					r.problemf(p.path, "%s is not a reference to an environment variable; write ${NAME}, or $${ for the characters themselves", ref)
+					r.problemf(p.path, "%s is not a reference to an environment variable; write ${NAME}, or $${ for the characters ${", ref)
 				}
 			}
 		})
@@ -33,7 +34,7 @@ func (r *reader) references(into *map[string]string, name *regexp.Regexp, help s
 	}
 }
 
-// variable returns NAME of ${NAME}, and what is no name of anything else.
+// variable returns the text between ${ and }. It is empty if } is missing.
 func variable(ref string) string {
 	name, ok := strings.CutSuffix(strings.TrimPrefix(ref, "${"), "}")
 	if !ok {
@@ -42,8 +43,8 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve replaces the references in values. It tells every unset variable in
-// report, with the name that has it.
+// resolve returns values with each reference replaced by the value of its environment variable. It calls report for each variable that is not
+// set, with the name of the entry that refers to it.
 func resolve(values map[string]string, report func(name, variable string)) map[string]string {
 	if values == nil {
 		return nil
@@ -75,25 +76,24 @@ func resolveAll(what string, values map[string]string) (map[string]string, error
 	return out, nil
 }
 
-// ResolveHeaders returns Headers with the worker's environment filled in. A
-// reference to an unset variable is an error; one that is set to nothing is not.
+// ResolveHeaders returns Headers with references replaced by the values of environment variables. A reference to a variable that is not set
+// is an error. A variable may be empty.
 func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 	return resolveAll("headers", s.Headers)
 }
 
-// ResolveEnv returns Env with the worker's environment filled in, under the
-// same rules as [MCPServer.ResolveHeaders].
+// ResolveEnv returns Env with references replaced by the values of environment variables, as [MCPServer.ResolveHeaders] does.
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
 
-// APIKey reads the model's key from the environment or its file, every time anew. It is
-// empty where neither is named; a variable or file that is not there or empty is an error.
+// APIKey returns the model's key. Each call reads the file or the environment variable. APIKey returns "" if the model names neither. A file
+// or variable that is missing or empty is an error.
 func (m Model) APIKey() (string, error) {
 	if m.APIKeyFile != "" {
 		text, err := os.ReadFile(m.APIKeyFile)
 		if err != nil {
-			return "", fmt.Errorf("the file with the model's key: %w", err)
+			return "", fmt.Errorf("the file that holds the model's key cannot be read: %w", err)
 		}
 		key := strings.TrimSpace(string(text))
 		if key == "" {
@@ -111,9 +111,8 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment reports every environment variable that is named in the file,
-// needed by an agent, and not set. A worker calls it before it serves anything;
-// what no agent uses is not asked for. An error is an [*Error].
+// CheckEnvironment returns an error that names each environment variable and key file that an agent needs and that is missing. Models and MCP
+// servers that no agent uses are not checked. A worker calls CheckEnvironment before it starts. The error is an [*Error].
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

@@ -7,15 +7,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reserved are the fields of a request that extra may not set: the agent's own
-// state decides them, and an answer in pieces or in choices is not read.
+// reserved holds the fields of a request that extra may not set, with the reason. The worker, the agent's state or another field of the model
+// sets them.
 var reserved = map[string]string{
-	"model":                 "write it as model",
-	"messages":              "the agent's conversation is sent",
-	"tools":                 "the agent's tools are sent",
-	"stream":                "the worker decides it",
-	"stream_options":        "the worker decides it",
-	"n":                     "one answer is read",
+	"model":                 "write it beside extra",
+	"messages":              "the worker sends the agent's transcript",
+	"tools":                 "the worker sends the agent's tools",
+	"stream":                "write it beside extra",
+	"stream_options":        "the worker sets it",
+	"n":                     "the worker reads only one choice of a response",
 	"temperature":           "write it beside extra",
 	"top_p":                 "write it beside extra",
 	"max_tokens":            "write max_output_tokens beside extra",
@@ -26,7 +26,7 @@ var reserved = map[string]string{
 	"tool_choice":           "write it beside extra",
 }
 
-// extra reads fields that go to the endpoint as they are.
+// extra returns a function that reads fields which are sent to the endpoint unchanged.
 func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	return func(p place) {
 		m := map[string]json.RawMessage{}
@@ -44,8 +44,8 @@ func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	}
 }
 
-// json writes a value as JSON with numbers as they are written in the file:
-// 1.0 stays 1.0, and a number with twenty digits keeps them all.
+// json writes a value as JSON, and reports whether it had no problem. Numbers have the same digits as in the file: 1.0 stays 1.0, and a
+// number with twenty digits keeps all of them.
 func (r *reader) json(b *bytes.Buffer, p place) bool {
 	before := len(r.problems)
 	switch p.node.Kind {
@@ -106,7 +106,7 @@ func (r *reader) jsonScalar(b *bytes.Buffer, p place) {
 func jsonString(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // as written
-	_ = enc.Encode(s)        // a string cannot fail, nor can a buffer
+	enc.SetEscapeHTML(false) // keeps <, > and &
+	_ = enc.Encode(s)        // neither a string nor a bytes.Buffer causes an error
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

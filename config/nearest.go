@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// suggest ends a message about a name that does not exist: with the known name
-// it was likely meant to be, else with all of them.
+// suggest returns the end of an error text about a name that is not known. It names the most similar known name, or all known names if none is
+// similar.
 func suggest[V any](name string, known map[string]V) string {
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if len(known) == 0 {
-		return "there are none"
+		return "none are defined"
 	}
-	return "there is: " + strings.Join(sorted(known), ", ")
+	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// nearest returns the known name with the fewest edits from name, or "" when
-// none is near: more than one edit for every three letters is another word.
+// nearest returns the known name with the fewest edits from name. One edit is always allowed, and one for every three letters. If all known
+// names need more edits, they are different words, and nearest returns "".
 func nearest[V any](name string, known map[string]V) string {
 	best, bestEdits := "", max(1, len(name)/3)+1
 	for _, k := range sorted(known) {
-		// A long name is not worth comparing; it is no typing mistake.
+		// Names of more than 64 bytes are not compared. They are hardly typing mistakes, and edits would take long.
 		if len(name) > 64 || len(k) > 64 {
 			continue
 		}
@@ -35,8 +35,8 @@ func nearest[V any](name string, known map[string]V) string {
 	return best
 }
 
-// edits counts the letters to add, drop, replace or swap with their neighbour
-// to make b of a (optimal string alignment), in bytes.
+// edits returns how many bytes must be added, removed, replaced, or swapped with their neighbour to turn a into b. This is the optimal string
+// alignment distance.
 func edits(a, b string) int {
 	var before []int // the row before the last, for swaps
 	last := make([]int, len(b)+1)

@@ -22,8 +22,8 @@ const (
 	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
-// Parse reads and validates data. The name is for messages, and its folder is
-// what relative paths in the file are relative to. An error is an [*Error].
+// Parse reads and validates a configuration. Name is the path of its file: errors name it, and relative paths in data are relative to its
+// folder. The error is an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
 	top, p := document(name, data)
 	if p != nil {
@@ -40,7 +40,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside returns a path that is relative to the folder of the configuration file.
+// beside returns the path joined to the folder of the configuration file. An absolute path stays as it is.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -119,11 +119,10 @@ func (r *reader) model(p place) Model {
 		"tool_choice": r.text(&m.Params.ToolChoice),
 		"extra":       r.extra(&m.Params.Extra),
 	})
-	// Where nothing says otherwise the endpoint is OpenAI's, which wants a key;
-	// another endpoint is sent one only where the file names it.
+	// The default endpoint is OpenAI's, which needs a key. Another endpoint gets a key only if the file names one.
 	if m.BaseURL == "" {
 		fromEnv := r.defaultBaseURL(&m, p)
-		// An endpoint that the environment names may need no key.
+		// The endpoint of OPENAI_BASE_URL may need no key.
 		wantsKey := !fromEnv || os.Getenv(DefaultAPIKeyEnv) != ""
 		if m.APIKeyEnv == "" && m.APIKeyFile == "" && wantsKey {
 			m.APIKeyEnv = DefaultAPIKeyEnv
@@ -132,7 +131,7 @@ func (r *reader) model(p place) Model {
 	return m
 }
 
-// defaultBaseURL sets the endpoint of a model that names none, and reports whether it is that of OPENAI_BASE_URL.
+// defaultBaseURL sets the endpoint of a model without base_url, and reports whether the endpoint comes from OPENAI_BASE_URL.
 func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	m.BaseURL = DefaultBaseURL
 	base := os.Getenv(BaseURLEnv)
@@ -140,15 +139,14 @@ func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 		return false
 	}
 	if problem := checkWebURL(base); problem != "" {
-		r.problemf(p.path, "has no base_url, and the environment variable %s, which stands in for it, %s", BaseURLEnv, problem)
+		r.problemf(p.path, "has no base_url, and the environment variable %s, which is used instead, %s", BaseURLEnv, problem)
 		return false
 	}
 	m.BaseURL = base
 	return true
 }
 
-// price reads what a million tokens cost. Input that the provider had in its cache costs as much as
-// other input where the file does not say.
+// price reads the price of a million tokens. If the file has no price for cached input, cached input costs as much as other input.
 func (r *reader) price(p place) agent.Price {
 	var price agent.Price
 	r.object(p, keys{
@@ -179,7 +177,7 @@ func (r *reader) mcpServer(p place) MCPServer {
 	return s
 }
 
-// renames reads the new names of single tools.
+// renames returns a function that reads a mapping of tool names to new names. No two tools may get the same name.
 func (r *reader) renames(into *map[string]string) func(place) {
 	return func(p place) {
 		m, owner := map[string]string{}, map[string]string{}

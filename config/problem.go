@@ -11,7 +11,7 @@ import (
 
 // Problem is one thing that is wrong with a configuration.
 type Problem struct {
-	// File is the name under which the configuration was read.
+	// File is the name that was passed to [Load] or [Parse].
 	File string
 	// Line counts from 1; 0 means the file as a whole.
 	Line int
@@ -22,10 +22,10 @@ type Problem struct {
 	Message string
 }
 
-// maxProblem bounds the text of a problem, in characters: a file may have keys of any length.
+// maxProblem limits the text of a problem, in characters, because the keys in a file may have any length.
 const maxProblem = 1000
 
-// String is the problem in one line: file, line, field and message. Control characters of keys and values are escaped.
+// String returns the problem in one line: file, line, field and message. It escapes control characters and cuts a long text.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -42,7 +42,7 @@ func (p Problem) String() string {
 	return printable.Line(b.String(), maxProblem)
 }
 
-// Error holds every problem that was found, sorted by line.
+// Error holds all problems of a configuration, sorted by line.
 type Error struct {
 	Problems []Problem
 }
@@ -50,8 +50,7 @@ type Error struct {
 // maxShown is the number of problems that one error lists.
 const maxShown = 100
 
-// Error gives each problem a line of its own, and counts those after the first
-// hundred.
+// Error returns the problems, each on its own line. It lists the first 100 problems and counts the others.
 func (e *Error) Error() string {
 	var lines []string
 	for i, p := range e.Problems {
@@ -64,8 +63,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// newError sorts the problems; nil when there is none. Problems of one line
-// stay in the order in which they were found.
+// newError returns an [*Error] with the problems sorted by line, or nil if there are none. Problems of the same line keep their order.
 func newError(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -74,15 +72,14 @@ func newError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// source remembers where values stood, so that what is found out later, on the
-// worker, can be told as precisely as what Parse finds.
+// source holds the lines of values in the file, by their paths. With it, a problem that the worker finds after Parse has a line, too.
 type source struct {
 	file  string
 	lines map[string]int
 }
 
-// at makes a problem with the value at path. A value that is not in the file
-// has the line of the nearest value that should hold it.
+// at returns a problem with the value at path. If the value is not in the file, Line is the line of the nearest enclosing value that is in
+// the file.
 func (s source) at(path, format string, args ...any) Problem {
 	p := Problem{File: s.file, Field: path, Message: fmt.Sprintf(format, args...)}
 	for parent := path; ; {

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// A place is one value of the document and the path that leads to it.
+// A place is one value of the document, with its path.
 type place struct {
 	path string
 	node *yaml.Node
@@ -26,8 +26,8 @@ func (p place) key(k string) string {
 	return p.path + "." + k
 }
 
-// A reader turns places into Go values and collects what is wrong with them. It
-// goes on after a problem, so that one reading finds them all.
+// A reader converts places into Go values and collects the problems of these values. It continues after a problem, so that it finds all of
+// them.
 type reader struct {
 	source
 
@@ -46,21 +46,19 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether the value at path was reported already. It is
-// neither missing as well then, nor worth another message.
+// hasProblem reports whether a problem of the value at path was reported before. Such a value is not reported again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
-// present reports whether a value stands at path, right or wrong.
+// present reports whether the file has a value at path, which may be wrong or null.
 func (r *reader) present(path string) bool {
 	_, ok := r.lines[path]
 	return ok
 }
 
-// keys says what reads the value of each key that a mapping may have.
+// keys maps each key that a mapping may have to the function that reads its value.
 type keys map[string]func(place)
 
-// object reads a mapping with known keys. An absent value, and one that is left
-// empty, is skipped: its default stays.
+// object reads a mapping with known keys. It skips a key without a value, so that the default stays.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -74,7 +72,7 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
-// entries reads a mapping with free keys.
+// entries calls each for every entry of a mapping. The keys may be any text. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
@@ -100,7 +98,7 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list reads a sequence.
+// list calls each for every item of a list.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -113,8 +111,8 @@ func (r *reader) list(p place, each func(item place)) {
 	}
 }
 
-// text reads a string. A number or a bool is refused: where it stands for a
-// text, YAML has often changed it already.
+// text returns a function that reads a text. A number or a boolean is an error, because a text that YAML takes for a number or a boolean
+// often has another value than the user meant.
 func (r *reader) text(into *string) func(place) {
 	return func(p place) {
 		switch tag := p.node.ShortTag(); {
@@ -128,8 +126,8 @@ func (r *reader) text(into *string) func(place) {
 	}
 }
 
-// verbatim reads any scalar as it is written: the values of environment
-// variables and arguments of commands, where 8080 is as good as "8080".
+// verbatim reads any scalar as it is written. It is for values of environment variables and arguments of commands, in which 8080 and "8080"
+// mean the same.
 func (r *reader) verbatim(p place) string {
 	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
 		r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
@@ -156,10 +154,10 @@ func (r *reader) boolean(into *bool) func(place) {
 	}
 }
 
-// integer reads a whole number in the range.
+// integer returns a function that reads a whole number from low to high.
 func (r *reader) integer(into *int, low, high int) func(place) {
 	return func(p place) {
-		// As written and in decimal only: YAML reads 010 as eight.
+		// Only plain decimal numbers are accepted, because YAML reads 010 as eight.
 		n, err := strconv.Atoi(p.node.Value)
 		if p.node.ShortTag() != "!!int" || err != nil || strconv.Itoa(n) != p.node.Value {
 			r.problemf(p.path, "must be a whole number, not %s", quoted(p))
@@ -186,7 +184,7 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 			r.problemf(p.path, "must be a number, not %s", quoted(p))
 			return
 		}
-		// Written so that NaN, which is not smaller than anything, is refused.
+		// The condition is negated so that it refuses NaN, for which every comparison is false.
 		if !(f >= low && f <= high) {
 			r.problemf(p.path, "must be between %v and %v, not %s", low, high, p.node.Value)
 			return
@@ -195,7 +193,7 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 	}
 }
 
-// money reads an amount of US dollars, as an exact decimal, divided by units.
+// money returns a function that reads an amount of US dollars, as an exact decimal number. It stores the amount divided by units.
 func (r *reader) money(into *agent.Money, units int64) func(place) {
 	return func(p place) {
 		tag := p.node.ShortTag()
@@ -209,7 +207,7 @@ func (r *reader) money(into *agent.Money, units int64) func(place) {
 		case amount.Sign() < 0 || amount.Cmp(big.NewRat(1_000_000*int64(agent.Dollar), 1)) > 0:
 			r.problemf(p.path, "must be between 0 and a million US dollars, not %s", p.node.Value)
 		case !amount.IsInt():
-			r.problemf(p.path, "has too many digits after the point: %s; leave out the last ones", p.node.Value)
+			r.problemf(p.path, "has too many digits after the decimal point: %s; round it", p.node.Value)
 		default:
 			*into = agent.Money(amount.Num().Int64())
 		}
@@ -230,8 +228,8 @@ func (r *reader) duration(into *time.Duration) func(place) {
 	}
 }
 
-// webURL reads an http or https URL. A password in it would be a key in the
-// file, and in every log that shows the URL.
+// webURL returns a function that reads an http or https URL. A password in the URL is an error, because it would be a secret in the file and
+// in every log that shows the URL.
 func (r *reader) webURL(into *string) func(place) {
 	return func(p place) {
 		var s string
@@ -248,7 +246,7 @@ func (r *reader) webURL(into *string) func(place) {
 	}
 }
 
-// checkWebURL returns what is wrong with the address of an endpoint; empty where nothing is.
+// checkWebURL returns the problem of an endpoint's URL; empty if there is none.
 func checkWebURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -260,8 +258,8 @@ func checkWebURL(s string) string {
 	return ""
 }
 
-// matching reads a text that must match the pattern. The text itself is not
-// repeated where it may be a secret.
+// matching returns a function that reads a text which must match the pattern. The message is the error text. It does not repeat the text
+// that was read, which may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
 	return func(p place) {
 		var s string
@@ -277,6 +275,7 @@ func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) 
 	}
 }
 
+// quoted returns a value, or the kind of a value without a text, for an error text.
 func quoted(p place) string {
 	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
 		return kindOf(p.node)

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Secrets returns the values that may be secret of what the file names: the keys of models, the values of env and headers
-// of MCP servers and of the queries of their URLs, and the keys for Temporal and its codec server in the environment. What
-// cannot be read is left out; [Config.CheckEnvironment] reports it.
+// Secrets returns values that may be secret: the keys of models; the values of env, of headers and of URL queries of MCP servers; and, from
+// the environment, the keys for Temporal and its codec server. It leaves out values that cannot be read; [Config.CheckEnvironment] reports
+// them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
 	add := func(value string) {
-		secrets = append(append(secrets, value), strings.Fields(value)...) // Bearer …
+		secrets = append(append(secrets, value), strings.Fields(value)...) // the KEY of "Bearer KEY" may appear alone
 	}
 	add(os.Getenv("TEMPORAL_CODEC_AUTH"))
 	for _, m := range c.Models {
@@ -44,8 +44,8 @@ func (c *Config) Secrets() []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// SecretFiles returns the files that hold secrets: those of the models' keys, and Temporal's own configuration and client key.
-// The paths need not exist.
+// SecretFiles returns the paths of files that hold secrets: the key files of models, the configuration file of Temporal's clients, and the
+// private key of the TLS client. The files need not exist.
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, name := range sorted(c.Models) {
@@ -82,7 +82,7 @@ func (c *Config) CheckFiles() error {
 			continue
 		}
 		switch inside, err := below(c.Tools.Root, file); {
-		case errors.Is(err, fs.ErrNotExist): // which CheckEnvironment reports where it matters
+		case errors.Is(err, fs.ErrNotExist): // CheckEnvironment reports a missing file that an agent needs
 		case err != nil:
 			problems = append(problems, c.source.at("models."+name+".api_key_file", "%v", err))
 		case inside:
@@ -94,7 +94,7 @@ func (c *Config) CheckFiles() error {
 	return newError(problems)
 }
 
-// below reports whether a file is in a folder or one below it, by where the links on both ways lead.
+// below reports whether a file is in a folder or in a folder below it. It follows the symbolic links of both paths.
 func below(folder, file string) (bool, error) {
 	root, err := filepath.EvalSymlinks(folder)
 	if err != nil {

@@ -17,22 +17,18 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// DefaultAddress is the address of Temporal if neither a flag nor the environment names one.
-// It is written as an IP address because localhost may mean ::1, where a server
-// on 127.0.0.1 does not listen.
+// DefaultAddress is the address of Temporal if no other is set. It has an IP address because localhost may mean ::1, and a server on
+// 127.0.0.1 does not listen there.
 const DefaultAddress = "127.0.0.1:7233"
 
-// ClientOptions returns the options of a Temporal client from Temporal's own
-// configuration file and environment: TEMPORAL_PROFILE, TEMPORAL_ADDRESS,
-// TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and its like. An address or
-// a namespace that is given here goes before those; the empty string leaves
-// them. HostPort and Namespace of the result are always set.
+// ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment variables:
+// TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. An address or a namespace that is not
+// empty replaces the configured value. HostPort and Namespace of the result are always set.
 //
-// Where TEMPORAL_CODEC_ENDPOINT names a codec server, DataConverter and FailureConverter are
-// set: what agents say and do passes through it on its way into Temporal and out again. Whoever
-// reads agents gets the same DataConverter.
+// If TEMPORAL_CODEC_ENDPOINT names a codec server, ClientOptions sets DataConverter and FailureConverter. The codec server then encodes all
+// payloads that go to Temporal, and decodes those that come back. Code that reads the histories of agents needs the same DataConverter.
 //
-// The client logs errors only, to standard error; set Logger for more.
+// The client logs only errors, to standard error. Set Logger to change this.
 func ClientOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec != nil {
@@ -41,9 +37,9 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 	return opts, err
 }
 
-// WorkerOptions is [ClientOptions] for the client of a worker. It fails where the codec server does
-// not answer; one that goes away later is waited for: what the SDK makes of an error there is an agent
-// that failed, or a call that is made twice. An answer of 4xx is not waited for; see [CodecError].
+// WorkerOptions is [ClientOptions] for the client of a worker. It returns an error if the codec server does not encode a payload. If the
+// codec server fails later, the worker repeats its requests, because the SDK would let the agent fail or make a call twice. A response that
+// is a [CodecError] is final.
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
@@ -56,8 +52,7 @@ func WorkerOptions(address, namespace string) (client.Options, error) {
 	return opts, nil
 }
 
-// encode lets payloads and the words of failures, which are those of models and tools, pass
-// through a converter.
+// encode sets the converter for payloads and for the texts of failures. Failures contain texts of models and tools, so they are encoded, too.
 func encode(opts *client.Options, dc converter.DataConverter) {
 	opts.DataConverter = dc
 	opts.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
@@ -65,7 +60,7 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 	})
 }
 
-// options reads file and environment. The codec is nil where none is named.
+// options reads the configuration file and the environment. The codec is nil if no codec server is configured.
 func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options
@@ -81,11 +76,11 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 		return client.Options{}, nil, fmt.Errorf("the Temporal address %q must be host:port, without %s://", opts.HostPort, scheme)
 	}
 	opts.Logger = log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
-	if profile.Codec == nil || *profile.Codec == (envconfig.ClientConfigCodec{}) { // a variable may be set to nothing
+	if profile.Codec == nil || *profile.Codec == (envconfig.ClientConfigCodec{}) { // a variable may be set and empty
 		return opts, nil, nil
 	}
 	if profile.Codec.Endpoint == "" {
-		return client.Options{}, nil, errors.New("TEMPORAL_CODEC_AUTH is set and TEMPORAL_CODEC_ENDPOINT is not: payloads would not be encrypted: set both, or neither")
+		return client.Options{}, nil, errors.New("TEMPORAL_CODEC_AUTH is set but TEMPORAL_CODEC_ENDPOINT is not, so payloads would not be encrypted: set both, or neither")
 	}
 	return opts, remote(*profile.Codec, opts.Namespace), nil
 }
