@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// Client asks one model one question.
-//
-// Complete returns a reply that passed [Reply.Validate], or an error; an error
-// that the model or the way to it caused is an [*Error]. A Client does not retry: the caller
-// owns the only retry policy. Clients are safe for concurrent use and do not
-// modify the request. A client that gets a reply piece by piece passes the pieces
-// on to [Stream] of the context.
+// Client sends requests to a model.
 type Client interface {
+	// Complete sends one request and returns the model's reply, which has passed [Reply.Validate]. If the model, the endpoint
+	// or the connection caused an error, it is an [*Error].
+	//
+	// Complete must not retry, because the caller has the only retry policy. It must be safe for concurrent use and must not
+	// modify the request. If it receives the reply as a stream, it passes each delta to the function that [Stream] returns
+	// for ctx.
 	Complete(ctx context.Context, req Request) (Reply, error)
 }
 
-// Request is everything that is asked of a model. Its JSON form is what model
-// keys hash, so an absent field is not encoded: a field added later changes no
-// key of an agent that does not use it.
+// Request is a request to a model. The keys of model calls are hashes of its JSON form, so empty fields are not encoded.
+// Therefore a new field does not change the keys of agents that do not use it.
 type Request struct {
-	// Candidates are the models that may answer, in order of preference. The
-	// first is used; the others are for when it cannot answer.
+	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. The caller tries the
+	// others if the first one cannot reply.
 	Candidates []Candidate `json:"candidates"`
-	Params     Params      `json:"params,omitzero"`
-	// Tools are sorted by name.
-	Tools    []ToolSpec `json:"tools,omitempty"`
-	Messages []Message  `json:"messages,omitempty"`
+	// Params are the parameters of the request.
+	Params Params `json:"params,omitzero"`
+	// Tools are the tools that the model may call. They must be sorted by name.
+	Tools []ToolSpec `json:"tools,omitempty"`
+	// Messages are the messages of the conversation, oldest first.
+	Messages []Message `json:"messages,omitempty"`
 
-	// Key is the idempotency key of this request, sent as the Idempotency-Key
-	// header. It is derived from the other fields, so it is not hashed.
+	// Key is sent as the Idempotency-Key header, unless it is empty. It is not part of the JSON form, because it is computed
+	// from that form.
 	Key string `json:"-"`
 }
 
-// Candidate is one model that may answer.
+// Candidate is one model that may reply to a [Request].
 type Candidate struct {
-	// Name is the configuration's name for the model; the worker finds URL, key
-	// and timeout by it.
+	// Name is the model's name in the configuration. With this name, the worker finds the URL, the API key and the timeout.
 	Name string `json:"name"`
-	// Model is the provider's name for it, as sent.
+	// Model is the provider's name of the model, as it is sent to the endpoint.
 	Model string `json:"model"`
 }
 
-// Params are the sampling parameters. A nil or empty field is not sent, which
-// leaves the choice to the provider.
+// Params are the parameters of a request, as in OpenAI's chat completions API. A field that is nil, 0 or empty is not sent, so
+// the provider's default applies.
 type Params struct {
 	Temperature       *float64 `json:"temperature,omitempty" yaml:"temperature"`
 	TopP              *float64 `json:"top_p,omitempty" yaml:"top_p"`
@@ -55,30 +55,32 @@ type Params struct {
 	ParallelToolCalls *bool    `json:"parallel_tool_calls,omitempty" yaml:"parallel_tool_calls"`
 	// ToolChoice is "auto", "none", "required" or the name of a tool.
 	ToolChoice string `json:"tool_choice,omitempty" yaml:"tool_choice"`
-	// OutputSchema asks for an answer of this JSON schema.
+	// OutputSchema requests a reply whose text matches this JSON schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty" yaml:"-"`
-	// Extra holds fields that are passed through to the endpoint as they are.
+	// Extra has additional fields for the body of the request. They are sent unchanged.
 	Extra map[string]json.RawMessage `json:"extra,omitempty" yaml:"-"`
 }
 
-// Reply is the answer of a model.
+// Reply is a model's reply to a [Request].
 type Reply struct {
 	// Message has the role [Assistant].
 	Message Message `json:"message"`
-	// FinishReason is the provider's word, unchanged.
+	// FinishReason is the provider's finish reason, unchanged.
 	FinishReason string `json:"finish_reason,omitempty"`
-	Usage        Usage  `json:"usage,omitzero"`
-	// Candidate is the Name of the candidate that answered.
+	// Usage is the number of tokens that the provider reported.
+	Usage Usage `json:"usage,omitzero"`
+	// Candidate is the Name of the candidate that replied.
 	Candidate string `json:"candidate,omitempty"`
-	// Model is what the provider says answered.
+	// Model is the name of the model in the provider's response.
 	Model string `json:"model,omitempty"`
-	// Repaired says, in a few words each, what the client put right in what the
-	// model wrote, such as a tool's name in the wrong case.
+	// Repaired has a short text for each mistake of the model that the client corrected, such as a tool name in the wrong
+	// case.
 	Repaired []string `json:"repaired,omitempty"`
 }
 
-// MapText returns a copy of the reply in which f replaced each text that comes from the endpoint: the content, the reasoning, the
-// IDs, names and arguments of tool calls, the model's name, the finish reason, and the repairs. Parts stay as they are.
+// MapText returns a copy of the reply in which f has replaced each text that comes from the endpoint. These texts are the
+// content, the reasoning, the IDs, names and arguments of tool calls, the model's name, the finish reason, and the texts in
+// Repaired. MapText does not change the Parts of the message.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)
@@ -94,10 +96,9 @@ func (r Reply) MapText(f func(string) string) Reply {
 	return r
 }
 
-// Validate reports an [*Error] of class [EmptyReply] when the reply holds
-// neither text nor a call. Blank text is none. Text counts whatever the usage
-// says: a usage of 0/0 beside real text is odd, not empty, since many endpoints
-// report none. Reasoning alone is no text.
+// Validate returns an [*Error] of class [EmptyReply] if the reply has no text, no tool call and no part. Text that consists of
+// white space does not count, and reasoning does not count. Validate ignores the usage, because many endpoints report no
+// usage: a reply with text and a usage of 0 tokens is not empty.
 func (r Reply) Validate() error {
 	if strings.TrimSpace(r.Message.Content) != "" || len(r.Message.ToolCalls) > 0 || len(r.Message.Parts) > 0 {
 		return nil

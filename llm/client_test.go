@@ -39,8 +39,7 @@ func TestReplyWithoutTextOrCallIsEmpty(t *testing.T) {
 	}
 }
 
-// A field that is absent is not encoded: a field added to Request later must
-// change no key of an agent that does not use it.
+// Empty fields must not be encoded. Otherwise a new field of Request would change the keys of agents that do not use it.
 func TestAbsentFieldsOfARequestAreNotEncoded(t *testing.T) {
 	t.Parallel()
 

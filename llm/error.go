@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// Class says what an error means to the one who asked. The strings are protocol:
-// they are error types in Temporal histories.
+// Class is the class of an [Error]. It says what the caller can do about the error. The values must not change: they are the
+// types of application errors in Temporal histories.
 type Class string
 
-// The classes, by what to do about them.
+// The classes, grouped by what the caller can do. The numbers are HTTP statuses.
 const (
 	// Retry: the same request may succeed later.
 
 	RateLimited Class = "RateLimited" // 429
-	Overloaded  Class = "Overloaded"  // 503, 529, or an error of that name
+	Overloaded  Class = "Overloaded"  // 503, 529, or an error of a type such as overloaded_error
 	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 425
-	Connection  Class = "Connection"  // no response, or one cut short
-	EmptyReply  Class = "EmptyReply"  // no text, no call
-	BadReply    Class = "BadReply"    // a success that cannot be understood
+	Connection  Class = "Connection"  // no response, or an incomplete one
+	EmptyReply  Class = "EmptyReply"  // a reply without text and without a tool call
+	BadReply    Class = "BadReply"    // a response with a success status that is not a valid reply
 
-	// Compact: the same request never succeeds, a shorter one may.
+	// Compact: the same request never succeeds, but a shorter one may succeed.
 
 	ContextTooLong Class = "ContextTooLong"
 
-	// Fail: a person has to act first.
+	// Fail: a person has to change something first.
 
-	InvalidRequest Class = "InvalidRequest" // 400 and its like
+	InvalidRequest Class = "InvalidRequest" // 400 and other 4xx that are not in this list
 	Unauthorized   Class = "Unauthorized"   // 401, 403
-	QuotaExceeded  Class = "QuotaExceeded"  // 402, and 429 that waiting does not cure
-	NotFound       Class = "NotFound"       // 404: wrong URL or model
-	Filtered       Class = "Filtered"       // the provider's content filter, or a refusal
-	TooLarge       Class = "TooLarge"       // the request or reply exceeds a size limit
+	QuotaExceeded  Class = "QuotaExceeded"  // 402, or a 429 that waiting does not resolve
+	NotFound       Class = "NotFound"       // 404, 405 or a redirect: the URL or the model is wrong
+	Filtered       Class = "Filtered"       // the provider's content filter, or a refusal of the model
+	TooLarge       Class = "TooLarge"       // the request or the response exceeds a size limit
 )
 
-// Retryable reports whether asking the same again may succeed.
+// Retryable reports whether the same request may succeed later.
 func (c Class) Retryable() bool {
 	switch c {
 	case RateLimited, Overloaded, ServerError, Connection, EmptyReply, BadReply:
@@ -44,7 +44,7 @@ func (c Class) Retryable() bool {
 	return false
 }
 
-// classTexts say what happened, for people.
+// classTexts has a short description of each class for people.
 var classTexts = map[Class]string{
 	RateLimited:    "rate limit reached",
 	Overloaded:     "the endpoint is overloaded",
@@ -61,34 +61,34 @@ var classTexts = map[Class]string{
 	TooLarge:       "the request or the reply is too large",
 }
 
-// Text returns what happened in a few words, and the class's own name for an unknown class.
+// Text returns a short description of the class for people. For an unknown class it returns the class itself.
 func (c Class) Text() string { return cmp.Or(classTexts[c], string(c)) }
 
-// ErrEmptyReply is the sentinel that every [*Error] of class [EmptyReply]
-// matches with errors.Is.
+// ErrEmptyReply matches every [*Error] of class [EmptyReply] with [errors.Is].
 var ErrEmptyReply = &Error{Class: EmptyReply, Message: "empty reply"}
 
-// Error is an answer of a model that is not a reply, or the lack of an answer.
-// Its text never holds an API key.
+// Error is the error of a [Client] if it did not get a reply from the model. Its text never contains an API key.
 type Error struct {
-	Class   Class
+	// Class says what the caller can do about the error.
+	Class Class
+	// Message describes the error for people.
 	Message string
 
-	// Status is the HTTP status; 0 when there was no response.
+	// Status is the HTTP status; 0 if there was no response.
 	Status int
-	// RetryAfter is the time that the provider asked to wait; 0 if it did not say.
+	// RetryAfter is how long the provider asked to wait; 0 if it did not say.
 	RetryAfter time.Duration
 
-	// Model, FinishReason and Usage are set where a reply told them.
+	// Model, FinishReason and Usage are those of the response, if it had them.
 	Model        string
 	FinishReason string
 	Usage        Usage
 
-	// Err is the cause, where there is one.
+	// Err is the cause; nil if there is none.
 	Err error
 }
 
-// Error describes the error in one line: what happened, the HTTP status and the message.
+// Error returns the class's text, the HTTP status and the message.
 func (e *Error) Error() string {
 	if e.Status != 0 {
 		return fmt.Sprintf("model: %s (HTTP %d): %s", e.Class.Text(), e.Status, e.Message)
@@ -96,7 +96,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("model: %s: %s", e.Class.Text(), e.Message)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is an [*Error] of the same class.

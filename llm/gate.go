@@ -7,18 +7,25 @@ import (
 	"strings"
 )
 
-// Check reports why no endpoint would take the request, as an [*Error] of class [InvalidRequest]: a call
-// without exactly one result right behind it, a result without its call, arguments that are no JSON object,
-// a tool message without text, or tools that are not sorted by name. It is the last
-// gate before a request is sent: what builds requests keeps to this, and one that
-// does not pass would be refused again on every turn.
+// Check returns an [*Error] of class [InvalidRequest] if endpoints would refuse the request, or if its tools are not sorted by
+// name. A valid request meets these conditions:
+//   - It has at least one candidate.
+//   - The tools are sorted by name, and no name occurs twice.
+//   - A system message is the first message. All roles are known.
+//   - The tool calls of a message have different IDs, which are not empty. Their arguments are JSON objects.
+//   - Directly after a message with tool calls come the tool messages with its results, exactly one for each call, in any
+//     order. There are no other tool messages.
+//   - Each tool message has text or a part.
+//
+// Check is the last check before a request is sent. The code that builds requests must meet the conditions. If it did not, the
+// endpoint would refuse the agent's requests in every later turn, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {
-		return refusef("there is no candidate")
+		return refusef("the request has no candidate")
 	}
 	for i, t := range r.Tools[min(1, len(r.Tools)):] {
 		if r.Tools[i].Name >= t.Name {
-			return refusef("tool %q comes before %q: tools are sorted by name, each there once", r.Tools[i].Name, t.Name)
+			return refusef("tool %q comes before %q: tools must be sorted by name, without duplicates", r.Tools[i].Name, t.Name)
 		}
 	}
 	var open []string // calls of the last assistant message without a result
@@ -29,7 +36,7 @@ func (r Request) Check() error {
 		switch m.Role {
 		case System:
 			if i > 0 {
-				return refusef("message %d: a system message that is not the first", i)
+				return refusef("message %d is a system message, but only the first message may be one", i)
 			}
 		case User:
 		case Tool:
@@ -44,7 +51,7 @@ func (r Request) Check() error {
 		case Assistant:
 			for _, c := range m.ToolCalls {
 				if c.ID == "" || slices.Contains(open, c.ID) {
-					return refusef("message %d: the call ID %q is empty or there twice", i, c.ID)
+					return refusef("message %d: the call ID %q is empty or not unique", i, c.ID)
 				}
 				if !object(c.Arguments) {
 					return refusef("message %d: the arguments of %s are not a JSON object", i, c.Name)
@@ -52,7 +59,7 @@ func (r Request) Check() error {
 				open = append(open, c.ID)
 			}
 		default:
-			return refusef("message %d has the role %q", i, m.Role)
+			return refusef("message %d has the unknown role %q", i, m.Role)
 		}
 	}
 	if len(open) > 0 {
@@ -61,10 +68,12 @@ func (r Request) Check() error {
 	return nil
 }
 
+// object reports whether text is a JSON object.
 func object(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
+// refusef returns the error of [Request.Check].
 func refusef(format string, args ...any) error {
 	return &Error{Class: InvalidRequest, Message: "not sent: " + fmt.Sprintf(format, args...)}
 }

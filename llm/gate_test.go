@@ -8,7 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// What an endpoint would answer with a 400, on this turn and on every later one, is not sent.
+// Check refuses requests to which an endpoint would respond with status 400.
 func TestGateLetsPassWhatAnEndpointTakes(t *testing.T) {
 	user := llm.Message{Role: llm.User, Content: "go"}
 	calls := llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "a", Arguments: "{}"}, {ID: "2", Name: "a", Arguments: "{}"}}}
@@ -29,7 +29,7 @@ func TestGateLetsPassWhatAnEndpointTakes(t *testing.T) {
 		"an orphan":            {[]llm.Message{user, result("1")}, `the result of "1" has no call`},
 		"an empty result":      {[]llm.Message{user, call("{}"), {Role: llm.Tool, ToolCallID: "1"}}, `the result of "1" is empty`},
 		"cut arguments":        {[]llm.Message{user, call(`{"a":`), result("1")}, "are not a JSON object"},
-		"a late system":        {[]llm.Message{user, {Role: llm.System, Content: "be"}}, "not the first"},
+		"a late system":        {[]llm.Message{user, {Role: llm.System, Content: "be"}}, "only the first message may be one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := llm.Request{Candidates: []llm.Candidate{{Name: "m"}}, Messages: c.messages}.Check()

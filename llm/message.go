@@ -1,16 +1,15 @@
-// Package llm is the vocabulary of a chat model: messages, tool calls, one
-// request, one reply, and the classes of error a model can answer with.
+// Package llm defines the types of a chat model's API: messages, tool calls, requests, replies, and classes of errors.
 //
-// The package imports nothing of this project, and no type of a provider's
-// client library appears in it; a provider lives in a package below this one.
+// The package does not import other packages of this project, and it uses no types of a provider's client library. The clients
+// for providers are in packages below this one.
 package llm
 
 import "encoding/json"
 
-// Role says who speaks in a [Message].
+// Role is the role of the author of a [Message].
 type Role string
 
-// The roles of the chat-completions format.
+// The roles of OpenAI's chat completions API.
 const (
 	System    Role = "system"
 	User      Role = "user"
@@ -18,47 +17,48 @@ const (
 	Tool      Role = "tool"
 )
 
-// Message is one entry of a conversation, in the form in which models take and
-// give it. The zero value is not a valid message: Role is always set.
+// Message is one message of a conversation with a model.
 type Message struct {
-	// Role may go without saying where a message is stored, never where one is sent.
+	// Role is required in a [Request]. It may be empty in a stored message if the place where the message is stored implies
+	// the role.
 	Role Role `json:"role,omitempty"`
 
-	// Content is the text. It may be empty beside ToolCalls or Parts.
+	// Content is the text. It may be empty if there are ToolCalls or Parts.
 	Content string `json:"content,omitempty"`
 
-	// Parts are the pieces of a message that is more than text, such as an
-	// image. Nil means that Content is all there is.
+	// Parts are further parts of the content, such as images. Clients send Content before them. Nil means that the message
+	// has only text.
 	Parts []Part `json:"parts,omitempty"`
 
-	// ToolCalls are the calls that an assistant message asks for, in the model's order.
+	// ToolCalls are the tool calls of an assistant message, in the model's order.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 
-	// ToolCallID names, in a tool message, the call that it answers.
+	// ToolCallID is the ID of the call whose result a tool message has.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 
-	// Reasoning is what the model said it thought. It is shown to people, and sent
-	// back only by a client that is told to.
+	// Reasoning is the reasoning text of an assistant message. It is shown to people. A client sends it back to the model
+	// only if its options say so.
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
-// Part is one piece of a message's content.
+// Part is one part of a message's content.
 type Part struct {
 	// Type is "text" or "image".
 	Type string `json:"type"`
+	// Text is the text of a part of type "text".
 	Text string `json:"text,omitempty"`
-	// URL locates an image; it may be a data: URL.
+	// URL is the URL of an image. It may be a data: URL.
 	URL string `json:"url,omitempty"`
 }
 
-// ToolCall is one request of the model to run a tool.
+// ToolCall is a model's request to run a tool.
 type ToolCall struct {
-	// ID is the provider's. It pairs a call with its result within one message
-	// and nothing more: providers reuse it within a conversation.
-	ID   string `json:"id"`
+	// ID is the provider's ID of the call. The tool message with the result has the same ID. An ID is unique only among the
+	// calls of one message: providers use an ID again in later messages.
+	ID string `json:"id"`
+	// Name is the name of the tool.
 	Name string `json:"name"`
-	// Arguments is the text the model wrote: meant to be a JSON object, and
-	// kept as it is when it is not one.
+	// Arguments is the text that the model wrote. It should be a JSON object, but it need not be one.
 	Arguments string `json:"arguments"`
 }
 
@@ -66,16 +66,16 @@ type ToolCall struct {
 type ToolSpec struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Parameters is the JSON schema of the arguments, an object schema.
+	// Parameters is the JSON schema of the arguments. It describes an object.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
 
-// Usage counts tokens, as the provider reports them.
+// Usage has the numbers of tokens that the provider reported.
 type Usage struct {
 	InputTokens     int `json:"input_tokens,omitempty"`
 	OutputTokens    int `json:"output_tokens,omitempty"`
-	CachedTokens    int `json:"cached_tokens,omitempty"`    // of InputTokens
-	ReasoningTokens int `json:"reasoning_tokens,omitempty"` // of OutputTokens
+	CachedTokens    int `json:"cached_tokens,omitempty"`    // a part of InputTokens
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"` // a part of OutputTokens
 }
 
 // Add returns the sum of u and v.

@@ -2,43 +2,45 @@ package llm
 
 import "context"
 
-// Delta is a piece of a reply, as the model writes it. One delta holds one of
-// Text, Reasoning and ToolCall.
+// Delta is one increment of a streamed reply. Exactly one of Text, Reasoning and ToolCall is set.
 type Delta struct {
-	Text      string
+	// Text is the next part of the content.
+	Text string
+	// Reasoning is the next part of the reasoning.
 	Reasoning string
-	ToolCall  *ToolCallDelta
+	// ToolCall is the next part of a tool call.
+	ToolCall *ToolCallDelta
 }
 
-// ToolCallDelta is a piece of a tool call.
+// ToolCallDelta is one increment of a tool call in a streamed reply.
 type ToolCallDelta struct {
-	// Index tells the calls of one reply apart: 0 for the one that came first.
+	// Index identifies the call among the calls of the reply. The call whose first delta came first has index 0.
 	Index int
-	// Name is whole, and set in the piece that brings it.
+	// Name is the name of the tool as far as it is known. It is empty if this delta does not change the name. If an endpoint
+	// sends a name in several parts, each of these deltas has the whole name so far.
 	Name string
-	// Arguments is the next piece of the text of the arguments.
+	// Arguments is the next part of the text of the arguments.
 	Arguments string
 }
 
+// streamKey is the key of the function in a context.
 type streamKey struct{}
 
-// WithStream returns a context that has the [Client] asked with it tell f the
-// reply's pieces as they come. It is a value of the context and no method of
-// its own, so that it reaches through whatever wraps a Client.
+// WithStream returns a copy of ctx with which [Client.Complete] calls f with the deltas of the reply as they arrive. f is a
+// value of the context and not a parameter of Complete, so it also works with clients that wrap another client.
 //
-// f is called in order, one call at a time, by the goroutine that called
-// Complete and before Complete returns; it should return soon, since nothing is
-// read meanwhile. f is for one Complete: asked twice, a client mixes two replies.
+// Complete calls f in the goroutine of its caller, in the order of the deltas, and never after it has returned. f should return
+// quickly, because Complete does not read the response while f runs. Use the returned context for one call of Complete
+// only. Otherwise f gets the deltas of several replies and cannot tell them apart.
 //
-// Pieces are a preview, and only the reply counts. A reply may differ from its
-// pieces, since it is put right when it is whole; when Complete returns an error
-// its pieces are void; and a client that gets a reply all at once calls f not at all.
+// The deltas are a preview. The reply may differ from them, because the client repairs mistakes after the reply is complete.
+// If Complete returns an error, the deltas are discarded. A client that does not stream never calls f.
 func WithStream(ctx context.Context, f func(Delta)) context.Context {
 	return context.WithValue(ctx, streamKey{}, f)
 }
 
-// Stream returns the function that is told the pieces of a reply; one that does
-// nothing when ctx has none. It is for implementations of [Client].
+// Stream returns the function of [WithStream]. If ctx has none, Stream returns a function that does nothing. Implementations of
+// [Client] call it.
 func Stream(ctx context.Context) func(Delta) {
 	if f, ok := ctx.Value(streamKey{}).(func(Delta)); ok && f != nil {
 		return f

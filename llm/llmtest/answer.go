@@ -6,15 +6,16 @@ import (
 	"net/http"
 )
 
-// goodAnswer is what an endpoint answers when nothing goes wrong.
+// goodAnswer is the correct response of an [Endpoint] to a request.
 type goodAnswer struct {
 	whole  completion
-	stream bool
-	usage  bool
-	random *rand.Rand
-	pace   func(event int)
+	stream bool            // send an event stream
+	usage  bool            // send the usage at the end of the stream
+	random *rand.Rand      // where to cut the stream; nil cuts it evenly
+	pace   func(event int) // see Endpoint.Pace
 }
 
+// write sends the response.
 func (a goodAnswer) write(w http.ResponseWriter) {
 	if a.stream {
 		writeStream(w, a.events(), a.random, a.pace)
@@ -23,8 +24,10 @@ func (a goodAnswer) write(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, a.whole)
 }
 
+// events returns the data of the events of the stream.
 func (a goodAnswer) events() [][]byte { return events(a.whole, a.usage, cutter{a.random}) }
 
+// contentType returns the Content-Type header of the response.
 func (a goodAnswer) contentType() string {
 	if a.stream {
 		return "text/event-stream"
@@ -32,7 +35,7 @@ func (a goodAnswer) contentType() string {
 	return "application/json"
 }
 
-// body is the answer's body.
+// body returns the body of the response.
 func (a goodAnswer) body() []byte {
 	if !a.stream {
 		return compact(a.whole)
@@ -44,8 +47,8 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe is the number of bytes below which a body is not a whole answer: a stream
-// is one once its finish reason is there.
+// safe returns a length. A client must treat every prefix of body that is not longer as incomplete. A stream counts as complete
+// when the client has its finish reason.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// toolName is what OpenAI takes as the name of a tool.
+// toolName matches the tool names that OpenAI accepts.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// check returns why OpenAI would refuse the request; nil if it would not.
+// check returns the refusal with which OpenAI would respond to the request; nil if OpenAI would accept the request.
 func (r *request) check() *refusal {
 	switch {
 	case r.Model == "":
@@ -36,6 +36,7 @@ func (r *request) check() *refusal {
 	return r.checkOrder()
 }
 
+// checkTools checks the tools.
 func (r *request) checkTools() *refusal {
 	var names []string
 	for i, t := range r.Tools {
@@ -58,7 +59,7 @@ func (r *request) checkTools() *refusal {
 	return nil
 }
 
-// check looks at one message by itself.
+// check checks one message without the others. at is the message's place in the request, for the text of the refusal.
 func (m message) check(at string) *refusal {
 	var text string
 	var list []json.RawMessage
@@ -96,6 +97,7 @@ func (m message) check(at string) *refusal {
 	return m.checkCalls(at)
 }
 
+// checkCalls checks the tool calls of one message.
 func (m message) checkCalls(at string) *refusal {
 	var ids []string
 	for i, call := range m.ToolCalls {
@@ -119,8 +121,8 @@ func (m message) checkCalls(at string) *refusal {
 	return nil
 }
 
-// checkOrder holds every call against the tool messages right after it: each is
-// answered exactly once there, and nowhere else.
+// checkOrder checks that each tool call has exactly one tool message, and that the tool messages come directly after the message
+// with the calls.
 func (r *request) checkOrder() *refusal {
 	var open []string // calls of the last assistant message without a result
 	for i, m := range r.Messages {
@@ -145,20 +147,24 @@ func (r *request) checkOrder() *refusal {
 	return nil
 }
 
+// unanswered returns the refusal for tool calls without a result. i is the index of the message before which they are missing.
 func unanswered(i int, open []string) *refusal {
 	return invalid(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }
 
+// missing returns the refusal for a missing parameter.
 func missing(param string) *refusal {
 	r := invalid(param, "Missing required parameter: '%s'.", param)
 	r.code = "missing_required_parameter"
 	return r
 }
 
+// badName returns the refusal for a tool name that does not match toolName.
 func badName(param, name string) *refusal {
 	return invalid(param, "Invalid '%s': %q does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and has at most 64 characters.", param, name)
 }
 
+// isObject reports whether text is a JSON object.
 func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }

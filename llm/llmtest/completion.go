@@ -7,7 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// completion is the body of a plain answer.
+// completion is the body of a response that is not streamed.
 type completion struct {
 	ID      string      `json:"id"`
 	Object  string      `json:"object"`
@@ -23,7 +23,7 @@ type choice struct {
 	FinishReason string `json:"finish_reason"`
 }
 
-// spoken is an assistant's message. Content is null beside calls.
+// spoken is the message of an assistant. Content is null if there is no text.
 type spoken struct {
 	Role      string       `json:"role"`
 	Content   *string      `json:"content"`
@@ -32,7 +32,7 @@ type spoken struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// spokenCall is a call; in a stream, a piece of one, which Index assigns.
+// spokenCall is a tool call. In a stream it is a part of a tool call, and Index says which call it belongs to.
 type spokenCall struct {
 	Index    *int           `json:"index,omitempty"`
 	ID       string         `json:"id,omitempty"`
@@ -73,7 +73,7 @@ type modelInfo struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-// completionOf returns a reply as a plain answer.
+// completionOf returns the response for a reply. model is the name of the model if the reply has none.
 func completionOf(model string, reply llm.Reply) completion {
 	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
 	if reply.Message.Content != "" {

@@ -2,14 +2,14 @@ package llmtest
 
 import "math/rand/v2"
 
-// pieceSize is about how much of a text one event of a stream carries, in
-// bytes: little, so that clients meet words and arguments that are cut apart.
+// pieceSize is about how many bytes of a text one event of a stream has. It is small, so that clients are tested with words and
+// arguments that are split.
 const pieceSize = 7
 
-// cutter cuts texts for a stream, at random with a source of randomness.
+// cutter cuts texts for a stream. If random is nil, all parts have the same size; else their sizes are random.
 type cutter struct{ random *rand.Rand }
 
-// pieces cuts a text between characters: JSON cannot hold a part of one.
+// pieces cuts a text into parts. It does not cut within a character, because a JSON string cannot have a part of a character.
 func (c cutter) pieces(text string) []string {
 	var all []string
 	start, size := 0, c.size()
@@ -25,6 +25,7 @@ func (c cutter) pieces(text string) []string {
 	return all
 }
 
+// size returns the size of the next part in bytes.
 func (c cutter) size() int {
 	if c.random == nil {
 		return pieceSize
@@ -32,7 +33,7 @@ func (c cutter) size() int {
 	return 1 + c.random.IntN(3*pieceSize)
 }
 
-// mix joins lists, each in its order: one after the other, or at random.
+// mix joins lists. It keeps the order within each list. With random, the lists are mixed; else they follow each other.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

@@ -15,90 +15,91 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint serves an [llm.Client] over HTTP in OpenAI's chat-completions
-// format, plain and streamed. It answers POST on a path that ends in
-// /chat/completions and GET on one that ends in /models, so it can be mounted
-// anywhere.
+// Endpoint is an HTTP handler that serves an [llm.Client] with OpenAI's chat completions API, streamed or not. It handles POST
+// on paths that end in /chat/completions and GET on paths that end in /models, so it works below any path.
 //
-// A request that OpenAI would refuse is refused with 400 before the client sees
-// it. An [*llm.Error] of the client becomes the response that tells it: its
-// status, or the one usual for its class, OpenAI's error body, and Retry-After.
-// [llm.Connection] cuts the connection, [llm.BadReply] is plain text with status
-// 200, [llm.EmptyReply] is a completion without text; any other error is a 500.
+// Endpoint refuses a request that OpenAI would refuse. Such a request gets a response with status 400 and is not passed to the
+// client. An [*llm.Error] of the client determines the response:
+//   - [llm.Connection] cuts the connection.
+//   - [llm.BadReply] becomes plain text with status 200.
+//   - [llm.EmptyReply] becomes a completion without text.
+//   - Any other class becomes an error in OpenAI's format, with the error's Status or else the usual status of the class, and
+//     with a Retry-After header if the error has RetryAfter.
 //
-// It reads and writes JSON with types of its own, so that an error in a client
-// library does not cancel out.
+// An error of another type becomes status 500.
+//
+// Endpoint encodes and decodes JSON with its own types. With the types of a client library, a mistake in that library could
+// remain hidden.
 type Endpoint struct {
-	// Client answers. It sees the Idempotency-Key as the request's Key, and the
-	// one candidate by the provider's name.
+	// Client makes the replies. Its requests have the Idempotency-Key header as Key, and one candidate with the provider's
+	// model name as Name and Model.
 	Client llm.Client
-	// Lenient lets requests pass that OpenAI would refuse, as long as they can be
-	// read. Set it before the first request.
+	// Lenient accepts requests that OpenAI would refuse, if they can be decoded. Set it before the first request.
 	Lenient bool
-	// Seed has streams cut in random places, the same for the same seed and body:
-	// texts between any two characters, the pieces of different calls mixed, the
-	// bytes of the wire anywhere. 0 cuts them evenly. Set it before the first request.
+	// Seed cuts streams at random places, which depend only on Seed and the body of the request. Texts are cut between any
+	// two characters, the parts of different calls are mixed, and the bytes of the stream are sent in random portions. If
+	// Seed is 0, streams are cut evenly. Set it before the first request.
 	Seed uint64
-	// Faults are answers that go wrong; nil means none. Set it before the first
-	// request.
+	// Faults makes some responses faulty; nil means none. Set it before the first request.
 	Faults *Faults
-	// Pace is called before each event of a stream, counted from 0, is sent, and holds it as long as it likes.
-	// One that panics with [http.ErrAbortHandler] cuts the stream. Set it before the first request; streams of a
-	// Seed are not paced.
+	// Pace is called before each event of a stream is sent; event counts from 0. The event is sent when Pace returns. If Pace
+	// panics with [http.ErrAbortHandler], the stream is cut. Pace is not called if Seed is set. Set it before the first
+	// request.
 	Pace func(req llm.Request, event int)
 
 	mu       sync.Mutex
 	requests []Recorded
 }
 
-// Recorded is one request as it arrived at an [Endpoint].
+// Recorded is one chat request that an [Endpoint] received.
 type Recorded struct {
+	// Time is when the body had arrived.
 	Time   time.Time
 	Header http.Header
 	// Key is the Idempotency-Key header.
 	Key  string
 	Body []byte
-	// Request is what the body says, as far as it could be read.
+	// Request is the request in the body. It is incomplete if the body could not be decoded completely.
 	Request llm.Request
-	// Stream reports whether the request asked for a stream.
+	// Stream says that the request asked for a stream.
 	Stream bool
 }
 
 // Handler returns an [Endpoint] for c.
 func Handler(c llm.Client) http.Handler { return &Endpoint{Client: c} }
 
-// Server is an [Endpoint] that listens on a port of its own.
+// Server is an [Endpoint] with an HTTP server.
 type Server struct {
 	*Endpoint
-	// URL is the base URL that clients are given; it ends in /v1.
+	// URL is the base URL for clients. It ends in /v1.
 	URL  string
 	http *httptest.Server
 }
 
-// Serve starts a server for c on the loopback interface. The caller closes it.
+// Serve starts a server for c on the loopback interface. The caller must call [Server.Close].
 func Serve(c llm.Client) *Server { return (&Endpoint{Client: c}).Serve() }
 
-// Serve starts a server for e on the loopback interface. The caller closes it.
+// Serve starts a server for e on the loopback interface. The caller must call [Server.Close].
 func (e *Endpoint) Serve() *Server {
 	listening := httptest.NewServer(e)
 	return &Server{Endpoint: e, URL: listening.URL + "/v1", http: listening}
 }
 
-// Close stops the server. It cuts requests that are still being answered.
+// Close stops the server. It cuts the connections of requests that have not got their whole response yet.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// Requests returns the chat requests so far, in the order of arrival, refused
-// ones among them. They must not be modified.
+// Requests returns the chat requests so far, in the order of arrival. Refused requests are included. The caller must not modify
+// the elements.
 func (e *Endpoint) Requests() []Recorded {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.requests)
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/chat/completions") && r.Method == http.MethodPost:
@@ -110,6 +111,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// complete handles a chat request.
 func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -148,23 +150,25 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 		answer.pace = func(event int) { e.Pace(req, event) }
 	}
 	if e.Seed != 0 {
-		answer.random = rand.New(rand.NewPCG(e.Seed, digest(string(body)))) //nolint:gosec // to be the same each time
+		answer.random = rand.New(rand.NewPCG(e.Seed, digest(string(body)))) //nolint:gosec // must be reproducible
 	}
 	if !e.Faults.inject(w, req.Key, body, answer) {
 		answer.write(w)
 	}
 }
 
+// record adds a request to those that Requests returns.
 func (e *Endpoint) record(r Recorded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.requests = append(e.requests, r)
 }
 
+// writeJSON sends a response with a JSON body, without HTML escaping.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // the client may have gone
+	_ = encoder.Encode(v) // the client may have closed the connection
 }

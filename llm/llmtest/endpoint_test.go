@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// post returns the status and the body of the answer to a chat request.
+// post sends a chat request and returns the status and the body of the response.
 func post(t *testing.T, server *llmtest.Server, body string) (int, string) {
 	t.Helper()
 	response, err := http.Post(server.URL+"/chat/completions", "application/json", strings.NewReader(body))
@@ -104,7 +104,7 @@ func TestModelsAndUnknownPaths(t *testing.T) {
 	}
 }
 
-// TestStream puts a stream together again the way clients do.
+// TestStream assembles a reply from a stream, as clients do.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	given := llmtest.Call(
@@ -130,7 +130,7 @@ func TestStream(t *testing.T) {
 	require.NotContains(t, body, "usage", "usage comes only when it is asked for")
 }
 
-// assemble returns the reply of a stream and the number of its events.
+// assemble returns the reply in a stream and the number of events with data, without [DONE].
 func assemble(t *testing.T, stream string) (reply llm.Reply, events int) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(stream))

@@ -14,12 +14,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Exercise runs the tests that every client of an OpenAI-compatible endpoint
-// should pass: those of [ExerciseAnswers], also with streams that are cut in
-// random places, and those of what is on the wire. newClient serves the handler
-// and returns a client that asks it, under the base URL + "/v1"; it is called for
-// every test, and cleans up with t.Cleanup. A client that can stream and ask
-// plainly is to be exercised both ways.
+// Exercise runs the tests that every client of an OpenAI-compatible endpoint should pass. These are the tests of
+// [ExerciseAnswers], the same tests with streams that are cut at random places, and tests of the HTTP requests and responses.
+//
+// Exercise calls newClient for every test. newClient starts a server for the handler and returns a client that uses it; the
+// base URL of the client is the server's URL + "/v1". newClient cleans up with t.Cleanup. Call Exercise twice for a client that
+// can stream or not: once with streaming and once without.
 func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
 	t.Helper()
 	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
@@ -33,9 +33,8 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 	exerciseWire(t, newClient)
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass, whatever
-// it talks to. connect returns a client behind which far answers: a client of
-// an endpoint that serves far, a client that wraps far, or far itself.
+// ExerciseAnswers runs the tests that every [llm.Client] should pass. connect returns a client whose replies come from far: a
+// client of an endpoint that serves far, a client that wraps far, or far itself.
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
 	tests := []struct {
@@ -55,7 +54,7 @@ func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) ll
 	}
 }
 
-// question is a request of one message, or of the messages given.
+// question returns a request with the given messages, or with one message of a user if there are none.
 func question(messages ...llm.Message) llm.Request {
 	if len(messages) == 0 {
 		messages = []llm.Message{{Role: llm.User, Content: "How is the weather?"}}
@@ -63,7 +62,7 @@ func question(messages ...llm.Message) llm.Request {
 	return llm.Request{Candidates: []llm.Candidate{{Name: "fast", Model: "test-model"}}, Messages: messages}
 }
 
-// arguments are texts that must cross the wire byte for byte.
+// arguments are texts of arguments that clients must not change, not even a byte.
 var arguments = []string{
 	`{}`,
 	`{ "city" : "Paris" }`,
@@ -72,6 +71,7 @@ var arguments = []string{
 	`{"city":"Paris","city":"Rome"}`,
 }
 
+// repliesArrive checks that a client returns replies unchanged.
 func repliesArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	var calls []llm.ToolCall
 	for _, text := range arguments {
@@ -113,6 +113,7 @@ func repliesArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client
 	}
 }
 
+// requestsArrive checks that a client sends requests unchanged.
 func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	far := Script(Say("unused"), Say("unused"), Say("Done."))
 	client := connect(t, far)
@@ -163,10 +164,11 @@ func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Clien
 
 	got := far.Requests()
 	require.Len(t, got, 1)
-	asked.Candidates, got[0].Candidates = nil, nil // only the provider's name crosses the wire
+	asked.Candidates, got[0].Candidates = nil, nil // the client sends only the provider's model name
 	require.Equal(t, asked, got[0])
 }
 
+// emptyReplies checks that an empty reply becomes an error with the finish reason and the usage.
 func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	for name, given := range map[string]llm.Reply{
 		"no text":        {FinishReason: "stop", Usage: llm.Usage{OutputTokens: 3}},
@@ -188,8 +190,10 @@ func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client)
 	}
 }
 
+// errorsKeepTheirClass checks that a client returns errors with the right class and does not retry.
 func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
-	// Not TooLarge: what is too large for an endpoint may fit when it is shorter.
+	// TooLarge is missing: if a request is too large for an endpoint, a shorter request may succeed, so a client may return
+	// ContextTooLong.
 	for _, class := range []llm.Class{
 		llm.RateLimited, llm.Overloaded, llm.ServerError, llm.Connection, llm.BadReply, llm.ContextTooLong,
 		llm.InvalidRequest, llm.Unauthorized, llm.QuotaExceeded, llm.NotFound, llm.Filtered,
@@ -214,6 +218,7 @@ func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm
 	}
 }
 
+// retryAfterArrives checks that a client returns the time of the Retry-After header.
 func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
 		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {
@@ -228,6 +233,7 @@ func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Cl
 	}
 }
 
+// cancelled checks that a client returns the context's error, not an [*llm.Error], if the caller cancels the context.
 func cancelled(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	asked := make(chan struct{})
 	client := connect(t, Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
@@ -248,6 +254,7 @@ func cancelled(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	require.False(t, errors.As(err, &told), "the model did nothing wrong: %v", err)
 }
 
+// requestIsLeftAlone checks that a client does not modify the request.
 func requestIsLeftAlone(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	client := connect(t, Script(Say("unused"), Say("Done.")))
 	asked := question(

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// long is a reply of every kind of piece.
+// long returns a reply with text, reasoning, several tool calls and usage.
 func long() llm.Reply {
 	reply := Call(
 		ToolCall("call_a", "write_file", `{"path":"ü.txt","content":"`+strings.Repeat("日本語 <b> \\n", 20)+`"}`),
@@ -26,8 +26,8 @@ func long() llm.Reply {
 	return reply
 }
 
-// A client that passes pieces on passes all of them on, in order, and none
-// after its return; one that does not stream passes none on.
+// piecesMakeTheReply checks that a streaming client passes on all deltas, in order, and none after its return. A client that does
+// not stream must pass on none.
 func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
@@ -63,13 +63,14 @@ func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 		require.Equal(t, reply.Message.Reasoning, got.Reasoning)
 		require.Len(t, got.ToolCalls, 3)
 		for _, call := range reply.Message.ToolCalls {
-			call.ID = "" // pieces carry none, and come in the order of their first
+			call.ID = "" // deltas have no ID, and their indexes are in the order in which the calls began
 			require.Contains(t, got.ToolCalls, call)
 		}
 	}
 }
 
-// cutStream cuts a reply at every place before its end.
+// cutStream cuts the stream of a reply at many places before its end. The client must return an error of class
+// [llm.Connection].
 func cutStream(t *testing.T, newClient connectHTTP) {
 	whole := goodAnswer{whole: completionOf("test-model", long()), stream: true, usage: true}
 	body := whole.body()
@@ -96,8 +97,8 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// faultsPass asks on a bad day, as a caller does that asks again: every fault is
-// an error that is worth another try, and the reply is the one of a good day.
+// faultsPass sends requests to an endpoint with [Faults] and retries them. Each fault must be a retryable error, and the reply
+// must be the same as without faults.
 func faultsPass(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)

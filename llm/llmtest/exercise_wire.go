@@ -16,6 +16,7 @@ import (
 // connectHTTP is the newClient of [Exercise].
 type connectHTTP = func(testing.TB, http.Handler) llm.Client
 
+// exerciseWire runs the tests of the HTTP requests and responses.
 func exerciseWire(t *testing.T, newClient connectHTTP) {
 	t.Helper()
 	tests := []struct {
@@ -36,6 +37,7 @@ func exerciseWire(t *testing.T, newClient connectHTTP) {
 	}
 }
 
+// keyIsAHeader checks that the key of a request is its Idempotency-Key header.
 func keyIsAHeader(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("Hi."))}
 	client := newClient(t, endpoint)
@@ -53,8 +55,8 @@ func keyIsAHeader(t *testing.T, newClient connectHTTP) {
 	require.NotContains(t, got[1].Header, "Idempotency-Key")
 }
 
-// An endpoint refuses a tool message without content and a call without
-// arguments; a library that leaves out what is empty makes such requests.
+// emptyFieldsAreThere checks that a client sends content and arguments even if they are empty. Endpoints refuse a tool message
+// without content and a call without arguments. A client library that omits empty fields would make such requests.
 func emptyFieldsAreThere(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("unused"), Say("Hi.")), Lenient: true}
 	client := newClient(t, endpoint)
@@ -81,6 +83,7 @@ func emptyFieldsAreThere(t *testing.T, newClient connectHTTP) {
 	require.Equal(t, `""`, string(body.Messages[2].Content))
 }
 
+// reasoningIsNotSent checks that a client does not send the reasoning of messages.
 func reasoningIsNotSent(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("unused"), Say("unused"), Say("Hi."))}
 	client := newClient(t, endpoint)
@@ -96,6 +99,7 @@ func reasoningIsNotSent(t *testing.T, newClient connectHTTP) {
 	require.NotContains(t, string(endpoint.Requests()[0].Body), "private thoughts")
 }
 
+// noCompletion checks the errors for responses with status 200 that are not completions.
 func noCompletion(t *testing.T, newClient connectHTTP) {
 	tests := []struct {
 		name, kind, body string
@@ -120,7 +124,7 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 			var told *llm.Error
 			require.ErrorAs(t, err, &told)
 			want := llm.BadReply
-			if test.says == "HTML" { // another URL is needed, not another try
+			if test.says == "HTML" { // the URL is wrong, so a retry does not help
 				want = llm.NotFound
 			}
 			require.Equal(t, want, told.Class, "%v", err)
@@ -129,8 +133,8 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// The second request goes over the first one's connection: that is when an HTTP
-// client may send it again by itself. The caller owns the only retry policy.
+// cutConnection checks that a client does not retry when the connection is cut. The second request uses the connection of the
+// first one. In this case an HTTP client may send a request again by itself. It must not: only the caller retries.
 func cutConnection(t *testing.T, newClient connectHTTP) {
 	for _, test := range []struct {
 		name string

@@ -16,13 +16,13 @@ import (
 type refusal struct {
 	status     int
 	message    string
-	kind       string
+	kind       string // the type of the error; empty means invalid_request_error
 	param      string
 	code       string
-	retryAfter time.Duration
+	retryAfter time.Duration // 0 means no Retry-After header
 }
 
-// errorBody is OpenAI's form of an error.
+// errorBody is the body of an error response of OpenAI.
 type errorBody struct {
 	Error errorObject `json:"error"`
 }
@@ -34,12 +34,12 @@ type errorObject struct {
 	Code    *string `json:"code"`
 }
 
-// invalid is the refusal of a request that is wrong in itself.
+// invalid returns the refusal of an invalid request. param names the invalid parameter; it may be empty.
 func invalid(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// usual is how OpenAI answers errors of a class.
+// usual has OpenAI's error response for each class.
 var usual = map[llm.Class]refusal{
 	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
 	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},
@@ -53,8 +53,7 @@ var usual = map[llm.Class]refusal{
 	llm.TooLarge:       {status: http.StatusRequestEntityTooLarge, code: "request_too_large"},
 }
 
-// emptyReply returns the reply that an error of class [llm.EmptyReply] stands
-// for, and whether err is one.
+// emptyReply returns the empty reply from which an error of class [llm.EmptyReply] was made, and whether err is such an error.
 func emptyReply(err error) (llm.Reply, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Class != llm.EmptyReply {
@@ -63,7 +62,7 @@ func emptyReply(err error) (llm.Reply, bool) {
 	return llm.Reply{Model: told.Model, FinishReason: told.FinishReason, Usage: told.Usage}, true
 }
 
-// fail answers with an error of the client.
+// fail sends the response for an error of the client. See [Endpoint].
 func fail(w http.ResponseWriter, err error) {
 	var told *llm.Error
 	if !errors.As(err, &told) {
@@ -84,6 +83,7 @@ func fail(w http.ResponseWriter, err error) {
 	refuse(w, &r)
 }
 
+// refuse sends an error response.
 func refuse(w http.ResponseWriter, r *refusal) {
 	if wait := r.retryAfter; wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
@@ -99,7 +99,7 @@ func refuse(w http.ResponseWriter, r *refusal) {
 	}})
 }
 
-// orNull is nil for "", which is how OpenAI writes an absent word.
+// orNull returns a pointer to s, or nil for "". OpenAI sends null for an empty field.
 func orNull(s string) *string {
 	if s == "" {
 		return nil

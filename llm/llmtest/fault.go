@@ -10,39 +10,38 @@ import (
 	"sync"
 )
 
-// maxFaultsInARow is the number of times that one request is answered with a fault before it is
-// answered as it should be: clients give up after a few attempts, three for an
-// empty reply, and a soak test is about what happens when they do not have to.
+// maxFaultsInARow is the largest number of successive attempts at one request that get a fault. Agents give up after a few
+// failed attempts; after three if the replies are empty. A soak test must not reach these limits.
 const maxFaultsInARow = 2
 
-// Faults has an [Endpoint] answer some requests as a bad day would: rate limits
-// with a short wait, overload, errors within a stream, streams and bodies that
-// are cut, empty replies, garbage. The model is asked all the same, as it is when
-// an answer gets lost.
+// Faults makes an [Endpoint] send some faulty responses: rate limits with a short wait, overload, errors within a stream, streams
+// and bodies that are cut, empty replies, and responses that cannot be decoded. The Endpoint calls its Client for such a
+// request, too, as if the response were lost on its way.
 //
-// Which attempt at which request meets which fault follows from Seed alone, not
-// from the order in which requests arrive; requests are told apart by their
-// Idempotency-Key, or else by their body. No request meets more than two in a
-// row. Fields are set before the first request.
+// Seed alone decides which attempt at which request gets which fault. The order in which different requests arrive has no
+// influence. A request is identified by its Idempotency-Key, or by its body if it has none. At most two successive attempts at
+// a request get a fault. Set the fields before the first request.
 type Faults struct {
+	// Seed is the seed of the random choices.
 	Seed uint64
-	// Share is the part of the answers that are faults, from 0 to 1.
+	// Share is the share of the responses that are faulty, from 0 to 1. The actual share is lower, because at most two
+	// successive attempts at a request get a fault.
 	Share float64
 
 	mu     sync.Mutex
-	asked  map[uint64]uint64
-	row    map[uint64]int
-	counts map[string]int
+	asked  map[uint64]uint64 // attempts, by the digest of the request
+	row    map[uint64]int    // successive faults, by the digest of the request
+	counts map[string]int    // faults, by kind
 }
 
-// Counts returns how often each kind of fault happened.
+// Counts returns the number of faults so far, by the kind of fault.
 func (f *Faults) Counts() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.counts)
 }
 
-// kinds are the faults, by name. Those of answer get what would have been sent.
+// kinds are the kinds of faults. answer sends the faulty response; a is the correct response.
 var kinds = []struct {
 	name   string
 	answer func(w http.ResponseWriter, a goodAnswer, random *rand.Rand)
@@ -95,7 +94,7 @@ var kinds = []struct {
 	}},
 }
 
-// inject answers with a fault, if this attempt is to meet one.
+// inject sends a faulty response and returns true if this attempt gets a fault. Else it returns false.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false
@@ -116,7 +115,8 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at a request; nil is one without a fault.
+// next counts an attempt at the request with the digest id. It returns nil if the attempt gets no fault, else the random source
+// for the fault.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +124,7 @@ func (f *Faults) next(id uint64) *rand.Rand {
 		f.asked, f.row, f.counts = map[uint64]uint64{}, map[uint64]int{}, map[string]int{}
 	}
 	f.asked[id]++
-	random := rand.New(rand.NewPCG(f.Seed, id+f.asked[id])) //nolint:gosec // to be the same each time
+	random := rand.New(rand.NewPCG(f.Seed, id+f.asked[id])) //nolint:gosec // must be reproducible
 	if random.Float64() >= f.Share || f.row[id] == maxFaultsInARow {
 		f.row[id] = 0
 		return nil
@@ -133,6 +133,7 @@ func (f *Faults) next(id uint64) *rand.Rand {
 	return random
 }
 
+// digest returns a hash of a text.
 func digest(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, text)

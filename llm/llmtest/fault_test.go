@@ -14,8 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// outcomes are the errors of three attempts at each of some requests, asked in
-// the order given.
+// outcomes sends requests in the given order, three times. It returns the class of error of each attempt at each request.
 func outcomes(t *testing.T, order []int) map[string]string {
 	server := llmtest.Serve(llmtest.Script(llmtest.Say("Hi.")))
 	t.Cleanup(server.Close)
@@ -39,7 +38,7 @@ func outcomes(t *testing.T, order []int) map[string]string {
 	return met
 }
 
-// A soak test that fails is run again with its seed.
+// A soak test that failed can be run again with the same seed and gets the same faults.
 func TestFaultsFollowFromTheSeedNotFromTheOrderOfRequests(t *testing.T) {
 	t.Parallel()
 	order := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}

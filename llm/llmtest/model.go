@@ -1,6 +1,5 @@
-// Package llmtest helps to test agents without a model and without money: a
-// scripted model, as an [llm.Client] and as an HTTP endpoint that speaks
-// OpenAI's format, and one suite of tests that every client should pass.
+// Package llmtest helps to test agents without a real model. It has a scripted model, which can be used as an [llm.Client] or
+// through an HTTP endpoint with OpenAI's chat completions API. It also has a test suite that every client should pass.
 //
 //	model := llmtest.Script(
 //		llmtest.Call(llmtest.ToolCall("1", "get_weather", `{"city":"Paris"}`)),
@@ -9,7 +8,7 @@
 //	server := llmtest.Serve(model) // server.URL is the base URL to configure
 //	defer server.Close()
 //
-// It is for tests only; nothing that is shipped imports it.
+// Use the package only for tests, demonstrations and benchmarks. The demo of the starter uses it, too.
 package llmtest
 
 import (
@@ -23,8 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Model is a scripted [llm.Client] that keeps what it was asked. It is safe for
-// concurrent use.
+// Model is a scripted [llm.Client] that records its requests. It is safe for concurrent use.
 type Model struct {
 	answer func(context.Context, llm.Request) (llm.Reply, error)
 
@@ -34,11 +32,10 @@ type Model struct {
 
 var _ llm.Client = (*Model)(nil)
 
-// Script returns a model that answers with replies, in order. A reply is chosen
-// by the number of assistant messages in the request: a request that is asked
-// again gets the same reply again, and any number of conversations may go on at
-// once. Beyond the last reply the answer is an [*llm.Error] of class
-// [llm.InvalidRequest]; an empty reply is one of class [llm.EmptyReply].
+// Script returns a model that returns replies in order. The number of assistant messages in a request determines the reply: a
+// request without one gets the first reply. So the same request always gets the same reply, and several conversations can use
+// the model at the same time. After the last reply, the model returns an [*llm.Error] of class [llm.InvalidRequest]. For an
+// empty reply, it returns an error of class [llm.EmptyReply].
 func Script(replies ...llm.Reply) *Model {
 	return Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		turn := 0
@@ -55,14 +52,12 @@ func Script(replies ...llm.Reply) *Model {
 	})
 }
 
-// Func returns a model that answers with f, which is called concurrently and
-// must not modify the request.
+// Func returns a model that calls f for each request. f must be safe for concurrent use and must not modify the request.
 func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 	return &Model{answer: f}
 }
 
-// Complete answers. What the reply leaves open is filled in: the role, the
-// finish reason, the candidate's name and model.
+// Complete implements [llm.Client]. It sets the role of the reply, and the finish reason, Candidate and Model if they are empty.
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, clone(req))
@@ -87,29 +82,30 @@ func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error
 	return reply, nil
 }
 
-// Requests returns what was asked so far, in the order of arrival. The copies
-// are the model's; they must not be modified.
+// Requests returns copies of the requests so far, in the order of arrival. The caller must not modify the elements, because later
+// calls of Requests return them, too.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
-// Say returns a reply of text.
+// Say returns a reply with a text.
 func Say(text string) llm.Reply {
 	return llm.Reply{Message: llm.Message{Role: llm.Assistant, Content: text}, FinishReason: "stop"}
 }
 
-// Call returns a reply of tool calls.
+// Call returns a reply with tool calls.
 func Call(calls ...llm.ToolCall) llm.Reply {
 	return llm.Reply{Message: llm.Message{Role: llm.Assistant, ToolCalls: calls}, FinishReason: "tool_calls"}
 }
 
-// ToolCall returns one call, with arguments exactly as given.
+// ToolCall returns a tool call. It does not check or change the arguments.
 func ToolCall(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: arguments}
 }
 
+// finishReason returns OpenAI's finish reason for a complete reply.
 func finishReason(reply llm.Reply) string {
 	if len(reply.Message.ToolCalls) > 0 {
 		return "tool_calls"
@@ -117,7 +113,7 @@ func finishReason(reply llm.Reply) string {
 	return "stop"
 }
 
-// clone copies what a caller may go on to modify.
+// clone copies the parts of a request that a caller may modify later.
 func clone(req llm.Request) llm.Request {
 	req.Candidates = slices.Clone(req.Candidates)
 	req.Tools = slices.Clone(req.Tools)

@@ -24,8 +24,7 @@ func question(messages ...llm.Message) llm.Request {
 	}
 }
 
-// A worker that dies after a model call asks the same again: the script must
-// not have moved on.
+// If a worker crashes after a model call, another worker sends the same request again. It must get the same reply.
 func TestTheSameRequestGetsTheSameReply(t *testing.T) {
 	t.Parallel()
 	model := llmtest.Script(llmtest.Say("first"), llmtest.Say("second"))

@@ -30,9 +30,8 @@ type delta struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// events returns a completion as the data of server-sent events: the role, the
-// text and each call in pieces, the finish reason, the usage if asked for, and
-// [DONE].
+// events returns a completion as the data of server-sent events. The order is: the role, the reasoning, the text and the calls in
+// parts, the finish reason, the usage if usage is true, and [DONE].
 func events(whole completion, usage bool, cut cutter) [][]byte {
 	next := chunk{ID: whole.ID, Object: "chat.completion.chunk", Created: whole.Created, Model: whole.Model}
 	said := whole.Choices[0]
@@ -50,18 +49,18 @@ func events(whole completion, usage bool, cut cutter) [][]byte {
 	return append(all, []byte("[DONE]"))
 }
 
-// compact is the JSON of a plain struct, on one line.
+// compact returns the JSON form of v on one line, without HTML escaping.
 func compact(v any) []byte {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // cannot fail
+	_ = encoder.Encode(v) // cannot fail for the types of this package
 	return bytes.TrimSpace(buffer.Bytes())
 }
 
-// writeStream sends events. With a source of randomness the bytes leave in
-// random portions, between comments, and with line ends of every kind. Else pace, which may be nil, is
-// called before each event.
+// writeStream sends an event stream. If random is not nil, the stream has a random kind of line ends and comments at random
+// places, and its bytes are sent in random portions. If random is nil, writeStream calls pace before each event, unless pace is
+// nil.
 func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -87,15 +86,15 @@ func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace
 	}
 }
 
+// send writes data and flushes it to the client.
 func send(w http.ResponseWriter, data []byte) {
-	_, _ = w.Write(data) // the client may have gone
+	_, _ = w.Write(data) // the client may have closed the connection
 	if flusher, ok := w.(http.Flusher); ok {
 		flusher.Flush()
 	}
 }
 
-// deltas cuts a message into the pieces of a stream. Pieces of different calls
-// mix when the cutter is random.
+// deltas cuts a message into the deltas of a stream. If the cutter is random, the deltas of different calls are mixed.
 func deltas(said spoken, cut cutter) []delta {
 	empty := ""
 	all := []delta{{Role: said.Role, Content: &empty}}

@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// request is the body of a chat request. Pointers and raw values tell a field
-// that is absent from one that is empty.
+// request is the body of a chat request. Fields are pointers or raw JSON if an absent field must be distinguished from an empty
+// one.
 type request struct {
 	Model               string          `json:"model"`
 	Messages            []message       `json:"messages"`
@@ -25,7 +25,7 @@ type request struct {
 	ToolChoice          json.RawMessage `json:"tool_choice"`
 	ResponseFormat      json.RawMessage `json:"response_format"`
 
-	// extra are the fields that are none of the above.
+	// extra has all other fields of the body.
 	extra map[string]json.RawMessage
 }
 
@@ -66,13 +66,13 @@ type part struct {
 	} `json:"image_url"`
 }
 
-// known are the names of the fields of request.
+// known are the JSON names of the fields of request.
 var known = []string{
 	"model", "messages", "tools", "stream", "stream_options", "temperature", "top_p", "max_tokens",
 	"max_completion_tokens", "seed", "reasoning_effort", "parallel_tool_calls", "tool_choice", "response_format",
 }
 
-// readRequest reads a body; what it could read it returns also with a refusal.
+// readRequest decodes a body. If it returns a refusal, the request has the fields that could be decoded.
 func readRequest(body []byte) (*request, *refusal) {
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -87,7 +87,7 @@ func readRequest(body []byte) (*request, *refusal) {
 	return &r, nil
 }
 
-// request returns what the body says, in the project's vocabulary.
+// request returns the body as an [llm.Request].
 func (r *request) request() llm.Request {
 	req := llm.Request{
 		Candidates: []llm.Candidate{{Name: r.Model, Model: r.Model}},
@@ -114,6 +114,7 @@ func (r *request) request() llm.Request {
 	return req
 }
 
+// toolChoice returns the value for [llm.Params.ToolChoice].
 func (r *request) toolChoice() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
@@ -128,6 +129,7 @@ func (r *request) toolChoice() string {
 	return named.Function.Name
 }
 
+// outputSchema returns the JSON schema in response_format; nil if there is none.
 func (r *request) outputSchema() json.RawMessage {
 	var format struct {
 		JSONSchema struct {
@@ -138,6 +140,7 @@ func (r *request) outputSchema() json.RawMessage {
 	return format.JSONSchema.Schema
 }
 
+// message returns the message as an [llm.Message].
 func (m message) message() llm.Message {
 	out := llm.Message{Role: llm.Role(m.Role)}
 	out.Content, out.Parts = m.content()
@@ -154,7 +157,7 @@ func (m message) message() llm.Message {
 	return out
 }
 
-// content is the text, or the parts of content that is a list.
+// content returns the text if the content is a string, or the parts if it is a list.
 func (m message) content() (text string, parts []llm.Part) {
 	if json.Unmarshal(m.Content, &text) == nil {
 		return text, nil

@@ -19,7 +19,7 @@ import (
 
 const leaked = "sk-proj-8Qw/eR+tY7uI0pAsDfGhJkL"
 
-// forms are what a malicious or careless endpoint may make of the key.
+// forms are forms in which a malicious or careless endpoint may send the API key back.
 var forms = map[string]string{
 	"itself":       leaked,
 	"base64":       base64.StdEncoding.EncodeToString([]byte("Bearer " + leaked)),

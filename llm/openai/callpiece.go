@@ -8,23 +8,27 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// assembledCalls are the tool calls of a stream, in the order in which each was first heard of.
+// assembledCalls are the tool calls of a stream, in the order in which their first deltas came.
 type assembledCalls []*assembledCall
 
+// assembledCall is one tool call of a stream, as far as it has come.
 type assembledCall struct {
-	// key is the index that the endpoint gave, or the piece's place in its list.
+	// key is the index in the call's first delta. Without an index, it is the position of that delta in the event's list.
 	key       int
-	indexed   bool
+	indexed   bool // key is an index
 	id        string
 	name      string
 	arguments strings.Builder
 }
 
-// add takes the piece at place i of n in one event's list, and returns what it
-// adds. Which call a piece belongs to, endpoints say in different ways, and some
-// wrongly: an index is a key and not a position; without one the place in the
-// list tells, or it is the call before; and a new ID, or a name after arguments
-// that are whole, begins a new call.
+// add adds a delta of a tool call and returns its content for the listener. i is the delta's position in the event's list of
+// tool calls, which has n elements.
+//
+// Endpoints say in different ways which call a delta belongs to, and some say it wrongly. These are the rules:
+//   - An index identifies a call. It is not the position of the call.
+//   - A delta without an index belongs to the call with the same ID, or to the call at the same position in the list. If the
+//     delta is alone in its list, it belongs to the last call.
+//   - A delta with a new ID begins a new call. A delta with a name may also begin one; see startsCall.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -51,8 +55,8 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find returns the call that the piece may go on with, the latest that fits; -1
-// when there is none.
+// find returns the position of the call that a delta may continue. If several calls match, it returns the last one; -1 if there
+// is none.
 func (all assembledCalls) find(piece call, i, n int) int {
 	if piece.Index == nil && piece.ID != "" {
 		if at := all.last(func(c *assembledCall) bool { return c.id == string(piece.ID) && (n == 1 || c.key == i) }); at >= 0 {
@@ -68,6 +72,7 @@ func (all assembledCalls) find(piece call, i, n int) int {
 	return all.last(func(c *assembledCall) bool { return !c.indexed && c.key == i })
 }
 
+// last returns the position of the last call for which fits returns true; -1 if there is none.
 func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	for at, c := range slices.Backward(all) {
 		if fits(c) {
@@ -77,7 +82,7 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether the piece is the first of another call than c.
+// startsCall reports whether a delta that could continue the call c begins a new call.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -88,14 +93,14 @@ func startsCall(piece call, c *assembledCall) bool {
 	case piece.Index == nil && name != c.name:
 		return true
 	}
-	// Some endpoints repeat the name with every piece, and others have index 0
-	// for every call: only arguments that are whole tell the two apart.
+	// Some endpoints repeat the name in every delta of a call. Others send index 0 for every call. Only complete arguments
+	// show that the next delta belongs to a new call.
 	arguments := c.arguments.String()
 	return strings.HasPrefix(strings.TrimSpace(string(piece.Function.Arguments)), "{") &&
 		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
 }
 
-// rename takes a name that comes at once, again with every piece, or in pieces.
+// rename adds the name in a delta. An endpoint may send a name once, repeat it in every delta, or send it in parts.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:
@@ -106,8 +111,8 @@ func (c *assembledCall) rename(name string) {
 	}
 }
 
-// whole returns the calls in the order of their indexes; those without one are
-// in the order in which they came.
+// whole returns the calls. If all calls have an index, they are in the order of their indexes. Otherwise they are in the order
+// in which their first deltas came.
 func (all assembledCalls) whole() []call {
 	sorted := slices.Clone(all)
 	if !slices.ContainsFunc(all, func(c *assembledCall) bool { return !c.indexed }) {

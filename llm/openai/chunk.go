@@ -8,61 +8,60 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// chunk is one event of a streamed reply. Like [completion] it takes whatever
-// is found in its fields.
+// chunk is one event of a streamed reply. Like [completion], it accepts fields of unexpected types.
 type chunk struct {
 	Model   text          `json:"model"`
 	Choices []chunkChoice `json:"choices"`
 	Usage   *usage        `json:"usage"`
-	// Groq is Groq's place for the usage.
+	// Groq has the usage in the responses of Groq.
 	Groq struct {
 		Usage *usage `json:"usage"`
 	} `json:"x_groq"`
 }
 
+// chunkChoice is one choice of a [chunk].
 type chunkChoice struct {
 	Index count    `json:"index"`
 	Delta *message `json:"delta"`
-	// Message is there in place of Delta where an endpoint streams a whole reply
-	// in one event, and beside it where each event repeats what came before.
+	// Message is set instead of Delta if an endpoint streams a complete reply in one event. It is set together with Delta if
+	// each event of an endpoint repeats the message so far.
 	Message      *message `json:"message"`
 	FinishReason finish   `json:"finish_reason"`
 }
 
-// assembly is a reply in the making.
+// assembly assembles a reply from the events of a stream.
 type assembly struct {
-	// tell is told each piece.
+	// tell is called with each delta.
 	tell func(llm.Delta)
 
 	model     text
 	usage     usage
 	finish    finish
-	choice    *count
+	choice    *count // the index of the choice that is read; nil before the first choice
 	content   strings.Builder
 	reasoning strings.Builder
 	refusal   strings.Builder
 	calls     assembledCalls
-	size      int
+	size      int // about the memory that the reply needs, in bytes
 }
 
-// spoke reports whether the model said anything yet.
+// spoke reports whether the stream has had text, reasoning, a refusal or a tool call.
 func (a *assembly) spoke() bool { return a.size > 0 }
 
-// finished reports whether the reply came to its end. Only a finish reason says
-// so: a connection may end anywhere.
+// finished reports whether the reply is complete. Only a finish reason shows this, because a connection can break anywhere.
 func (a *assembly) finished() bool { return a.finish != "" }
 
-// add takes the next event of the stream.
+// add adds the next event of the stream. It returns errTooLarge if the reply needs more than maxReply bytes.
 func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
-	// Some endpoints count in each event, up to there; the last count is the one.
+	// Some endpoints send the usage so far in each event. The last one is that of the whole reply.
 	for _, u := range []*usage{c.Usage, c.Groq.Usage} {
 		if u != nil && *u != (usage{}) {
 			a.usage = *u
 		}
 	}
 	for _, choice := range c.Choices {
-		// One reply was asked for: another choice is another reply.
+		// The request asked for one choice. Other choices are ignored.
 		if a.choice == nil {
 			a.choice = &choice.Index
 		}
@@ -85,7 +84,7 @@ func (a *assembly) add(c chunk) error {
 	return nil
 }
 
-// merge adds a piece of the message.
+// merge adds a part of the message and calls tell with it.
 func (a *assembly) merge(m *message) {
 	thought := string(cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking))
 	if thought != "" {
@@ -105,7 +104,7 @@ func (a *assembly) merge(m *message) {
 	}
 	for i, piece := range m.ToolCalls {
 		told := a.calls.add(piece, i, len(m.ToolCalls))
-		// A call costs memory even when it says nothing.
+		// Even an empty delta may need memory for a new call.
 		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments)
 		if told.Name != "" || told.Arguments != "" {
 			a.tell(llm.Delta{ToolCall: &told})
@@ -113,7 +112,8 @@ func (a *assembly) merge(m *message) {
 	}
 }
 
-// completion returns what was assembled, as if it had come at once.
+// completion returns the assembled reply as a response that was not streamed. If the reply is not complete, the response has no
+// choice.
 func (a *assembly) completion() completion {
 	whole := completion{Model: a.model, Usage: a.usage}
 	if !a.finished() {
@@ -129,5 +129,5 @@ func (a *assembly) completion() completion {
 	return whole
 }
 
-// errCutShort is the end of a stream before the end of its reply.
+// errCutShort means that a stream ended before its reply was complete.
 var errCutShort = errors.New("the stream ended without a finish reason: it was cut short")

@@ -1,15 +1,14 @@
-// Package openai is the client of endpoints that speak OpenAI's
-// chat-completions format, OpenAI's own among them.
+// Package openai has the client for OpenAI's chat completions API. It also works with the compatible endpoints of other
+// providers.
 //
 //	llm.Request → request.go, params.go → go-openai → exchange.go → endpoint
 //	llm.Reply   ← reply.go              ← go-openai ← exchange.go ←
 //
-// The client library does the ordinary work. What it cannot express or read is
-// put right in one place, on the JSON that crosses the wire: outgoing.go and
-// incoming.go, called by exchange.go. A stream is made one whole reply there, in
-// stream.go. Whatever is not a reply becomes an [llm.Error] in problem.go, and
-// wordings.go is the only file that knows what providers write. What models
-// write wrong about tools is put right by package repair.
+// The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode every
+// reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between the library and the
+// endpoint. It also converts a stream into one complete response (stream.go). problem.go reads the errors in responses,
+// failure.go converts them into [llm.Error], and wordings.go is the only file with texts of providers. Package repair corrects
+// the models' mistakes in tool calls.
 package openai
 
 import (
@@ -29,49 +28,44 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// DefaultBaseURL is the endpoint used when [Options.BaseURL] is empty.
+// DefaultBaseURL is the default of [Options.BaseURL].
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Defaults of [Options.Timeout] and [Options.IdleTimeout].
+// The defaults of [Options.Timeout] and [Options.IdleTimeout].
 const (
 	DefaultTimeout     = 2 * time.Minute
 	DefaultIdleTimeout = 2 * time.Minute
 )
 
-// Options say where a model is and how to reach it.
+// Options configure a [Client].
 type Options struct {
-	// Name is the configuration's name of the model; messages of errors use it.
-	// Defaults to the provider's name of the model.
+	// Name is the configuration's name of the model, for error messages. If it is empty, error messages use the provider's
+	// name of the model.
 	Name string
-	// Provider is the dialect of the endpoint. "openai" is the only one so far,
-	// and the default.
+	// Provider is the API of the endpoint. The only value is "openai", which is the default.
 	Provider string
-	// BaseURL is the address before "/chat/completions". Defaults to
-	// [DefaultBaseURL].
+	// BaseURL is the URL to which "/chat/completions" is added. Defaults to [DefaultBaseURL].
 	BaseURL string
-	// APIKey is sent as a bearer token; empty sends none. Surrounding white
-	// space is cut off.
+	// APIKey is sent as a bearer token. If it is empty, no token is sent. White space around it is removed.
 	APIKey string
-	// Timeout limits one answer, from the request to its last byte. Defaults to
-	// [DefaultTimeout].
+	// Timeout limits the time from the request to the last byte of the response. Defaults to [DefaultTimeout].
 	Timeout time.Duration
-	// IdleTimeout limits the silence after the first words of a streamed answer;
-	// before them only Timeout counts, since a model may think for long. Keep-alive
-	// comments break a silence. Defaults to [DefaultIdleTimeout].
+	// IdleTimeout limits the time for which an endpoint sends nothing within a streamed reply. It applies only after the
+	// first text, reasoning or tool call of the reply, because a model may need a long time before it begins. A keep-alive
+	// comment restarts the time. Defaults to [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// NoStream asks for whole replies. Otherwise they are asked for as a stream,
-	// which proxies do not cut for its silence and [llm.WithStream] can follow. An
-	// endpoint that refuses to stream is asked again plainly, and from then on
-	// first, for each model.
+	// NoStream requests replies without streaming. If it is false, the client requests streams, which has two advantages:
+	// [llm.WithStream] gets the deltas, and proxies do not cut the connection because the endpoint sends nothing for a long
+	// time. If an endpoint refuses to stream, the client sends the request again without streaming. If that succeeds, the
+	// client does not request a stream from this model again.
 	NoStream bool
-	// SendReasoning sends the reasoning of the assistant's messages since the last
-	// one of the user back, as reasoning_content. Some models refuse a tool's
-	// result without it (DeepSeek's while thinking); others refuse it.
+	// SendReasoning sends the reasoning of assistant messages back to the model, as reasoning_content. It applies only to the
+	// messages after the last message of the user. Some models refuse a tool result without the reasoning (DeepSeek's models
+	// in thinking mode); others refuse the reasoning.
 	SendReasoning bool
-	// Headers are sent with every request, over the client's own.
+	// Headers are sent with every request. They replace headers of the client with the same name.
 	Headers map[string]string
-	// HTTPClient sends the requests. Nil means one of our own, which follows no
-	// redirect. It must not retry.
+	// HTTPClient sends the requests. It must not retry. Nil means a client that does not follow redirects.
 	HTTPClient *http.Client
 }
 
@@ -79,7 +73,7 @@ type Options struct {
 type Client struct {
 	options Options
 	host    string
-	// errors hides the secrets in errors, replies the keys in replies.
+	// errors hides secrets in errors. replies hides only those secrets in replies that look random, such as API keys.
 	errors, replies *redact.Redactor
 	library         openai.ClientConfig
 	forms           forms
@@ -87,8 +81,8 @@ type Client struct {
 
 var _ llm.Client = (*Client)(nil)
 
-// New returns a client, or an error that names the option that cannot be used.
-// It connects to nothing.
+// New returns a client. If an option is not valid, it returns an error that names the option. New does not connect to the
+// endpoint.
 func New(options Options) (*Client, error) {
 	options.APIKey = strings.TrimSpace(options.APIKey)
 	options.BaseURL = strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
@@ -115,44 +109,43 @@ func New(options Options) (*Client, error) {
 	}, nil
 }
 
-// validate reports the first option that cannot be used.
+// validate returns the parsed BaseURL, or an error that names the first option that is not valid.
 func (o Options) validate() (*url.URL, error) {
-	// The error of url.Parse quotes the URL, which may hold a password.
+	// The error of url.Parse is not wrapped: it quotes the URL, which may contain a password.
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("BaseURL is not an http or https URL")
+		return nil, errors.New("BaseURL is not an http or https URL with a host")
 	}
 	switch {
 	case base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("BaseURL holds a query or fragment")
+		return nil, errors.New("BaseURL has a query or fragment; remove it")
 	case strings.HasSuffix(base.Path, "/chat/completions"):
-		return nil, errors.New(`BaseURL ends in "/chat/completions", which is added to it: leave that off`)
+		return nil, errors.New(`BaseURL ends in "/chat/completions", which the client adds itself; remove it from BaseURL`)
 	case o.Provider != "openai":
-		return nil, fmt.Errorf("unknown Provider %q", o.Provider)
+		return nil, fmt.Errorf("unknown Provider %q; the only provider is \"openai\"", o.Provider)
 	case o.Timeout < 0:
-		return nil, errors.New("Timeout is negative") //nolint:staticcheck // the name of the option
+		return nil, errors.New("Timeout is negative") //nolint:staticcheck // begins with the name of the option
 	case o.IdleTimeout < 0:
 		return nil, errors.New("IdleTimeout is negative")
 	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return nil, errors.New("APIKey holds white space or a control character")
+		return nil, errors.New("APIKey contains white space or a control character")
 	}
 	return base, nil
 }
 
-// newHTTPClient returns a client that reports a redirect in place of following
-// it: a POST turns into a GET on the way, and the failure of that says nothing.
+// newHTTPClient returns an HTTP client that returns a redirect response instead of following the redirect. net/http would
+// follow many redirects of a POST with a GET, and the error of that GET would be misleading.
 func newHTTPClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 32 // agents of one worker share few hosts
+	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Complete asks the first candidate. An error is an [*llm.Error], unless the
-// caller's context ended: then it wraps the context's error. The other
-// candidates are the caller's to try.
+// Complete sends the request to the first candidate and returns the reply. It does not try the other candidates; that is the
+// caller's task. The error is an [*llm.Error]. If ctx ends before the response is complete, the error wraps ctx's error instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	if len(req.Candidates) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request names no model"}
@@ -169,8 +162,9 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	return reply, nil
 }
 
-// negotiate asks in the form that the model is known to take, and in a plainer
-// one when the endpoint refuses the form. That is no retry: nothing was answered.
+// negotiate sends the request in the form that the model is known to accept. If the endpoint refuses the form, negotiate sends
+// the request again in a plainer form. This is not a retry in the sense of [llm.Client], because the model has not seen the
+// refused request.
 func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (llm.Reply, error) {
 	first := streamed
 	if c.options.NoStream {
@@ -190,7 +184,7 @@ func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (
 	}
 }
 
-// ask has one exchange with the endpoint, through the library.
+// ask sends one request in the given form and returns the reply.
 func (c *Client) ask(ctx context.Context, model string, req llm.Request, form form) (llm.Reply, error) {
 	fields, err := fields(req, c.host)
 	if err != nil {

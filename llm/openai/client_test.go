@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// serve returns a client, named fast, of a server with the handler.
+// serve starts a server with the handler and returns a client for it with the name "fast".
 func serve(t testing.TB, handler http.Handler, edit ...func(*openai.Options)) llm.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -26,7 +26,7 @@ func serve(t testing.TB, handler http.Handler, edit ...func(*openai.Options)) ll
 	return client
 }
 
-// ask is a request of one message.
+// ask returns a request with one message.
 func ask() llm.Request {
 	return llm.Request{
 		Candidates: []llm.Candidate{{Name: "fast", Model: "test-model"}},
@@ -55,7 +55,7 @@ func TestNewNamesTheOptionThatCannotBeUsed(t *testing.T) {
 		"no URL":       {openai.Options{BaseURL: "localhost:8080"}, "BaseURL"},
 		"other scheme": {openai.Options{BaseURL: "ftp://example.com/v1"}, "BaseURL"},
 		"query":        {openai.Options{BaseURL: "https://example.com/v1?key=secret"}, "query"},
-		"whole path":   {openai.Options{BaseURL: "https://example.com/v1/chat/completions/"}, "leave that off"},
+		"whole path":   {openai.Options{BaseURL: "https://example.com/v1/chat/completions/"}, "remove it from BaseURL"},
 		"provider":     {openai.Options{Provider: "acme"}, "acme"},
 		"timeout":      {openai.Options{Timeout: -1}, "Timeout"},
 		"idle timeout": {openai.Options{IdleTimeout: -1}, "IdleTimeout"},

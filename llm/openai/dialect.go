@@ -11,22 +11,23 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// form is the form of a request to a model.
+// form is the form of a request to a model. A larger value is a plainer form, which more endpoints accept.
 type form int
 
 const (
-	streamed        form = iota // with stream_options, for the usage
-	streamedNoUsage             // without, where the endpoint refuses them
-	plain                       // for the whole reply at once
+	streamed        form = iota // as a stream with usage, which needs stream_options
+	streamedNoUsage             // as a stream without stream_options
+	plain                       // without streaming
 )
 
 var (
+	// namesOptions and namesStream match error messages about stream_options and about streaming.
 	namesOptions = regexp.MustCompile(`(?i)\b(?:stream_options|streamOptions|include_usage)\b`)
 	namesStream  = regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`)
 )
 
-// after returns the form to ask in when err is the answer to form f, and whether
-// there is one: when the endpoint refused the form and not the request.
+// after returns the next form to try after a request in form f has got the error err. The second result is false if err does not
+// say that the endpoint refuses the form; then there is no form to try.
 func (f form) after(err error) (form, bool) {
 	var told *llm.Error
 	if f == plain || !errors.As(err, &told) {
@@ -43,7 +44,7 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns the fields of a request with those that the form adds.
+// fields returns a copy of all with the fields of the form; for plain, it returns all.
 func (f form) fields(all map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
 		return all
@@ -56,20 +57,20 @@ func (f form) fields(all map[string]json.RawMessage) map[string]json.RawMessage 
 	return all
 }
 
-// forms remembers how each model wants to be asked. It is safe for concurrent use.
+// forms remembers the form that each model accepts. The zero value is ready for use. It is safe for concurrent use.
 type forms struct {
 	mu    sync.Mutex
 	known map[string]form
 }
 
-// of returns the form for a model that is not known to want a plainer one.
+// of returns the form for a model: first, or a plainer one that was kept for the model.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return max(m.known[model], first)
 }
 
-// keep remembers a form in which a model answered.
+// keep remembers that a model has replied to a request in the form f.
 func (m *forms) keep(model string, f form) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

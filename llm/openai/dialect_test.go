@@ -14,9 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// picky is an endpoint that refuses requests by what their body holds.
+// picky is an endpoint that refuses requests with certain texts in their body.
 type picky struct {
-	refuse map[string]string // a part of the body → the error's body, with status
+	refuse map[string]string // a text in a request's body → the body of the error response
 	status int
 	next   http.Handler
 
@@ -81,7 +81,7 @@ func TestAnEndpointThatRefusesToStreamIsAskedPlainly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &picky{refuse: test.refuse, status: test.status, next: llmtest.Handler(llmtest.Script(llmtest.Say("Hi.")))}
-			if name == "neither" { // one part at a time: a map has no order
+			if name == "neither" { // one handler for each text, because a map has no order
 				delete(p.refuse, `"stream":true`)
 				p.next = &picky{refuse: map[string]string{`"stream":true`: `{"error":"stream: unknown field"}`}, status: 400, next: p.next}
 			}
@@ -103,7 +103,8 @@ func TestAnEndpointThatRefusesToStreamIsAskedPlainly(t *testing.T) {
 	}
 }
 
-// A refusal of the request is not one of the form, whatever words it holds.
+// If the endpoint refuses the request for another reason, the client does not try another form, even if the message mentions
+// streams.
 func TestARequestThatIsRefusedIsNotTakenForAForm(t *testing.T) {
 	t.Parallel()
 	for status, says := range map[int]string{
@@ -119,7 +120,8 @@ func TestARequestThatIsRefusedIsNotTakenForAForm(t *testing.T) {
 		require.Equal(t, []string{"stream with options"}, p.asked, says)
 	}
 
-	// It may look like one; then the plain request tells, and nothing is kept.
+	// The client may mistake a refusal for one of the form. Then the plain request is refused, too, and the client does not
+	// remember the plain form.
 	p := &picky{refuse: map[string]string{"model": "do not stream that message"}, status: 400}
 	client := serve(t, p)
 	for range 2 {

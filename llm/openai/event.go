@@ -8,37 +8,37 @@ import (
 	"io"
 )
 
-// event is one event of a stream.
+// event is one event of an event stream.
 type event struct {
-	name string
+	name string // the event field; empty if there is none
 	data []byte
 }
 
-// done reports whether the event is the end mark of a stream.
+// done reports whether the event is [DONE], which marks the end of a stream.
 func (e event) done() bool { return string(e.data) == "[DONE]" }
 
-// events reads server-sent events: lines that end in LF, CRLF or CR, fields with
-// or without a space after the colon, any number of comments and of fields that
-// mean nothing here. It is not safe for concurrent use.
+// events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be a
+// space after the colon of a field. Comments and unknown fields are ignored. It is not safe for concurrent use.
 //
-// Where endpoints leave the standard, it follows them: each data line that is a
-// whole value is an event, though no empty line may follow it; and a line that is
-// a bare JSON object is one, as some proxies report their errors.
+// It also accepts two deviations of endpoints from the standard. A data line with a complete JSON value is an event even if no
+// empty line follows. A line that is a JSON object without a field name is an event, because some proxies send errors in this
+// form.
 type events struct {
 	in      *bufio.Reader
-	line    []byte
-	afterCR bool
-	first   bool
+	line    []byte // the current line
+	afterCR bool   // the last line ended in CR, so LF is a part of its end
+	first   bool   // no line was read yet
 	name    string
-	// part is the data of an event that goes over several lines.
+	// part is the data so far of an event with several data lines.
 	part []byte
 }
 
+// newEvents returns a reader for the stream in.
 func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
 
-// next returns the next event with data; io.EOF when there is none, another
-// error when the stream was cut within a line. The data is valid until the next
-// call.
+// next returns the next event with data. The error is [io.EOF] at the end of the stream, [io.ErrUnexpectedEOF] if the stream was
+// cut within an event, errTooLarge if a line or an event is too long, or an error of the connection. The data is valid until the
+// next call of next.
 func (s *events) next() (event, error) {
 	for {
 		if err := s.readLine(); err != nil {
@@ -60,7 +60,7 @@ func (s *events) next() (event, error) {
 	}
 }
 
-// take reads one line, and returns an event that is complete with it.
+// take processes one line. If an event is complete with this line, take returns the event and true.
 func (s *events) take(line []byte) (event, bool) {
 	if len(line) == 0 {
 		e := event{s.name, s.part}
@@ -88,8 +88,8 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads a line into s.line, without its end. Of a comment only the
-// colon is kept. The last line may lack an end only if it is whole without one.
+// readLine reads a line into s.line, without the line end. Of a comment it keeps only the colon. If the last line of the stream
+// has no line end, readLine returns [io.ErrUnexpectedEOF], unless the line is certainly complete.
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -121,7 +121,7 @@ func (s *events) readLine() error {
 	}
 }
 
-// whole reports whether a line at the end of the stream was not cut.
+// whole reports whether s.line is complete although it has no line end: it is a comment, or data with a JSON value or [DONE].
 func (s *events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)

@@ -15,33 +15,32 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// maxReply limits what is read of one answer, in bytes.
+// maxReply limits the length of a response, in bytes.
 const maxReply = 8 << 20
 
-// errTooLarge is returned by read for an answer longer than maxReply.
+// errTooLarge is the error for a response that is longer than maxReply.
 var errTooLarge = fmt.Errorf("the answer is longer than %d MiB", maxReply>>20)
 
-// exchange is one request and its answer on the wire. It stands where the
-// library expects an HTTP client, so that the library writes and reads exactly
-// what it can, and this type the rest.
+// exchange sends one request and reads the response. The library uses it as its HTTP client. So exchange can rewrite requests
+// that the library cannot express, and responses that the library cannot decode.
 type exchange struct {
 	client *Client
-	key    string
-	fields map[string]json.RawMessage
+	key    string                     // the value of the Idempotency-Key header; may be empty
+	fields map[string]json.RawMessage // fields of the body that the library does not write
 	form   form
-	// tell is told the pieces of a streamed reply.
+	// tell is called with each delta of a streamed reply.
 	tell func(llm.Delta)
 }
 
-// lostError is a failure of the way to the endpoint or back.
+// lostError means that the connection to the endpoint failed or that the response is incomplete.
 type lostError struct{ err error }
 
 func (e lostError) Error() string { return e.err.Error() }
 func (e lostError) Unwrap() error { return e.err }
 
-// Do sends the library's request, rewritten, and returns a successful answer,
-// rewritten: whole, and in one form, however it came. Any other answer is
-// returned as an [*llm.Error].
+// Do rewrites the library's request and sends it. If the response is a completion, Do returns it in the form that the library
+// can decode; it converts a stream into one complete response. Any other response becomes an [*llm.Error]. An error of the
+// connection becomes a lostError.
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		if lost := (lostError{}); errors.As(err, &lost) && errors.Is(context.Cause(ctx), errSilent) {
-			err = lostError{fmt.Errorf("nothing came for %v: %w", x.client.options.IdleTimeout, errSilent)}
+			err = lostError{fmt.Errorf("the endpoint sent nothing for %v: %w", x.client.options.IdleTimeout, errSilent)}
 		}
 		return nil, err
 	}
@@ -77,16 +76,16 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads an answer that came at once. ended reports whether the request
-// has ended.
+// readWhole reads a response that is not streamed. ended returns the error of the request's context; nil if the context has not
+// ended.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
-	// The status of a failure counts even when its body does not arrive whole.
+	// If the status is that of an error, an incomplete body does not matter: the status says enough.
 	if err != nil && (a.status < http.StatusMultipleChoices || ended() != nil) {
 		if errors.Is(err, errTooLarge) {
 			return completion{}, a.tooLarge()
 		}
-		return completion{}, lostError{fmt.Errorf("the answer was cut short: %w", err)}
+		return completion{}, lostError{fmt.Errorf("the response is incomplete: %w", err)}
 	}
 	a.body = encoded
 	if err := a.failure(); err != nil {
@@ -99,7 +98,7 @@ func (a answer) readWhole(body io.Reader, ended func() error) (completion, error
 	return reply, nil
 }
 
-// prepare rewrites the body of the library's request and adds the headers.
+// prepare rewrites the body of the library's request and sets the headers.
 func (x *exchange) prepare(r *http.Request) error {
 	encoded, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -117,9 +116,8 @@ func (x *exchange) prepare(r *http.Request) error {
 	r.ContentLength = int64(len(rewritten))
 
 	if x.key != "" {
-		// In lower case on purpose: net/http takes the canonical spelling as leave
-		// to send the request again by itself when a connection breaks, and most
-		// endpoints would answer, and bill, it twice.
+		// The name must be in lower case. With the canonical spelling, net/http may send the request again by itself when a
+		// connection breaks, and most endpoints would process and bill the request twice.
 		r.Header["idempotency-key"] = []string{x.key}
 	}
 	for name, value := range x.client.options.Headers {
@@ -128,12 +126,11 @@ func (x *exchange) prepare(r *http.Request) error {
 	return nil
 }
 
-// unpack returns a body to read from. One that is gzip without saying so is
-// unpacked.
+// unpack returns a reader for a body. It decompresses a gzip body that the response does not declare as compressed.
 func unpack(body io.Reader) *bufio.Reader {
 	in := bufio.NewReader(body)
 	if start, _ := in.Peek(1); !bytes.Equal(start, []byte("\x1f")) {
-		return in // waits for one byte only: a stream may begin with little
+		return in // this waits for one byte only, because more bytes of a stream may come much later
 	}
 	if start, _ := in.Peek(2); !bytes.Equal(start, []byte("\x1f\x8b")) {
 		return in
@@ -145,7 +142,7 @@ func unpack(body io.Reader) *bufio.Reader {
 	return bufio.NewReader(unpacked)
 }
 
-// readLimited returns what fits, and errTooLarge when that is not all.
+// readLimited reads up to maxReply bytes of a body. If the body is longer, it returns these bytes and errTooLarge.
 func readLimited(body io.Reader) ([]byte, error) {
 	whole, err := io.ReadAll(io.LimitReader(body, maxReply+1))
 	if err == nil && len(whole) > maxReply {

@@ -13,7 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// failure returns the error that an answer is; nil when it may be a reply.
+// failure returns the error in a response as an [*llm.Error] or an [*unreadCall]. It returns nil if the response has no error and
+// so may be a reply.
 func (a answer) failure() error {
 	p := a.problem()
 	if p == nil {
@@ -38,28 +39,28 @@ func (a answer) failure() error {
 	return told
 }
 
-// unreadCall is a failure of an endpoint to read the call that its model wrote.
+// unreadCall is the error of an endpoint that could not read the tool call that its model wrote.
 type unreadCall struct {
 	told    *llm.Error
-	written string
+	written string // what the model wrote
 }
 
 func (e *unreadCall) Error() string { return e.told.Error() }
 func (e *unreadCall) Unwrap() error { return e.told }
 
-// tooLarge returns the error for an answer that is longer than is read.
+// tooLarge returns the error for a response that is longer than maxReply.
 func (a answer) tooLarge() error {
 	return &llm.Error{Class: llm.TooLarge, Message: errTooLarge.Error(), Status: a.status}
 }
 
-// bad returns the error for a success that is no completion.
+// bad returns the error for a response with a success status that is not a completion. cause is the error of the decoder.
 func (a answer) bad(cause error) error {
 	e := &llm.Error{Class: llm.BadReply, Status: a.status, Err: cause}
 	switch {
 	case strings.TrimSpace(string(a.body)) == "":
 		e.Message = "the body of the response is empty"
 	case a.html():
-		e.Class = llm.NotFound // another URL is needed, not another try
+		e.Class = llm.NotFound // the URL is wrong, so a retry does not help
 		e.Message = fmt.Sprintf("the endpoint returned HTML (%s), not JSON", title(a.body))
 	default:
 		e.Message = "the response is not a chat completion: " + string(a.body)
@@ -67,8 +68,9 @@ func (a answer) bad(cause error) error {
 	return e
 }
 
-// failed turns whatever kept a call from its reply into the error to return.
-// The end of the caller's context is the caller's doing, not the endpoint's.
+// failed converts the error of a request into the error that Complete returns. caller is the context of Complete; limited is the
+// same context with the client's timeout. If caller has ended, the error wraps its error and is not an [*llm.Error], because the
+// endpoint did nothing wrong.
 func (c *Client) failed(caller, limited context.Context, model string, err error) error {
 	var known *llm.Error
 	var lost lostError
@@ -78,13 +80,13 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	case caller.Err() != nil:
 		return fmt.Errorf("ask model %s: %w", c.subject(model), caller.Err())
 	case !errors.As(err, &lost):
-		// The library or a schema refused the request before it was sent.
+		// The library or this package refused the request before it was sent.
 		return c.complete(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 	case limited.Err() != nil:
-		// Without the cause: a context's error would look like the caller's own.
+		// The error has no cause, because the error of limited would look like the error of the caller's context.
 		return c.complete(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no response within %v, the timeout of the model", c.options.Timeout)})
 	}
-	// The URL that the HTTP client puts before its errors is not for people.
+	// The text of a *url.Error begins with the method and the URL, which do not help people.
 	err = lost.err
 	if told := (*url.Error)(nil); errors.As(err, &told) {
 		err = told.Err
@@ -92,8 +94,8 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	return c.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// complete completes an error with what it is about and what to do, and takes the
-// secrets out. Every error of the client passes through here.
+// complete adds the names of the model and the endpoint, and what to do, to the message of an error. It hides secrets. Every
+// [*llm.Error] of the client passes through complete.
 func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
@@ -106,7 +108,7 @@ func (c *Client) complete(model string, e *llm.Error) error {
 	return e
 }
 
-// subject names the model and the endpoint.
+// subject returns a text with the names of the model and the endpoint.
 func (c *Client) subject(model string) string {
 	if c.options.Name == "" || c.options.Name == model {
 		return fmt.Sprintf("%q at %s", model, c.host)
@@ -114,8 +116,7 @@ func (c *Client) subject(model string) string {
 	return fmt.Sprintf("%q (%s at %s)", c.options.Name, model, c.host)
 }
 
-// shorten makes one line of a message, of at most some hundred bytes: errors
-// are kept in workflow histories.
+// shorten returns a message on one line and with at most 600 bytes, because errors are stored in workflow histories.
 func shorten(message string) string {
 	return clip.Text(strings.Join(strings.Fields(strings.ToValidUTF8(message, "\uFFFD")), " "), 600)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// canned is a way to an endpoint that answers with a body.
+// canned is an [http.RoundTripper] that returns a response with a fixed body.
 type canned struct {
 	kind string
 	body io.Reader
@@ -28,7 +28,7 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(c.body)}, nil
 }
 
-// answer is what a client makes of a body.
+// answer returns the reply, the deltas and the error of a client that gets a response with the given body.
 func answer(t *testing.T, kind string, body io.Reader) (llm.Reply, []llm.Delta, error) {
 	client, err := openai.New(openai.Options{HTTPClient: &http.Client{Transport: canned{kind, body}}})
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func answer(t *testing.T, kind string, body io.Reader) (llm.Reply, []llm.Delta, 
 
 var sendable = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// valid holds what a client returned against what its callers rely on.
+// valid checks that the reply or the error of a client is valid.
 func valid(t *testing.T, reply llm.Reply, err error) {
 	if err != nil {
 		var told *llm.Error
@@ -66,8 +66,8 @@ func valid(t *testing.T, reply llm.Reply, err error) {
 	}
 }
 
-// FuzzStream reads any bytes as a stream: at once and byte by byte to the same
-// end, and to a valid reply or an error.
+// FuzzStream reads any bytes as a stream. The result must be a valid reply or error. It must be the same if the bytes come one by
+// one.
 func FuzzStream(f *testing.F) {
 	seedQuirks(f, true)
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\r\rdata: " + stop + "\r\n"))
@@ -95,7 +95,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// seedQuirks seeds with the bodies of the catalogue, large ones left out.
+// seedQuirks adds the bodies in testdata/quirks to the seed corpus, except large ones.
 func seedQuirks(f *testing.F, streamed bool) {
 	files, err := filepath.Glob("testdata/quirks/*.json")
 	require.NoError(f, err)

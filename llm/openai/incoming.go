@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// completion is a reply as endpoints send it: every field that is read, in a
-// type that takes whatever is found there, and no field that is not read. The
-// library's types fail the whole reply over a date that nobody looks at.
+// completion is the body of a reply. It has only the fields that the client needs, and their types accept any JSON value. With
+// the types of the library, decoding fails if, for example, the unused field created has an unexpected type.
 //
-// Encoded again it is a reply in the form that the library takes.
+// Its JSON form is a body that the library can decode.
 type completion struct {
 	Model   text     `json:"model"`
 	Choices []choice `json:"choices"`
@@ -33,7 +32,7 @@ type message struct {
 }
 
 type call struct {
-	// Index tells the calls of a stream apart.
+	// Index identifies the call in a stream.
 	Index    *count `json:"index,omitempty"`
 	ID       text   `json:"id"`
 	Type     text   `json:"type"`
@@ -54,11 +53,11 @@ type usage struct {
 	CompletionDetails struct {
 		ReasoningTokens count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	// CacheHitTokens is DeepSeek's place for the cached ones.
+	// CacheHitTokens is the number of cached tokens in the responses of DeepSeek.
 	CacheHitTokens count `json:"prompt_cache_hit_tokens,omitempty"`
 }
 
-// rewrite returns the reply in the form that the library reads.
+// rewrite returns the body of the reply in the form that the library can decode.
 func (reply completion) rewrite() ([]byte, error) {
 	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
 	for i := range reply.Choices {
@@ -67,8 +66,7 @@ func (reply completion) rewrite() ([]byte, error) {
 	return encode(reply)
 }
 
-// normalize brings what endpoints say in several places to the one place where the
-// library looks for it.
+// normalize moves values that some endpoints send in other fields to the fields that the library reads.
 func (m *message) normalize() {
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		m.ToolCalls = []call{{Function: *m.FunctionCall}}
@@ -84,8 +82,8 @@ func (m *message) normalize() {
 	m.Reasoning = ""
 }
 
-// splitThinking takes a think block off the front of a text: some endpoints
-// leave the model's own mark-up in the answer.
+// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a model
+// in this form. If there is no complete block, said is the whole text.
 func splitThinking(content text) (thought, said string) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(string(content)), "<think>")
 	if !found {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// text is a string; null reads as "", and anything else as its own JSON text,
-// so that arguments sent as an object are the text that they should have been.
+// text is a string. Its decoder accepts any JSON value: null becomes "", and any other value that is not a string becomes its
+// JSON text. So arguments that are sent as an object become the text that they should have been.
 type text string
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON accepts any JSON value.
 func (t *text) UnmarshalJSON(encoded []byte) error {
 	var s string
 	if encoded[0] != '"' && string(encoded) != "null" {
@@ -21,11 +21,11 @@ func (t *text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// finish is a finish reason. The library's word for JSON's null is "null":
-// unlike an absent or empty reason, it says that the generation has not ended.
+// finish is a finish reason. JSON's null becomes "null", as in the library. null means that the generation has not ended; an
+// absent or empty finish reason does not mean this.
 type finish string
 
-// UnmarshalJSON keeps null apart from "".
+// UnmarshalJSON accepts any JSON value and distinguishes null from "".
 func (f *finish) UnmarshalJSON(encoded []byte) error {
 	if string(encoded) == "null" {
 		*f = "null"
@@ -34,10 +34,11 @@ func (f *finish) UnmarshalJSON(encoded []byte) error {
 	return (*text)(f).UnmarshalJSON(encoded)
 }
 
-// count is a whole number; what is none reads as 0.
+// count is a whole number. Its decoder accepts any JSON value: it cuts off the fraction of a number, and any value that is not a
+// number becomes 0.
 type count int
 
-// UnmarshalJSON never fails.
+// UnmarshalJSON accepts any JSON value.
 func (c *count) UnmarshalJSON(encoded []byte) error {
 	var n float64
 	if json.Unmarshal(encoded, &n) == nil {
@@ -46,7 +47,8 @@ func (c *count) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// UnmarshalJSON never fails: nobody loses a paid answer over its bill.
+// UnmarshalJSON accepts any JSON value, because a malformed usage must not make the client lose a reply that was paid for. If the
+// value is not an object, all counts are 0.
 func (u *usage) UnmarshalJSON(encoded []byte) error {
 	type plain usage
 	var p plain
@@ -56,17 +58,17 @@ func (u *usage) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// spoken is a message's content: a string, or a list of parts of which those of
-// type text are the content and those of type thinking are not.
+// spoken is the content of a message. In JSON it is a string or a list of parts. The parts of type "text" make the text, the parts
+// of type "thinking" make the reasoning, and other parts are ignored.
 type spoken struct {
 	text     text
 	thinking text
 }
 
-// MarshalJSON returns the text.
+// MarshalJSON returns the text as a JSON string.
 func (s spoken) MarshalJSON() ([]byte, error) { return encode(s.text) }
 
-// UnmarshalJSON joins the parts of a list.
+// UnmarshalJSON accepts any JSON value. It joins the parts of a list.
 func (s *spoken) UnmarshalJSON(encoded []byte) error {
 	if encoded[0] != '[' {
 		return s.text.UnmarshalJSON(encoded)

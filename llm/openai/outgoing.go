@@ -7,9 +7,8 @@ import (
 	"maps"
 )
 
-// rewriteRequest returns the library's request body with fields set and with
-// the keys that the library leaves out when their value is empty. Everything
-// else stays as it is, digit for digit.
+// rewriteRequest returns the library's request body with two changes: it sets fields, and it adds fields of messages that the
+// library omits if they are empty. It does not change other values, not even the digits of a number.
 func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
@@ -32,9 +31,9 @@ func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, 
 	return encode(whole)
 }
 
-// completeMessage adds the content, and the arguments, names and IDs of calls,
-// that are there but empty. Without them endpoints answer 400: a tool that
-// printed nothing would stop the agent for good.
+// completeMessage adds the fields of a message that the library omits if they are empty: the content, and the IDs, names and
+// arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example, a tool result
+// without text would make all later requests of the agent fail.
 func completeMessage(message map[string]json.RawMessage) error {
 	calls, called := message["tool_calls"]
 	switch {
@@ -87,13 +86,14 @@ func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error
 	return encode(objects)
 }
 
+// setDefault sets key to "" if object does not have it.
 func setDefault(object map[string]json.RawMessage, key string) {
 	if object[key] == nil {
 		object[key] = json.RawMessage(`""`)
 	}
 }
 
-// encode is json.Marshal without the escaping for HTML.
+// encode is like [json.Marshal], but without HTML escaping.
 func encode(v any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -10,10 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// body holds the fields of a request beside model and messages, in the wire's
-// own form. The library's type is not used for them: it drops a temperature of
-// 0, keeps 32 bits of the others, and refuses by the model's name what an
-// endpoint of that name may well take.
+// body has the fields of a request except model and messages, as they are sent. The library's type cannot be used for three
+// reasons: it omits a temperature of 0, it stores temperature and top_p as float32, and it refuses some parameters
+// depending on the model's name, although the endpoint may accept them.
 type body struct {
 	Temperature         *float64        `json:"temperature,omitempty"`
 	TopP                *float64        `json:"top_p,omitempty"`
@@ -43,19 +42,19 @@ type responseFormat struct {
 	JSONSchema jsonSchema `json:"json_schema"`
 }
 
-// jsonSchema leaves "strict" out: strict endpoints refuse a schema with optional
-// fields. [llm.Params.Extra] may hold a response_format of another form.
+// jsonSchema does not have the field "strict", because with it endpoints refuse schemas that have optional fields. Use
+// [llm.Params.Extra] for a different response_format.
 type jsonSchema struct {
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
 }
 
-// ours are the fields that are never taken from [llm.Params.Extra]: what the
-// endpoint sees must be what the request's key was made from.
+// ours are the fields that [llm.Params.Extra] must not have. The endpoint must get the model, the messages and the tools from
+// which the request's key was computed. The [form] of the request sets stream and stream_options.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns every field of the request's body but the model and the
-// messages. Those in Extra win over those that the other parameters make.
+// fields returns the fields of the request's body except model, messages and the fields of the [form]. A field in Extra replaces
+// the field that another parameter would set. host is the host of the endpoint.
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{
@@ -64,14 +63,14 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 		Seed:            p.Seed,
 		ReasoningEffort: p.ReasoningEffort,
 	}
-	// OpenAI's newer models refuse max_tokens, and most other endpoints know
-	// nothing else. An endpoint that wants the other one gets it through Extra.
+	// OpenAI's newer models refuse max_tokens. Most other endpoints accept only max_tokens. For an endpoint that requires the
+	// other field, the configuration can set it in Extra.
 	if newLimit(host) {
 		wire.MaxCompletionTokens = p.MaxOutputTokens
 	} else {
 		wire.MaxTokens = p.MaxOutputTokens
 	}
-	// Endpoints refuse these two beside no tools.
+	// Endpoints refuse these two fields in a request without tools.
 	if len(req.Tools) > 0 {
 		wire.ParallelToolCalls = p.ParallelToolCalls
 		wire.ToolChoice = toolChoice(p.ToolChoice)
@@ -85,7 +84,7 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 
 	encoded, err := encode(wire)
 	if err != nil {
-		return nil, fmt.Errorf("a schema is not JSON: %w", err)
+		return nil, fmt.Errorf("the parameters of a tool or the output schema are not valid JSON: %w", err)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &all); err != nil {
@@ -93,22 +92,23 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
 		if slices.Contains(ours, name) {
-			return nil, fmt.Errorf("the extra parameter %q is set by the client itself", name)
+			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
 		}
 		if !json.Valid(p.Extra[name]) {
-			return nil, fmt.Errorf("the extra parameter %q is not JSON", name)
+			return nil, fmt.Errorf("the extra parameter %q is not valid JSON", name)
 		}
 		all[name] = p.Extra[name]
 	}
 	return all, nil
 }
 
-// newLimit reports whether host takes max_completion_tokens.
+// newLimit reports whether the endpoint at host accepts max_completion_tokens: OpenAI and Azure OpenAI.
 func newLimit(host string) bool {
 	name, _, _ := strings.Cut(host, ":")
 	return name == "openai.com" || strings.HasSuffix(name, ".openai.com") || strings.HasSuffix(name, ".openai.azure.com")
 }
 
+// toolChoice returns the value of the field tool_choice; nil for "".
 func toolChoice(choice string) any {
 	switch choice {
 	case "":

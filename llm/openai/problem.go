@@ -13,29 +13,27 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// answer is a response of an endpoint, read whole.
+// answer is a response of an endpoint, or one event of a streamed response.
 type answer struct {
 	status int
 	header http.Header
-	body   []byte
-	at     time.Time
-	// failed says that this is an error, whatever the status is: an event of a
-	// stream may be one by its name.
+	body   []byte    // the body of the response or the data of the event
+	at     time.Time // when the response began
+	// failed says that the answer is an error even if the status is a success: it is an event with the name "error".
 	failed bool
 }
 
-// problem is the error that an answer carries, in whichever of the many forms.
+// problem is the error in an answer. Providers send errors in many formats.
 type problem struct {
-	// status is the one that the error object tells; 0 when it tells none.
+	// status is the HTTP status in the error object; 0 if there is none.
 	status int
-	// words are the codes and types that the error names itself by.
+	// words are the codes and types in the error object, such as "rate_limit_exceeded".
 	words []string
-	// message is for people.
+	// message is the message for people.
 	message string
-	// wait is how long the error asks to wait, beside what its message says.
+	// wait is the wait time in the fields of the error object; 0 if there is none. The message may have another wait time.
 	wait time.Duration
-	// generation is what a model wrote that its own server could not read as a
-	// call (Groq).
+	// generation is the text of the model that the endpoint could not read as a tool call (Groq).
 	generation string
 }
 
@@ -45,8 +43,8 @@ func (a answer) html() bool {
 		strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
 }
 
-// problem returns the error in the answer's body. For a success that holds
-// none it is nil; for any other status it is never nil.
+// problem returns the error in the answer's body. For an answer with a success status and without an error it returns nil. For
+// any other answer the result is not nil.
 func (a answer) problem() *problem {
 	body := bytes.TrimSpace(a.body)
 	var list []json.RawMessage
@@ -85,8 +83,8 @@ func (a answer) problem() *problem {
 	return &problem{message: string(body)}
 }
 
-// present reports whether a field says anything: success may carry an error of
-// null, false, "" or {}.
+// present reports whether a field has a value that is not empty. Successful responses may have a field error with null, false, ""
+// or {}.
 func present(field json.RawMessage) bool {
 	switch string(bytes.TrimSpace(field)) {
 	case "", "null", "false", `""`, "{}", "[]":
@@ -95,7 +93,7 @@ func present(field json.RawMessage) bool {
 	return true
 }
 
-// readProblem reads an error object, or an error that is a mere string.
+// readProblem returns the error in an error object, or in a value that is not an object, such as a string.
 func readProblem(encoded json.RawMessage) *problem {
 	var object struct {
 		Message  json.RawMessage     `json:"message"`
@@ -126,15 +124,15 @@ func readProblem(encoded json.RawMessage) *problem {
 		p.message = strings.TrimSpace(p.message + ": " + raw)
 	}
 	p.message = cmp.Or(p.message, strings.Join(p.words, ", "))
-	// What is refused may be named by its place alone.
+	// Sometimes only param says which part of the request was refused.
 	if param := string(object.Param); p.message != "" && param != "" && !strings.Contains(p.message, param) {
 		p.message += " (" + param + ")"
 	}
 	return p
 }
 
-// details returns what a message says that is a string, a list of strings, or a
-// list of FastAPI's objects of place and message.
+// details returns the text of a message. The message may be a string, a list of strings, or a list of objects with the fields loc
+// and msg, as FastAPI sends them.
 func details(encoded json.RawMessage) string {
 	if len(encoded) == 0 {
 		return ""
@@ -164,7 +162,7 @@ func details(encoded json.RawMessage) string {
 	return strings.Join(said, ", ")
 }
 
-// title returns a web page's title; the page itself says nothing to a reader.
+// title returns a text with the title of a web page. The rest of the page would not help a reader of the error.
 func title(page []byte) string {
 	lower := bytes.ToLower(page)
 	from := bytes.Index(lower, []byte("<title>"))
@@ -178,9 +176,9 @@ func title(page []byte) string {
 // statusOverloaded is Anthropic's own HTTP status for an overloaded service.
 const statusOverloaded = 529
 
-// class decides what the problem means: the provider's words before the status,
-// since a 200 may carry an error, a 429 may never pass, and a 500 may be a
-// context that is too long.
+// class returns the class of the problem. status is the HTTP status of the response. The codes and the message decide before the
+// status, because the status can be misleading: a 200 may have an error, a 429 may be permanent, and a 500 may mean that the
+// context is too long.
 func (p *problem) class(status int) llm.Class {
 	if class := classOfText(p.words, p.message); class != "" {
 		return class
@@ -208,7 +206,7 @@ func (p *problem) class(status int) llm.Class {
 	}
 	switch {
 	case status >= http.StatusInternalServerError:
-		// A provider that is overloaded may say so in its words alone.
+		// If a provider is overloaded, maybe only the type of the error says so.
 		if classOfType(p.words) == llm.Overloaded {
 			return llm.Overloaded
 		}

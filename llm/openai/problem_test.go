@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// "Overloaded" is said of an endpoint that says so, and the status is in the text of every error.
+// An error says "overloaded" only if the status or the type of the error says so. The text of every error has the status.
 func TestOnlyOverloadIsCalledOverload(t *testing.T) {
 	for status, want := range map[int]llm.Class{
 		429: llm.RateLimited, 503: llm.Overloaded, 529: llm.Overloaded,

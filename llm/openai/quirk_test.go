@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// quirk is one answer of an endpoint and what is to come of it; the README
-// beside the cases describes the form.
+// quirk is a case in testdata/quirks: the response of an endpoint and the expected outcome. The README there describes the
+// fields.
 type quirk struct {
 	Name       string
 	Status     int
@@ -38,7 +38,7 @@ type quirk struct {
 	}
 }
 
-// answer sends what the case says to the request of that number, from 1.
+// answer sends the response to the request with the given number. The first request has number 1.
 func (q quirk) answer(t *testing.T, w http.ResponseWriter, number int) {
 	if n := min(number-2, len(q.Then)-1); n >= 0 {
 		q = q.Then[n]
@@ -56,7 +56,7 @@ func (q quirk) answer(t *testing.T, w http.ResponseWriter, number int) {
 	}
 }
 
-// bytes is the body: an object as JSON, a string as it is.
+// bytes returns the body of the response.
 func (q quirk) bytes(t testing.TB) []byte {
 	var text string
 	switch {
@@ -80,7 +80,7 @@ func (q quirk) bytes(t testing.TB) []byte {
 
 var placeholder = regexp.MustCompile(`@(PAD|HTTPDATE):(\d+)@`)
 
-// fill replaces the placeholders: n letters, or a date n seconds from now.
+// fill replaces the placeholders in s: @PAD:n@ by n letters, and @HTTPDATE:n@ by the date n seconds from now.
 func fill(s string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)

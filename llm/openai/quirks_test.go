@@ -25,8 +25,8 @@ import (
 
 var quirks = flag.String("quirks", "testdata/quirks", "directory of the cases of TestQuirks")
 
-// otherwise are the cases whose outcome in the client is not the catalogue's, on
-// purpose, with the outcome and the reason.
+// otherwise has the cases in which the outcome differs from the expected outcome of the case, with the reason. The difference is
+// intended.
 var otherwise = map[string]struct{ outcome, reason string }{
 	"sse-when-not-asked":      {"proceed", "the note prefers reading the stream where streams are read"},
 	"ok-gzip-unannounced":     {"proceed", "the note permits reading it by its magic number: a paid answer is not thrown away"},
@@ -79,7 +79,7 @@ func readQuirks(t *testing.T, dir string) []quirk {
 	return cases
 }
 
-// offered are the tools that the catalogue takes to exist.
+// offered returns the tools that the cases use.
 func offered() []llm.ToolSpec {
 	object := func(required string, properties string) json.RawMessage {
 		return json.RawMessage(`{"type":"object","required":[` + required + `],"properties":{` + properties + `}}`)
@@ -121,8 +121,8 @@ func (q quirk) run(t *testing.T, stream bool) {
 	}
 }
 
-// outcome says what comes of an answer. A reply that is as it is expected to be
-// counts as that; the reply itself does not tell proceed from repair.
+// outcome returns the outcome of a case. The reply does not show whether it was repaired. So for a reply whose first call is
+// not refused, outcome returns want if want is "proceed" or "repair".
 func outcome(t *testing.T, reply llm.Reply, err error, want string) string {
 	var told *llm.Error
 	switch {
@@ -140,7 +140,7 @@ func outcome(t *testing.T, reply llm.Reply, err error, want string) string {
 	return "a reply"
 }
 
-// refused reports whether a call is answered with an error and not run.
+// refused reports whether the agent would refuse a call with an error result.
 func refused(t *testing.T, call llm.ToolCall) bool {
 	require.Regexp(t, `^[A-Za-z0-9_-]{1,64}$`, call.Name, "the history must not hold the name")
 	at := slices.IndexFunc(offered(), func(s llm.ToolSpec) bool { return s.Name == call.Name })
@@ -170,7 +170,7 @@ func (q quirk) compareError(t *testing.T, err error) {
 	require.NotContains(t, err.Error(), "very-secret")
 }
 
-// compare holds a reply against the calls and texts that are expected.
+// compare compares a reply with the expected calls and texts.
 func (q quirk) compare(t *testing.T, reply llm.Reply) {
 	want := q.Expect
 	if want.Outcome != "tool_error" {
@@ -193,7 +193,7 @@ func (q quirk) compare(t *testing.T, reply llm.Reply) {
 	}
 }
 
-// tally counts the cases that came out wrong.
+// tally collects the cases that failed.
 type tally struct {
 	mu    sync.Mutex
 	wrong map[string]bool
@@ -205,7 +205,7 @@ func (c *tally) add(name string) {
 	c.wrong[name] = true
 }
 
-// report prints the cases outcome by outcome.
+// report logs the number of cases for each outcome.
 func (c *tally) report(t *testing.T, cases []quirk) {
 	type row struct{ cases, right, otherwise, wrong int }
 	rows := map[string]*row{"all": {}}

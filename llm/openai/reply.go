@@ -10,13 +10,12 @@ import (
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
-// readReply returns the library's response as a valid reply, or an [*llm.Error]
-// that says what it is instead.
+// readReply converts the library's response into a reply. It returns an [*llm.Error] if the reply is not valid.
 func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
 	if len(response.Choices) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.EmptyReply, Model: reply.Model, Usage: reply.Usage,
-			Message: "the answer holds no choice"}
+			Message: "the response has no choices"}
 	}
 	choice := firstChoice(response.Choices)
 	reply.FinishReason = string(choice.FinishReason)
@@ -33,9 +32,9 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
-// recovered returns the reply that an endpoint refused to read as one: its
-// model's call, for the agent to run or to refuse with a reason that the model
-// can read. Any other error it returns.
+// recovered returns a reply with the tool calls that the endpoint could not read, if err is an [*unreadCall] and its text can be
+// parsed. The agent then runs the calls, or refuses them with an error result that the model can read. Otherwise recovered
+// returns err.
 func recovered(err error, req llm.Request) (llm.Reply, error) {
 	var unread *unreadCall
 	if !errors.As(err, &unread) {
@@ -52,9 +51,9 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 	}, nil
 }
 
-// checkReply reports what makes a well-formed reply no answer. Calls count, and text
-// too, under most finish reasons; it is the exceptions that are named here.
-// A refusal is the end: asked again, the model refuses again.
+// checkReply returns an [*llm.Error] if a well-formed reply must not be used: it is empty, its finish reason is "error", or it has
+// no tool calls and its finish reason is null. With every other finish reason, a reply with text or tool calls is valid. An
+// empty reply with a refusal is not retryable, because the model would refuse again.
 func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
@@ -75,7 +74,8 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 	return &told
 }
 
-// firstChoice is the choice with index 0; choices come in any order.
+// firstChoice returns the choice with index 0, because endpoints send choices in any order. If there is none, it returns the first
+// element.
 func firstChoice(choices []openai.ChatCompletionChoice) openai.ChatCompletionChoice {
 	for _, choice := range choices {
 		if choice.Index == 0 {
@@ -85,6 +85,7 @@ func firstChoice(choices []openai.ChatCompletionChoice) openai.ChatCompletionCho
 	return choices[0]
 }
 
+// readCalls converts the library's tool calls.
 func readCalls(wire []openai.ToolCall) []llm.ToolCall {
 	var calls []llm.ToolCall
 	for _, call := range wire {
@@ -93,6 +94,7 @@ func readCalls(wire []openai.ToolCall) []llm.ToolCall {
 	return calls
 }
 
+// readUsage converts the library's usage.
 func readUsage(wire openai.Usage) llm.Usage {
 	usage := llm.Usage{InputTokens: wire.PromptTokens, OutputTokens: wire.CompletionTokens}
 	if wire.PromptTokensDetails != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages returns the conversation in the library's form. Reasoning is left
-// out, since it is for people, or all but that of the turn which goes on.
+// messages converts the conversation into the library's types. If reasoning is false, it omits all reasoning, which is meant for
+// people. If reasoning is true, it keeps the reasoning of the messages after the last message of the user.
 func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
 	turn := 0
@@ -33,8 +33,8 @@ func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletio
 	return wire
 }
 
-// content is the text of a message that is nothing but text; beside parts the
-// library takes none.
+// content returns the text of a message without parts. For a message with parts it returns "", because the library does not
+// accept both; parts then has the text.
 func content(message llm.Message) string {
 	if len(message.Parts) > 0 {
 		return ""
@@ -42,7 +42,7 @@ func content(message llm.Message) string {
 	return message.Content
 }
 
-// parts are the pieces of a message that is more than text, its text first.
+// parts returns the parts of a message, with its text as the first part. It returns nil for a message without parts.
 func parts(message llm.Message) []openai.ChatMessagePart {
 	if len(message.Parts) == 0 {
 		return nil
@@ -64,6 +64,7 @@ func parts(message llm.Message) []openai.ChatMessagePart {
 	return wire
 }
 
+// toolCalls converts tool calls into the library's type.
 func toolCalls(calls []llm.ToolCall) []openai.ToolCall {
 	var wire []openai.ToolCall
 	for _, call := range calls {

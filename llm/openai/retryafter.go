@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// maxWait is the longest wait that is taken from an endpoint: a clock that is
-// wrong must not put an agent to sleep for a year.
+// maxWait is the longest wait time that the client accepts from an endpoint. Without a limit, an endpoint with a wrong clock could
+// make an agent wait for a year.
 const maxWait = 10 * time.Minute
 
-// retryAfter returns how long the endpoint asks to wait, between 0, which is
-// also what an unreadable or past time means, and maxWait. The finer header
-// wins, and a header over the body, where told is what its fields say.
+// retryAfter returns how long an endpoint asks to wait, at most maxWait. It returns 0 if the endpoint does not say, if the value
+// cannot be parsed, or if the time is past. The first of these that has a valid value decides: the header Retry-After-Ms, the
+// header Retry-After, the fields of the error object (told), the message of the error.
 func retryAfter(header http.Header, message string, told time.Duration, now time.Time) time.Duration {
 	wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond)
 	if !ok {
@@ -34,23 +34,23 @@ func retryAfter(header http.Header, message string, told time.Duration, now time
 	return min(max(wait, 0), maxWait)
 }
 
-// number reads a number of units, whole or not.
+// number parses a number of units, which may have a fraction. The result is between 0 and maxWait.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) {
 		return 0, false
 	}
-	// The cap comes before the conversion, which would overflow.
+	// The limit applies before the conversion, because the conversion of a larger number could overflow.
 	return time.Duration(min(max(n, 0), float64(maxWait/unit)) * float64(unit)), true
 }
 
-// retryInfo is Google's form of a wait, one of an error's details.
+// retryInfo is an element of the details in Google's error objects. It may have a wait time.
 type retryInfo struct {
 	RetryDelay text `json:"retryDelay"`
 }
 
-// waitInDetails returns the wait that an error's fields ask for: a number of
-// seconds, or Google's duration.
+// waitInDetails returns the wait time in the fields of an error object: a number of seconds, or a retryDelay as Google sends it. It
+// returns 0 if there is none.
 func waitInDetails(seconds string, details []retryInfo) time.Duration {
 	if wait, ok := number(seconds, time.Second); ok {
 		return wait

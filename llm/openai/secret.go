@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// secrets returns the texts that no error may hold: the API key, words of headers, and a password in the URL. What is too
-// short to be a secret is left out, since hiding it would garble messages.
+// secrets returns the texts that must not be in errors: the API key, the words in the values of headers, and the password in the
+// URL. It omits words of headers with less than 8 bytes. They are hardly secrets, and hiding them would make messages
+// unreadable.
 func (o Options) secrets() []string {
 	secrets := []string{o.APIKey}
 	for _, value := range o.Headers {
@@ -24,5 +25,5 @@ func (o Options) secrets() []string {
 	return secrets
 }
 
-// maxWord limits the length of a model's name, and of a finish reason, in an error. It is a number of bytes.
+// maxWord limits the length of the model's name and of the finish reason in an error, in bytes.
 const maxWord = 200

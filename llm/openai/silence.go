@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// errSilent is the cause for which an answer is given up that has stopped coming.
-var errSilent = errors.New("the answer stopped coming")
+// errSilent is the cause with which a request is cancelled if its response stalls.
+var errSilent = errors.New("the response stalled")
 
-// afterFinish is how long is waited for what may follow the finish reason: the
-// usage, the end mark. The reply is whole by then.
+// afterFinish is how long the client reads a stream after the finish reason. The reply is complete then, but the usage and the
+// end mark may follow.
 const afterFinish = 5 * time.Second
 
-// silence is the body of a stream that is given up when nothing comes for too
-// long. It counts while it is read, not while someone thinks about what was
-// read. It is not safe for concurrent use.
+// silence is the body of a response. It cancels the request if one call of Read takes too long. Time between the calls of Read
+// does not count, because the endpoint is not responsible for it. It is not safe for concurrent use.
 type silence struct {
 	body   io.Reader
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	limit  time.Duration // 0 means none
-	end    time.Time     // zero means none
+	limit  time.Duration // the limit of one Read; 0 means no limit
+	end    time.Time     // when reading must end; zero means no limit
 }
 
+// newSilence returns a body without limits. cancel cancels the request.
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }
 
-// Read reads, and cancels the request when that takes too long.
+// Read reads from the body. If this takes too long, it cancels the request with errSilent as the cause.
 func (s *silence) Read(p []byte) (int, error) {
 	limit := s.limit
 	if !s.end.IsZero() {
@@ -46,10 +46,10 @@ func (s *silence) Read(p []byte) (int, error) {
 	return s.body.Read(p)
 }
 
-// limitTo bounds the silences from now on.
+// limitTo sets the limit for the following calls of Read.
 func (s *silence) limitTo(limit time.Duration) { s.limit = limit }
 
-// closing bounds all that is still read.
+// closing limits the time for all following calls of Read together to afterFinish. Later calls of closing have no effect.
 func (s *silence) closing() {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(afterFinish)

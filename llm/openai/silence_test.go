@@ -15,10 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// within runs a client and a server that share a clock of their own, over a
-// connection in memory. It returns what the client returned, and after how long.
-// The handler's pause waits, and returns when the client has gone. Who listens to
-// the pieces takes listen for each.
+// within runs a client and a server with a fake clock and a connection in memory. It returns the results of Complete and the time
+// that Complete took. handle writes the stream: say sends a text, and pause waits, but not longer than the client is connected.
+// The function that gets the deltas takes the time listen for each delta.
 func within(t *testing.T, timeout, idle, listen time.Duration, handle func(say func(string), pause func(time.Duration))) (reply llm.Reply, took time.Duration, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
@@ -66,7 +65,7 @@ func TestAStreamThatGoesSilentIsGivenUp(t *testing.T) {
 		pause(time.Hour)
 	})
 	require.ErrorIs(t, err, &llm.Error{Class: llm.Connection})
-	require.ErrorContains(t, err, "nothing came for 1m0s")
+	require.ErrorContains(t, err, "the endpoint sent nothing for 1m0s")
 	require.Equal(t, 160*time.Second, took)
 }
 
@@ -90,7 +89,8 @@ func TestAModelMayThinkForAsLongAsItIsGiven(t *testing.T) {
 	require.Equal(t, time.Hour, took)
 }
 
-// It is the endpoint's silence that counts, not what is done meanwhile.
+// The idle timeout counts only the time in which the client waits for the endpoint. The time that the listener takes does not
+// count.
 func TestAListenerMayTakeItsTime(t *testing.T) {
 	t.Parallel()
 	reply, _, err := within(t, time.Hour, time.Minute, 5*time.Minute, func(say func(string), pause func(time.Duration)) {
@@ -104,7 +104,7 @@ func TestAListenerMayTakeItsTime(t *testing.T) {
 	require.Equal(t, "42", reply.Message.Content)
 }
 
-// Words that never end are stopped by the whole answer's limit.
+// A stream that does not end is stopped by Options.Timeout.
 func TestTheWholeAnswerHasALimit(t *testing.T) {
 	t.Parallel()
 	_, took, err := within(t, 10*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
@@ -117,8 +117,8 @@ func TestTheWholeAnswerHasALimit(t *testing.T) {
 	require.Equal(t, 10*time.Minute, took)
 }
 
-// A reply that is whole is not lost to a server that does not hang up, and not
-// waited for longer than its usage takes.
+// If the server does not close the connection after a complete reply, the client returns the reply. It waits for the usage, but
+// at most 5 seconds.
 func TestAWholeReplyIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	reply, took, err := within(t, time.Hour, time.Minute, 0, func(say func(string), pause func(time.Duration)) {

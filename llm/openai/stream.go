@@ -12,16 +12,14 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// A stream becomes one completion here, on the wire, and the library decodes
-// that as it decodes any other. Its own reader of streams is left aside: it
-// takes a stream that was cut for one that ended, fails after some hundred
-// keep-alive comments in a row, passes over errors in most of their forms, and
-// fails on what the lenient types of this package take. What is left of it after
-// that would be less than this file, and a second way for every reply to go.
+// This file converts a stream into one completion, which the library then decodes like a response that was not streamed. The
+// library's own stream reader has several problems. It does not distinguish a stream that was cut from one that ended. It fails
+// after a few hundred keep-alive comments in a row. It ignores errors in most formats. And it fails for values that the lenient
+// types of this package accept. To work around these problems would need more code than this file, and there would be a second
+// way in which replies are decoded.
 
-// streams reports whether an answer is an event stream: by its first bytes, since
-// endpoints send errors and whole completions under the name of a stream, and
-// streams under the name of JSON.
+// streams reports whether a response is an event stream. The first bytes of the body decide before the Content-Type header,
+// because endpoints send errors and complete replies with the type of a stream, and streams with the type of JSON.
 func streams(header http.Header, body *bufio.Reader) bool {
 	for n := 1; ; n++ {
 		start, err := body.Peek(n)
@@ -40,8 +38,8 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream to the end of its reply. Once that is there
-// whole, nothing that follows can fail it.
+// readStream reads an event stream and returns the reply. After the reply is complete, readStream ignores errors in the rest of
+// the stream.
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -51,7 +49,7 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 		case err == nil && !e.done():
 			err = a.take(e, &whole)
 		case err == nil && !whole.spoke():
-			return whole.completion(), nil // said, and thus counted, as an empty reply
+			return whole.completion(), nil // readReply makes this an error of class EmptyReply or Filtered
 		case err == nil || errors.Is(err, io.EOF):
 			err = lostError{errCutShort}
 		case !errors.Is(err, errTooLarge):
@@ -67,13 +65,13 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 		case whole.finished():
 			quiet.closing()
 		case whole.spoke():
-			// Before the first word a model may think for as long as it is given.
+			// There is no such limit earlier, because a model may need a long time before its first text.
 			quiet.limitTo(x.client.options.IdleTimeout)
 		}
 	}
 }
 
-// take adds an event to the reply, unless it is an error.
+// take adds an event to the reply. If the event is an error or cannot be decoded, take returns an error.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// text is the data of an event that adds text.
+// text returns the data of an event with the given text.
 func text(s string) string {
 	return `{"choices":[{"index":0,"delta":{"content":` + quoted(s) + `},"finish_reason":null}]}`
 }
@@ -29,7 +29,7 @@ func quoted(s string) string {
 
 const stop = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 
-// stream serves a body as an event stream.
+// stream returns a handler that sends body as an event stream.
 func stream(body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -37,7 +37,7 @@ func stream(body string) http.Handler {
 	})
 }
 
-// lines is a stream of events of one line each.
+// lines returns a handler that sends an event stream with one line of data for each event.
 func lines(events ...string) http.Handler {
 	return stream("data: " + strings.Join(events, "\n\ndata: ") + "\n\n")
 }
@@ -189,7 +189,7 @@ func TestErrorsWithinAStreamAreErrors(t *testing.T) {
 	}
 }
 
-// A line that does not end must not fill the memory.
+// The client must not read an endless line completely into memory.
 func TestALineThatDoesNotEndIsNotReadWhole(t *testing.T) {
 	t.Parallel()
 	var written atomic.Int64
@@ -207,7 +207,7 @@ func TestALineThatDoesNotEndIsNotReadWhole(t *testing.T) {
 	require.Less(t, written.Load(), int64(32<<20))
 }
 
-// The headers of an answer are read before its body, stream or not.
+// The header Retry-After also applies to the errors of a streamed response.
 func TestRetryAfterCountsAlsoWhenStreaming(t *testing.T) {
 	t.Parallel()
 	for status, body := range map[int]string{429: "", 503: "event: error\ndata: {}\n\n", 200: "data: {\"error\":{\"code\":429}}\n\n"} {
@@ -247,8 +247,8 @@ func TestErrorsWithinAStreamNeverHoldTheKey(t *testing.T) {
 	}
 }
 
-// What the server of a model cannot read as a call is one for the agent, which
-// refuses it with a reason that the model can read.
+// If an endpoint could not read a model's tool call, the client returns the call in a reply. The agent then runs the call or refuses
+// it with an error result that the model can read.
 func TestACallThatTheEndpointRefusedIsACall(t *testing.T) {
 	t.Parallel()
 	const refusal = `{"error":{"message":"did not match schema","code":"tool_use_failed","failed_generation":%s}}`

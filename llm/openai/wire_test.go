@@ -17,7 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// sent is the body that the endpoint got for a request, by field.
+// sent returns the fields of the body that the endpoint gets for a request.
 func sent(t *testing.T, req llm.Request) map[string]json.RawMessage {
 	t.Helper()
 	endpoint := &llmtest.Endpoint{Client: llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
@@ -44,8 +44,8 @@ func TestParametersThatAreNotSetAreNotSent(t *testing.T) {
 	require.Equal(t, `false`, string(body["stream"]))
 }
 
-// The library refuses some parameters by the model's name; the endpoint is the
-// one to say what its models take.
+// The library refuses some parameters depending on the model's name. The client must send them, because only the endpoint knows
+// which parameters its models accept.
 func TestModelNamesAreNotJudged(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"o1", "gpt-5", "gpt-6-sol", "openai/gpt-4o:free"} {
@@ -228,7 +228,7 @@ func TestAnUnreachableEndpointIsAConnectionError(t *testing.T) {
 	require.NotContains(t, err.Error(), "pass-word")
 }
 
-// A body that stops short does not hide what the status said.
+// The status decides the class of the error even if the body is incomplete.
 func TestTheStatusOfAFailureCountsWithoutItsBody(t *testing.T) {
 	t.Parallel()
 	client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,10 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// wordings are texts of providers that tell the class of an error where the status says too little or the
-// wrong thing. This file is the only place that knows their words. Rows are
-// tried in order; a row matches by a code or type in words, or by a text found
-// in the message, letter case aside.
+// wordings has codes and texts of providers that determine the class of an error if the status is too general or misleading. Only
+// this file has such codes and texts. The first row that matches decides. A row matches if the error has one of its words as a
+// code or type, or if the message contains one of its texts. Upper and lower case do not matter. The texts must be in lower
+// case.
 var wordings = []struct {
 	class llm.Class
 	words []string
@@ -73,7 +73,8 @@ var wordings = []struct {
 	},
 }
 
-// types are the general types of error, read when there is no status to go by.
+// types has the classes of general error types. They decide if there is no error status. With a 5xx status, they only
+// distinguish [llm.Overloaded] from [llm.ServerError].
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,
@@ -87,7 +88,7 @@ var types = map[string]llm.Class{
 	"invalid_request_error": llm.InvalidRequest,
 }
 
-// classOfText returns the class that the wordings decide; "" when none does.
+// classOfText returns the class of the first row of wordings that matches; "" if there is none.
 func classOfText(words []string, message string) llm.Class {
 	message = strings.ToLower(message)
 	for _, row := range wordings {
@@ -103,7 +104,7 @@ func classOfText(words []string, message string) llm.Class {
 	return ""
 }
 
-// classOfType returns the class of a general type of error; "" when it is none.
+// classOfType returns the class of the first word that is a general error type; "" if there is none.
 func classOfType(words []string) llm.Class {
 	for _, word := range words {
 		if class, ok := types[strings.ToLower(word)]; ok {
@@ -113,17 +114,17 @@ func classOfType(words []string) llm.Class {
 	return ""
 }
 
-// hints say what to do about an error of a class, where a person has to act.
+// hints say what a person can do about an error of a class.
 var hints = map[llm.Class]string{
 	llm.Unauthorized:  "check the API key",
 	llm.NotFound:      "check the fields base_url and model",
 	llm.QuotaExceeded: "check the plan and the balance of the account of the API key",
 }
 
-// waits finds the wait in messages such as "Please try again in 9m38.016s."
+// waits finds the wait time in a message such as "Please try again in 9m38.016s."
 var waits = regexp.MustCompile(`(?i)(?:try again|retry) in ([0-9][0-9hms.]*[hms])`)
 
-// waitInMessage is the wait that a message asks for; 0 when it asks for none.
+// waitInMessage returns the wait time in a message; 0 if there is none.
 func waitInMessage(message string) time.Duration {
 	found := waits.FindStringSubmatch(message)
 	if found == nil {

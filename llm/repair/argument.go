@@ -7,17 +7,15 @@ import (
 )
 
 var (
-	// fenced is a code fence and nothing else.
+	// fenced matches a text that consists of one code fence.
 	fenced = regexp.MustCompile("(?s)^```[A-Za-z]*[ \\t]*\\r?\\n?(.*?)\\s*```$")
-	// markup is what may follow an object: tags of the model's own template, the
-	// end of a fence, and brackets that were closed once too often. Nothing of it
-	// can hold a value.
+	// markup matches a text that may be removed after an object: tags of the model's chat template, the end of a code fence,
+	// and superfluous closing brackets. Such a text cannot contain a value.
 	markup = regexp.MustCompile("^(?:\\s|</?[A-Za-z_|][^<>{}\\[\\]\"]*>|```|[}\\]])+$")
 )
 
-// arguments returns the JSON object that text was meant to be, and what was
-// wrong; nothing was when it is "". Text that is no object, or of which it is
-// not plain which one, is returned as it is.
+// arguments returns the JSON object that the model meant, and a text that says what was wrong. If nothing was wrong, or if it is
+// not clear which object the model meant, arguments returns text unchanged and "".
 func arguments(text string) (object, wrong string) {
 	trimmed := strings.TrimSpace(text)
 	switch {
@@ -28,7 +26,7 @@ func arguments(text string) (object, wrong string) {
 	}
 	var inner string
 	if json.Unmarshal([]byte(trimmed), &inner) == nil {
-		// One layer: an object that is encoded more often is another mistake.
+		// Only one encoding is undone. An object that was encoded several times stays as it is.
 		if inner = strings.TrimSpace(inner); isObject(inner) {
 			return settle(text, inner, "were encoded twice")
 		}
@@ -49,7 +47,8 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle returns an object that has one meaning for everyone who reads it.
+// settle returns object in a form that all JSON decoders read in the same way: without halves of surrogate pairs and without
+// duplicate members. wrong is what was wrong before; settle adds what it changed. If nothing was wrong, settle returns text.
 func settle(text, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
 		object, wrong = clean, join(wrong, "held half a character")
@@ -63,6 +62,7 @@ func settle(text, object, wrong string) (string, string) {
 	return object, wrong
 }
 
+// join joins two texts with "and"; a may be empty.
 func join(a, b string) string {
 	if a == "" {
 		return b
@@ -70,17 +70,18 @@ func join(a, b string) string {
 	return a + " and " + b
 }
 
-// blank reports whether text stands for no arguments.
+// blank reports whether text means that there are no arguments: it is empty or null.
 func blank(text string) bool {
 	trimmed := strings.TrimSpace(text)
 	return trimmed == "" || trimmed == "null"
 }
 
+// isObject reports whether text is a JSON object.
 func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
-// firstObject cuts an object off the front of a text.
+// firstObject returns the JSON object at the beginning of a text, and the text after it. ok is false if there is none.
 func firstObject(text string) (object, rest string, ok bool) {
 	if !strings.HasPrefix(text, "{") {
 		return "", "", false
@@ -93,7 +94,7 @@ func firstObject(text string) (object, rest string, ok bool) {
 	return text[:d.InputOffset()], strings.TrimSpace(text[d.InputOffset():]), true
 }
 
-// compact is an object without the white space between its parts.
+// compact returns a valid JSON object without the white space between its tokens.
 func compact(object string) string {
 	var out strings.Builder
 	quoted := false

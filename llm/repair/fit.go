@@ -10,14 +10,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Fit returns reply with what is too long in it left out, so that its JSON takes
-// no more than limit bytes; Repaired tells what was. Text and reasoning are cut,
-// with a mark. Arguments never are: those that do not fit become a text that is
-// no JSON object and says so, by which the call is not run. Identifiers and the
-// like are left alone; a limit of some kilobytes has room for them.
+// Fit returns reply, shortened if necessary so that its JSON form has at most limit bytes. For each change, it adds a text to
+// Repaired.
+//
+// Fit cuts the text and the reasoning and adds a note where it has cut. It never cuts arguments. It replaces arguments that are
+// too long by a text that is not a JSON object, so the call is not run. It does not shorten other fields such as IDs, so limit
+// must be at least a few kilobytes. Fit does not modify its argument.
 func Fit(reply llm.Reply, limit int) llm.Reply {
 	size := func() int {
-		encoded, _ := json.Marshal(reply) // strings and numbers: cannot fail
+		encoded, _ := json.Marshal(reply) // cannot fail: the reply has only strings and numbers
 		return len(encoded)
 	}
 	if size() <= limit {
@@ -48,7 +49,7 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	if full := m.Content; size() > limit && full != "" {
 		did.addf("the text had %d bytes", len(full))
 		reply.Repaired = did.lines
-		// Of unknown characters a byte takes up to six.
+		// The JSON form of a byte has up to six bytes, so the number of bytes to keep is found by trying.
 		for keep := min(len(full), limit); keep > 0 && size() > limit; keep = keep * 7 / 8 {
 			m.Content = cut(full, keep)
 		}
@@ -56,7 +57,8 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	return reply
 }
 
-// cut returns the first bytes of a text, whole characters, and a mark.
+// cut returns the first keep bytes of a text, without a part of a character at the end, and a note. It returns a text that is not
+// longer than keep unchanged.
 func cut(text string, keep int) string {
 	head := clip.Prefix(text, keep)
 	if len(head) == len(text) {

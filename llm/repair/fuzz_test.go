@@ -15,8 +15,8 @@ import (
 
 var sendable = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// FuzzReply holds what may enter a history against what endpoints take and what
-// the core runs: an object with one meaning, or nothing.
+// FuzzReply checks that endpoints accept the calls that may enter a transcript, and that arguments which the core would run are
+// JSON objects that all decoders read in the same way.
 func FuzzReply(f *testing.F) {
 	f.Add("", "get_weather", `{"city":"Paris"}`, "stop")
 	f.Add("<tool_call>{\"name\":\"read\",\"arguments\":{}}</tool_call>", "", "", "stop")
@@ -57,5 +57,5 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// decoded is a text as a decoder of JSON returns it.
+// decoded returns s as a JSON decoder would return it: as valid UTF-8.
 func decoded(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -9,22 +9,21 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// maxName is the length of a tool's name that endpoints take.
+// maxName is the length of the longest tool name that endpoints accept, in bytes.
 const maxName = 64
 
 var (
-	// namespaces are what models put before a tool's name out of habit. A
-	// server's prefix is none of them: another server's tool may hide behind it.
+	// namespaces matches the prefixes that models often add to a tool's name. It does not match prefixes of MCP servers,
+	// because the name without such a prefix could be the name of another server's tool.
 	namespaces = regexp.MustCompile(`^(?:functions?|tools?|default_api)[.:/]`)
-	// ordinal matches the rest of a call's ID in the form functions.name:0.
+	// ordinal matches the number at the end of a name in the form functions.name:0, which is the form of some call IDs.
 	ordinal = regexp.MustCompile(`:\d+$`)
-	// unsendable matches characters that endpoints refuse in a name.
+	// unsendable matches characters that endpoints do not accept in a name.
 	unsendable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// resolve returns the name of the one tool that can be meant, and true. A name
-// that could be none or several comes back in a form that endpoints take as a
-// part of the history, and that means no tool.
+// resolve returns the name of the tool that the model meant with said, and true. If no tool or more than one tool could be
+// meant, it returns a name that endpoints accept in a message and that is not the name of a tool, and false.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
 		return said, true
@@ -35,7 +34,7 @@ func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	return sendable(said, tools), false
 }
 
-// meant returns the tools that a name may stand for.
+// meant returns the names of the tools that a model may have meant with a name.
 func meant(said string, tools []llm.ToolSpec) []string {
 	trimmed := strings.TrimSpace(said)
 	forms := []string{fold(trimmed), fold(ordinal.ReplaceAllString(namespaces.ReplaceAllString(trimmed, ""), ""))}
@@ -48,12 +47,14 @@ func meant(said string, tools []llm.ToolSpec) []string {
 	return names
 }
 
-// fold is what names have in common that a model takes for one another.
+// fold returns a name in a normal form. Names that models confuse have the same normal form: it ignores case, and it does not
+// distinguish "-", ".", " " and "_".
 func fold(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// sendable returns name with what endpoints refuse replaced.
+// sendable returns name with valid characters and at most maxName bytes. If it changes the name, the result is not one that the
+// model could have meant as the name of a tool.
 func sendable(name string, tools []llm.ToolSpec) string {
 	clean := unsendable.ReplaceAllString(name, "_")
 	if clean == "" {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// pairs replaces every half of a surrogate pair in valid JSON text by U+FFFD.
-// Go reads a half so anyway; endpoints answer 400 to a history that holds one.
+// pairs replaces the escape of every unpaired surrogate in a valid JSON text by the escape of U+FFFD. encoding/json decodes an
+// unpaired surrogate as U+FFFD, too. Endpoints respond with status 400 to messages that have one.
 func pairs(text string) string {
 	if !strings.Contains(text, `\u`) {
 		return text
@@ -22,7 +22,7 @@ func pairs(text string) string {
 		}
 		first, ok := unit(out[i:])
 		if !ok {
-			i++ // past what the backslash escapes
+			i++ // skip the escaped character
 			continue
 		}
 		if utf16.IsSurrogate(first) {
@@ -38,7 +38,7 @@ func pairs(text string) string {
 	return string(out)
 }
 
-// unit reads an escape of the form \u0000.
+// unit returns the UTF-16 code unit of an escape such as \u0000 at the beginning of text, and whether there is one.
 func unit(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
@@ -47,14 +47,17 @@ func unit(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// maxDepth bounds the nesting of what is searched for doubled members.
+// maxDepth limits the nesting of a text that is searched for duplicate members.
 const maxDepth = 100
 
+// errTooDeep is the error for a text that is nested more than maxDepth levels deep.
 var errTooDeep = errors.New("nested too deep")
 
-// single returns valid JSON text with each object's members named once, the
-// last value winning as it does in most readers, and whether any was doubled:
-// what is validated, shown and approved must be what is run.
+// single returns a valid JSON text without duplicate members of objects, and true. Like most JSON decoders, it keeps the last
+// value of a member. It returns "" and false if there are no duplicate members, or if the text is nested too deep.
+//
+// Without this, different decoders could read different values. The arguments that are validated, shown to people and
+// approved must be the arguments with which the tool runs.
 func single(text string) (string, bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -66,9 +69,10 @@ func single(text string) (string, bool) {
 	return string(out), true
 }
 
+// singler is the state of [single].
 type singler struct {
 	in    *json.Decoder
-	found bool
+	found bool // there was a duplicate member
 }
 
 // value appends the next value of the input to out.
@@ -99,6 +103,7 @@ func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	return encode(out, token)
 }
 
+// object appends the object whose opening brace was read last to out.
 func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	values := map[string][]byte{}
 	var names []string
@@ -134,7 +139,7 @@ func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// encode appends a value that is no object and no list, without escaping for HTML.
+// encode appends the JSON form of a string, number, boolean or null to out, without HTML escaping.
 func encode(out []byte, value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -1,10 +1,8 @@
-// Package repair puts right what models write wrong about tools, where it is
-// plain what was meant: a name in the wrong case, arguments in a code fence, a
-// call in the text. What is not plain is left for an error result to the model:
-// above all, a call whose arguments are cut off is never completed.
+// Package repair corrects mistakes of models in tool calls if it is clear what the model meant. Examples are a name in the wrong
+// case, arguments in a code fence, and a call that was written as text. If it is not clear, the package leaves the call
+// unchanged, and the model gets an error result. In particular, the package never completes arguments that were cut off.
 //
-// It is pure: the same reply to the same request is always put right in the same
-// way. What is right already stays as it is, byte for byte.
+// The functions are pure: the result depends only on the arguments. They do not change correct calls, not even a byte.
 package repair
 
 import (
@@ -15,11 +13,13 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Reply returns reply, which answers req, put right; Repaired tells what was
-// done. The calls of the result have names that may be sent again and IDs that
-// differ. The arguments of a call of a tool that req offers are a JSON object
-// without doubled members, or not to be run. Other calls keep the arguments
-// they have: they are refused anyway.
+// Reply returns reply, the reply to req, with corrected tool calls. For most changes, it adds a text to Repaired; it does not
+// report new IDs.
+//
+// In the returned reply, all calls have names that endpoints accept and different IDs. If a call names a tool of req, its
+// arguments are a JSON object without duplicate members, or a text that is not a JSON object, so the call is not run. Reply
+// does not change the arguments of other calls, because the agent refuses these calls anyway. If req's ToolChoice is "none",
+// Reply does not look for calls in the text.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}
@@ -43,8 +43,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call puts one call right. A call that is cut short is the last one of a reply
-// that met its limit.
+// call corrects one call. cut says that the arguments may be cut off, because the call is the last one of a reply that reached
+// the output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {
@@ -55,7 +55,7 @@ func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 		return
 	}
 	if cut && blank(c.Arguments) {
-		// No arguments yet is not the same as none: {} would run the call.
+		// The model may have wanted to write arguments. With {} the call would run without them.
 		c.Arguments = "{"
 		did.addf("the arguments of %s were cut off before they began", c.Name)
 		return
@@ -66,14 +66,14 @@ func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	}
 }
 
-// cutShort reports whether a finish reason says that the output limit was met.
+// cutShort reports whether a finish reason says that the reply reached the output limit.
 func cutShort(reason string) bool {
 	return strings.EqualFold(reason, "length") || strings.EqualFold(reason, "max_tokens")
 }
 
-// distinguish gives calls without an ID, and a second call under one ID, an ID
-// of their own: results are paired with calls by it. The minted ID depends on
-// the position alone, so the same reply read again has the same IDs.
+// distinguish gives a new ID to each call without an ID, and to each call with the ID of an earlier call. Different IDs are
+// necessary because a result belongs to the call with the same ID. A new ID depends only on the position of the call and on
+// the other IDs, so the same reply always gets the same IDs.
 func distinguish(calls []llm.ToolCall) {
 	taken := map[string]bool{"": true}
 	for _, c := range calls {
@@ -93,18 +93,20 @@ func distinguish(calls []llm.ToolCall) {
 	}
 }
 
-// log collects what was done. It is bounded: replies are kept in histories.
+// log collects the texts for Repaired. It has at most maxLines texts, because replies are stored in workflow histories.
 type log struct{ lines []string }
 
+// maxLines is the largest number of texts in a log.
 const maxLines = 20
 
+// addf adds a text. It does nothing if the log is full.
 func (l *log) addf(format string, args ...any) {
 	if len(l.lines) < maxLines {
 		l.lines = append(l.lines, fmt.Sprintf(format, args...))
 	}
 }
 
-// quote is a name that a model wrote, short enough to be told.
+// quote returns a name in quotes for a text of the log. It shortens a name that is longer than maxName.
 func quote(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"

@@ -13,7 +13,7 @@ var tools = []llm.ToolSpec{
 	{Name: "get_weather"}, {Name: "list_files"}, {Name: "Read"}, {Name: "read"}, {Name: "mcp-search"}, {Name: "mcp_search"},
 }
 
-// one is the reply of one call, put right.
+// one repairs a reply with one call. It returns the repaired call and the texts in Repaired.
 func one(call llm.ToolCall) (llm.ToolCall, []string) {
 	reply := repair.Reply(llm.Reply{Message: llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call}}}, llm.Request{Tools: tools})
 	return reply.Message.ToolCalls[0], reply.Repaired
@@ -33,8 +33,8 @@ func TestNamesAreResolvedWhenOneToolCanBeMeant(t *testing.T) {
 		"default_api.list_files":     "list_files",
 		"Read":                       "Read",
 		"read":                       "read",
-		"READ":                       "READ",       // two could be meant
-		"MCP_search":                 "MCP_search", // two could be meant
+		"READ":                       "READ",       // two tools could be meant
+		"MCP_search":                 "MCP_search", // two tools could be meant
 		"mcp__686f__get_weather":     "mcp__686f__get_weather",
 		"get_weatherjson":            "get_weatherjson",
 		"fetch_url":                  "fetch_url",
@@ -55,8 +55,8 @@ func TestNamesAreResolvedWhenOneToolCanBeMeant(t *testing.T) {
 
 func long64() string { return "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" }
 
-// A name that is cleaned for the history must not become that of a tool, nor
-// one that is taken for it when the model copies it from there.
+// A name whose characters were replaced must not be the name of a tool. It must not be similar to a tool's name either, because
+// the model may copy the name from the history.
 func TestACleanedNameMeansNoTool(t *testing.T) {
 	t.Parallel()
 	offered := []llm.ToolSpec{{Name: "a_b"}, {Name: "Unknown-0"}}
@@ -92,7 +92,7 @@ func TestArgumentsBecomeTheObjectThatWasMeant(t *testing.T) {
 	}
 }
 
-// What could be two things, or is cut off, is left for an error to the model.
+// Arguments that are cut off, or that could mean two objects, stay unchanged. The model then gets an error result.
 func TestArgumentsThatAreNotPlainAreLeft(t *testing.T) {
 	t.Parallel()
 	for _, given := range []string{
@@ -111,7 +111,7 @@ func TestArgumentsThatAreNotPlainAreLeft(t *testing.T) {
 	require.Empty(t, got.Arguments, "a call that is refused anyway is left alone")
 }
 
-// The output limit met before the arguments began: {} would run the call.
+// The reply reached the output limit before the arguments began. With {} as arguments the call would run.
 func TestACallThatWasCutBeforeItsArgumentsIsNotRun(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"length", "MAX_TOKENS"} {

@@ -8,20 +8,21 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
+// The forms of a call in a text: tagged matches a JSON object in a tool_call tag, dialect matches a function tag with the name
+// and the arguments.
 var (
 	tagged  = regexp.MustCompile(`(?s)^<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|$)\s*`)
 	dialect = regexp.MustCompile(`(?s)^<function=([A-Za-z0-9_.-]+)[=>(]*\s*(\{.*?\})\)?>?\s*</function>\s*`)
 )
 
-// Calls returns the tool calls that text consists of, in one of the forms in
-// which models write them when their server does not recognise them as calls;
-// nil when there is anything else in it, or a tool that is not offered.
+// Calls returns the tool calls in a text that consists only of tool calls. Models write such texts if their server does not
+// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that tools does not have.
 func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message.ToolCalls
 }
 
-// spoken returns the calls that text consists of. A text that merely holds a
-// call is an answer about calls. bare allows JSON without a tag around it.
+// spoken is the search of [Calls]. It returns nil for a text that has other text beside a call, because such a text may explain
+// a call. If bare is true, it also accepts one JSON object without a tag.
 func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	rest := strings.TrimSpace(text)
 	if len(tools) == 0 || !strings.HasPrefix(rest, "<") && !strings.HasPrefix(rest, "{") {
@@ -54,7 +55,8 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	return calls
 }
 
-// written reads a call that is a JSON object of a name and arguments.
+// written returns the call in a JSON object that has a name and arguments. The arguments may be a member "arguments" or
+// "parameters", and may be encoded as a string.
 func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &fields) != nil {
@@ -75,7 +77,7 @@ func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 			}
 		case "type", "id":
 		default:
-			return llm.ToolCall{}, false // an answer that has a name in it
+			return llm.ToolCall{}, false // not a call, but an answer with a member "name"
 		}
 	}
 	name, known := resolve(name, tools)
