@@ -6,46 +6,48 @@ import (
 	"unicode/utf8"
 )
 
-// minEncoded is what the JSON form of a clipped text may always take, in bytes:
-// well below the 2 MiB at which Temporal refuses a payload.
+// minEncoded is the smallest limit, in bytes, that [Clip] sets for the JSON form of a text. It is well below 2 MiB, the size
+// above which Temporal refuses a payload.
 const minEncoded = 3 << 19 // 1.5 MiB
 
-// Clip shortens text that a model is to read to limit bytes: the beginning and
-// the end stay, two thirds and one third, and a note between them tells how many
-// bytes were left out. Text that fits is returned as it is. Invalid UTF-8 is
-// replaced by U+FFFD, and the result is always valid UTF-8.
+// Clip shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
+// third). A note between the two says how many bytes are missing. Clip returns a text within the limits unchanged, except
+// that it replaces invalid UTF-8 by U+FFFD. The returned text is always valid UTF-8.
 //
-// The limit counts bytes of text. The JSON form, as encoding/json writes it with
-// HTML escaping, can be six times as long; Clip also holds it to one and a half times the
-// limit or 1.5 MiB, whichever is larger. A limit below 100 leaves no room for a
-// note: the text is cut. A limit of 0 or less leaves nothing.
+// The limit counts the bytes of the text. The JSON form of the text, as encoding/json writes it with HTML escaping, can be
+// six times as long. Clip limits the JSON form, too: to one and a half times limit, or to 1.5 MiB if that is more.
+//
+// If limit is below 100, there is no room for a note, and Clip returns only the beginning of the text. If limit is 0 or
+// less, Clip returns "".
 func Clip(text string, limit int) string {
 	return ClipNoting(text, limit, leftOut)
 }
 
-// ClipEncoded is [Clip] with an encoded limit of the caller's: its JSON form, the quotes included, takes that many bytes at most.
+// ClipEncoded is like [Clip], but also limits the JSON form of the text, including its quotes, to encodedLimit bytes.
 func ClipEncoded(text string, limit, encodedLimit int) string {
 	return clip(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
 }
 
+// leftOut returns the note of [Clip].
 func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
 
-// defaultEncoded is the encoded size to which [Clip] holds a text, the quotes included.
+// defaultEncoded returns the limit that [Clip] sets for the JSON form of a text, including its quotes, in bytes.
 func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 
-// maxNote bounds the note of [ClipNoting], encoded.
+// maxNote is the number of bytes that [ClipNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// ClipNoting is [Clip] with a note of the caller's, of at most 120 bytes: it is told from which byte
-// on how many are left out.
+// ClipNoting is like [Clip], but inserts the text that note returns. The arguments of note are the offset of the first
+// missing byte and the number of missing bytes. note should return at most 120 bytes; ClipNoting cuts a longer text. If
+// limit is below 256, the note and its line breaks get half of limit.
 //
-// A text that was clipped is returned as it is when it is clipped again with the same limit.
+// Clipping a clipped text again with the same limit does not change the text.
 func ClipNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	return clip(text, limit, defaultEncoded(limit)-2, note)
 }
 
-// clip is [ClipNoting] with both limits, the encoded one without the quotes.
+// clip is [ClipNoting] with both limits. encodedLimit does not include the quotes of the JSON form.
 func clip(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -67,8 +69,7 @@ func clip(text string, limit, encodedLimit int, note func(from, bytes int) strin
 	return head + "\n" + said + "\n" + tail
 }
 
-// prefixLen is the length of the longest prefix of whole runes within both
-// limits.
+// prefixLen returns the length in bytes of the longest prefix that consists of whole runes and is within both limits.
 func prefixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -81,7 +82,7 @@ func prefixLen(text string, limit, encodedLimit int) int {
 	return n
 }
 
-// suffixLen is prefixLen from the end.
+// suffixLen is like [prefixLen], but for the longest suffix.
 func suffixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -94,6 +95,7 @@ func suffixLen(text string, limit, encodedLimit int) int {
 	return n
 }
 
+// encodedLen returns the length in bytes of a text in a JSON string of encoding/json, without the quotes.
 func encodedLen(text string) int {
 	n := 0
 	for _, r := range text {
@@ -102,7 +104,7 @@ func encodedLen(text string) int {
 	return n
 }
 
-// encodedSize is the length of a rune in a JSON string of encoding/json.
+// encodedSize returns the length in bytes of a rune in a JSON string of encoding/json. size is the rune's length in UTF-8.
 func encodedSize(r rune, size int) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':

@@ -7,7 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// City is what the model fills in.
+// City is the type of the tool's arguments, which the model writes.
 type City struct {
 	Name string `json:"name" jsonschema:"in English"`
 }
@@ -25,7 +25,7 @@ func ExampleFunc() {
 	}
 	fmt.Println(string(population.Spec().Schema))
 
-	// Arguments come from a model: what is wrong with them is for the model to read.
+	// A model writes the arguments. If they are wrong, the model gets an error result.
 	for _, args := range []string{`{"name":"Paris"}`, `{"name":"Atlantis"}`, `{"city":"Paris"}`} {
 		result, err := tool.Run(context.Background(), population, args)
 		if err != nil {
@@ -40,8 +40,8 @@ func ExampleFunc() {
 	// true arguments do not match the schema of population: unexpected additional properties ["city"]; correct them and call again
 }
 
-// A tool that changes something gives its call's key to the far side, which then does it once
-// however often it is told to.
+// A tool that changes an external system passes the call's key to that system. The system then makes the change once, even if
+// the tool runs several times.
 func ExampleInfoFrom() {
 	sent := map[string]bool{}
 	mail := tool.MustFunc("mail", "Sends a mail.", tool.Idempotent,
@@ -49,7 +49,7 @@ func ExampleInfoFrom() {
 			sent[tool.InfoFrom(ctx).Key] = true
 			return "sent", nil
 		})
-	ctx := tool.WithInfo(context.Background(), tool.Info{Key: "tool-1"}) // which a worker does
+	ctx := tool.WithInfo(context.Background(), tool.Info{Key: "tool-1"}) // a worker does this
 	for range 2 {
 		if _, err := tool.Run(ctx, mail, "{}"); err != nil {
 			panic(err)
@@ -73,5 +73,5 @@ func ExampleRegistry() {
 	fmt.Println(err)
 	// Output:
 	// 1 read <nil>
-	// unknown tool "wirte": did you mean "write"? (there is read, write)
+	// unknown tool "wirte": did you mean "write"? (the known tools are read, write)
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a tool of a description and the function that runs it, the raw form
-// of [Func]. The function follows the contract of [Tool.Call]. New fails when the
-// name or the schema cannot be given to a model.
+// New returns a tool with the given description. The tool runs call, which must follow the contract of [Tool.Call]. Use
+// [Func] if the schema can be inferred from a Go type.
+//
+// New returns an error if call is nil, if the effect is unknown, or if models do not accept the name or the schema. The zero
+// effect becomes [AtMostOnce].
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
 		return nil, fmt.Errorf("tool %q: no function", spec.Name)
@@ -29,22 +31,21 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 	return &function{spec: spec, call: call}, nil
 }
 
-// Func makes a tool of a Go function. The schema of the arguments is inferred
-// from In, a struct or a map with string keys: names come from json tags,
-// descriptions from jsonschema tags, and a field with omitempty is optional. The
-// zero effect means [AtMostOnce].
+// Func returns a tool that runs a Go function.
 //
-// Arguments are decoded strictly: an unknown field is an error the model reads. An
-// Out that is a string is the result's text, a [Result] is the result, and
-// anything else is encoded as JSON.
+// Func infers the schema of the arguments from In, which must be a struct or a map with string keys. Field names come from
+// json tags, descriptions from jsonschema tags. A field with omitempty is optional. The zero effect means [AtMostOnce].
 //
-// An error that fn returns is a result too, marked as an error, except for three
-// kinds: one that wraps [ErrOutcomeUnknown] or [ErrNotRun] is returned as it is;
-// and one that wraps a context error, when the call's own context has ended, is
-// returned, wrapped in [ErrOutcomeUnknown] unless the tool is [ReadOnly], since
-// nobody knows how far fn came. A panic is an error result.
+// The tool decodes arguments strictly: an unknown field is an error result, which the model reads. If Out is a string, the
+// value is the content of the result. If Out is a [Result], the value is the result. Any other value is encoded as JSON.
 //
-// fn must be safe for concurrent use.
+// An error of fn becomes an error result, with three exceptions:
+//   - The tool returns an error that wraps [ErrOutcomeUnknown] or [ErrNotRun] as it is.
+//   - If the call's context has ended and the error wraps a context error, a [ReadOnly] tool returns the error as it is.
+//   - In the same case, any other tool returns the error wrapped in [ErrOutcomeUnknown], because fn may have done a part of
+//     its work.
+//
+// A panic of fn becomes an error result. fn must be safe for concurrent use.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("tool %q: no function", name)
@@ -74,8 +75,8 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	})
 }
 
-// MustFunc is [Func] that panics where Func fails, for tools whose types are
-// known when the program is written.
+// MustFunc is like [Func], but panics if Func returns an error. Use it when the name and the types are fixed in the source
+// code.
 func MustFunc[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) Tool {
 	t, err := Func(name, description, effect, fn)
 	if err != nil {
@@ -84,6 +85,7 @@ func MustFunc[In, Out any](name, description string, effect Effect, fn func(cont
 	return t
 }
 
+// function is the [Tool] that [New] returns.
 type function struct {
 	spec Spec
 	call func(context.Context, json.RawMessage) (Result, error)
@@ -96,9 +98,8 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered turns a panic into an error result: whatever the tool had done by
-// then is done, so the call is answered rather than run again. The stack is for
-// people; it goes to the log.
+// recovered is deferred around a call. It turns a panic into an error result. The call must not run again, because the tool
+// may have made changes before the panic. The stack goes to the log, not to the model.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
@@ -108,8 +109,8 @@ func recovered(ctx context.Context, name string, res *Result, err *error) {
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil
 }
 
-// failure sorts the error of a tool's function: what the model reads, and what
-// the caller has to know.
+// failure returns an error of a tool's function either as an error result, which the model reads, or as an error for the
+// caller of the tool. See [Func] for the rules.
 func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotRun):
@@ -123,8 +124,8 @@ func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	return Result{Content: err.Error(), IsError: true}, nil
 }
 
-// encode makes a result of a function's value. The function has run by now, so
-// a value that cannot be encoded is a result that says so.
+// encode returns the value of a tool's function as a result. If the value cannot be encoded, encode returns an error result
+// and not an error, because the function has run already.
 func encode(name string, out any) Result {
 	switch out := out.(type) {
 	case string:
@@ -134,15 +135,15 @@ func encode(name string, out any) Result {
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the reader is a model, not a browser
+	enc.SetEscapeHTML(false) // a model reads the text, not a browser
 	if err := enc.Encode(out); err != nil {
 		return errorResult("%s ran, but its result cannot be encoded: %v", name, err)
 	}
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}
 }
 
-// decodeStrict decodes exactly one JSON value without unknown fields. Numbers
-// that go into an interface keep their digits.
+// decodeStrict decodes data into v. It returns an error if data has an unknown field or more than one JSON value. A number
+// that is decoded into an interface becomes a [json.Number] and so keeps all its digits.
 func decodeStrict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -156,6 +157,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
+// errorResult returns a formatted text as an error result.
 func errorResult(format string, args ...any) Result {
 	return Result{Content: fmt.Sprintf(format, args...), IsError: true}
 }

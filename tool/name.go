@@ -7,11 +7,15 @@ import (
 	"strings"
 )
 
+// namePattern is the pattern that OpenAI-compatible endpoints require of a tool's name.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+// validName reports whether a model endpoint accepts name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
 
-// validate reports why a tool cannot be given to a model.
+// validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] for a bad name; it
+// wraps a [*SchemaError] for a schema that [CheckSchema] refuses. An unknown effect and a schema that is not a JSON object
+// are errors, too.
 func (s Spec) validate() error {
 	if !validName(s.Name) {
 		return &NameError{Name: s.Name}
@@ -19,7 +23,7 @@ func (s Spec) validate() error {
 	switch s.Effect {
 	case "", ReadOnly, Idempotent, AtMostOnce:
 	default:
-		return fmt.Errorf("tool %q: unknown effect %q", s.Name, s.Effect)
+		return fmt.Errorf("tool %q: unknown effect %q; use read-only, idempotent or at-most-once", s.Name, s.Effect)
 	}
 	if len(s.Schema) > 0 {
 		var object map[string]json.RawMessage
@@ -33,17 +37,19 @@ func (s Spec) validate() error {
 	return nil
 }
 
-// UnknownToolError says that a reference leads to no tool.
+// UnknownToolError is the error for a reference to a tool that a [Registry] does not have.
 type UnknownToolError struct {
+	// Ref is the reference that was looked up.
 	Ref string
-	// Known is what there is, sorted: tools, and "name.*" for sources that were not
-	// asked.
+	// Known are the known references, sorted: the names of tools, "name.*" for each source, and, if Ref names a tool of
+	// a known source, the references of all tools of that source. The tools of other sources are missing, because looking up
+	// Ref does not list those sources.
 	Known []string
-	// Nearest is the known reference that is most like Ref; empty if none is.
+	// Nearest is the element of Known that is most similar to Ref. It is empty if no element is similar.
 	Nearest string
 }
 
-// Error names the reference, the nearest one, and what there is.
+// Error returns a text with Ref, Nearest and up to 40 elements of Known.
 func (e *UnknownToolError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "unknown tool %q", e.Ref)
@@ -59,37 +65,37 @@ func (e *UnknownToolError) Error() string {
 	if len(known) == 0 {
 		b.WriteString(" (there are no tools)")
 	} else {
-		fmt.Fprintf(&b, " (there is %s%s)", strings.Join(known, ", "), more)
+		fmt.Fprintf(&b, " (the known tools are %s%s)", strings.Join(known, ", "), more)
 	}
 	return b.String()
 }
 
-// NameError is a mistake in the configuration of names: a name that models do
-// not take, or one name for two tools of one agent.
+// NameError is the error for the name of a tool that cannot be offered to a model: model endpoints do not accept the name,
+// or two tools of one agent have the same name. The configuration has to be corrected.
 type NameError struct {
-	// Name is the name as the model would see it.
+	// Name is the name that the model would see.
 	Name string
-	// Refs are the references of the tools that have it: two for a name that is
-	// taken twice, one or none for a name that models do not take.
+	// Refs are the references of the tools with this name. Two tools with the same name have two references here. A name that
+	// endpoints do not accept has one reference, or none if the tool was not found through a [Registry].
 	Refs []string
 }
 
-// Error says what is wrong and what to set.
+// Error returns a text that says what is wrong and what to change.
 func (e *NameError) Error() string {
 	if len(e.Refs) > 1 {
-		return fmt.Sprintf("two tools would have the name %q: %s; set a prefix or rename on the MCP server, or leave one out",
+		return fmt.Sprintf("two tools would have the name %q: %s; set prefix or rename of the MCP server, or remove one of the tools",
 			e.Name, strings.Join(e.Refs, " and "))
 	}
 	of := ""
 	if len(e.Refs) == 1 {
 		of = " of " + e.Refs[0]
 	}
-	return fmt.Sprintf("tool name %q%s: models take 1 to 64 of A-Z, a-z, 0-9, _ and -; rename it, for a tool of an MCP server with a prefix or rename on the server",
+	return fmt.Sprintf("tool name %q%s is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -; for a tool of an MCP server, set prefix or rename of the server",
 		e.Name, of)
 }
 
-// nearest returns the name with the smallest edit distance to ref, if it is
-// small for ref's length.
+// nearest returns the element of names with the smallest edit distance to ref. It returns "" if every distance is larger
+// than a third of ref's length plus 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {
@@ -100,7 +106,7 @@ func nearest(ref string, names []string) string {
 	return best
 }
 
-// distance is the edit distance of two strings in bytes.
+// distance returns the Levenshtein distance of two strings, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

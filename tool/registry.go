@@ -10,48 +10,47 @@ import (
 	"sync"
 )
 
-// Source gives tools that are known only when they are asked for, such as those
-// of an MCP server. Tools may be called often and at the same time; a Source
-// keeps what it listed as long as it sees fit. An error says that the list could not
-// be had, and that asking again may help.
+// Source lists tools that are not known before the program runs, such as the tools of an MCP server.
 type Source interface {
+	// Tools returns the tools of the source. It may be called often and concurrently, so a Source should cache its list. An
+	// error means that the list is not available now and that another call may succeed.
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// Local is implemented by a tool of a [Source] whose name to the model differs
-// from its name at the source, so that references do not change with a prefix.
+// Local is implemented by a tool of a [Source] if the model may see the tool under another name than the source uses. A
+// [Registry] makes the reference from the local name, so references do not change when a prefix is configured.
 type Local interface {
-	// LocalName is the tool's name at its source.
+	// LocalName returns the tool's name at its source.
 	LocalName() string
 }
 
-// Bound is a tool together with the reference under which it is found again.
+// Bound is a tool with its reference.
 type Bound struct {
-	// Ref is what [Registry.Lookup] takes: "calculator", or "files.read_file" for a
+	// Ref is the argument with which [Registry.Lookup] returns Tool: "calculator", for example, or "files.read_file" for a
 	// tool of the source "files".
 	Ref  string
 	Tool Tool
 }
 
-// Registry keeps tools and sources of tools under their references. A tool's
-// reference is its name; that of a tool of a source is the source's name, a dot, and
-// the tool's name at the source. The zero Registry is empty and ready for use. It
-// is safe for concurrent use.
+// Registry finds tools by their references. It has tools and sources of tools. The reference of a tool that was added with
+// [Registry.Add] is its name. The reference of a tool of a source is the source's name, a dot, and the tool's name at the
+// source. The zero Registry is empty and ready for use. A Registry is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	tools   map[string]Tool
 	sources map[string]Source
 }
 
-// Clone returns a registry with the same tools and sources. What is added to one of the two is not in the other.
+// Clone returns a registry with the same tools and sources. Later additions to the original do not change the clone, and
+// later additions to the clone do not change the original.
 func (r *Registry) Clone() *Registry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return &Registry{tools: maps.Clone(r.tools), sources: maps.Clone(r.sources)}
 }
 
-// Add adds a tool under its name. It fails when the name is taken or cannot be
-// given to a model, or when the schema is not a JSON object.
+// Add adds a tool under its name. It returns an error if the registry has a tool with this name, if models do not accept the
+// name, if the effect is unknown, if the schema is not a JSON object, or if [CheckSchema] refuses the schema.
 func (r *Registry) Add(t Tool) error {
 	if t == nil {
 		return fmt.Errorf("registry: nil tool")
@@ -63,7 +62,7 @@ func (r *Registry) Add(t Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.tools[spec.Name]; ok {
-		return fmt.Errorf("registry: tool %q is already there", spec.Name)
+		return fmt.Errorf("registry: there is already a tool %q", spec.Name)
 	}
 	if r.tools == nil {
 		r.tools = map[string]Tool{}
@@ -72,20 +71,20 @@ func (r *Registry) Add(t Tool) error {
 	return nil
 }
 
-// AddSource adds a source under a name, which is made of letters, digits, _ and
-// -, up to 64 of them. It fails when the name is taken by another source. Nothing is
-// listed yet.
+// AddSource adds a source under a name. The name must consist of 1 to 64 of the characters A-Z, a-z, 0-9, _ and -. AddSource
+// returns an error for another name, and if the registry has a source with this name. AddSource does not list the source's
+// tools.
 func (r *Registry) AddSource(name string, s Source) error {
 	if s == nil {
 		return fmt.Errorf("registry: nil source %q", name)
 	}
 	if !validName(name) {
-		return fmt.Errorf("registry: source %q: a name is 1 to 64 of A-Z, a-z, 0-9, _ and -", name)
+		return fmt.Errorf("registry: source name %q is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -", name)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.sources[name]; ok {
-		return fmt.Errorf("registry: source %q is already there", name)
+		return fmt.Errorf("registry: there is already a source %q", name)
 	}
 	if r.sources == nil {
 		r.sources = map[string]Source{}
@@ -94,8 +93,8 @@ func (r *Registry) AddSource(name string, s Source) error {
 	return nil
 }
 
-// Names returns what may be written into a list of tools, sorted: the names of
-// tools, and "name.*" for each source. It asks no source.
+// Names returns patterns for [Registry.Resolve], sorted: the name of each tool, and "name.*" for each source. It does not
+// list the tools of sources.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -107,13 +106,13 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Resolve returns the tools that patterns name, each once, sorted by the name
-// the model sees. A pattern is a reference, or "name.*" for all tools of a
-// source. Only the sources that are named are asked.
+// Resolve returns the tools that match at least one of patterns. Each tool is in the result once. The result is sorted by the
+// name that the model sees. A pattern is a reference, or "name.*" for all tools of a source. Resolve lists only the sources
+// that patterns name.
 //
-// The error is an [*UnknownToolError] for a reference to nothing, a [*NameError]
-// for tools that a model cannot be given together, and the source's own error,
-// wrapped, when it could not list.
+// The error is an [*UnknownToolError] for a reference that the registry does not have. It is a [*NameError] if models do not
+// accept a tool's name or if two of the tools have the same name. If a source cannot list its tools, the error wraps the
+// source's error.
 func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, error) {
 	listed := map[string][]Bound{} // by source
 	found := map[string]Bound{}    // by reference
@@ -141,9 +140,9 @@ func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, err
 	return bound, nil
 }
 
-// Lookup returns the tool of a reference, for running it. The error is an
-// [*UnknownToolError] when there is none, and the source's own error, wrapped, when
-// it could not list.
+// Lookup returns the tool with the reference ref. The error is an [*UnknownToolError] if there is no such tool. If the source
+// cannot list its tools, the error wraps the source's error. In contrast to [Registry.Resolve], Lookup does not accept
+// "name.*" and does not check the tool's name.
 func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	if strings.HasSuffix(ref, ".*") {
 		return nil, r.unknown(ref, nil)
@@ -155,8 +154,8 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	return matches[0].Tool, nil
 }
 
-// match returns the tools of one pattern: at least one, unless the pattern is
-// that of a source without tools.
+// match returns the tools of one pattern. The result has at least one tool, unless the pattern is "name.*" of a source
+// without tools. listed has the tools of the sources that were listed before; match adds to it.
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -196,7 +195,7 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown describes a reference to nothing by what there is.
+// unknown returns an [*UnknownToolError] for ref. ofSource are the tools of the source that ref names, if it names one.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {
@@ -206,7 +205,7 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	return &UnknownToolError{Ref: ref, Known: known, Nearest: nearest(ref, known)}
 }
 
-// withEffect gives a tool without an effect the default one.
+// withEffect returns t with the effect [AtMostOnce] if t has no effect or an unknown one. Else it returns t.
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {
@@ -217,7 +216,7 @@ func withEffect(t Tool) Tool {
 	return described{Tool: t, spec: spec}
 }
 
-// described is a tool under another description.
+// described is a tool with a Spec that differs from the tool's own Spec.
 type described struct {
 	Tool
 	spec Spec

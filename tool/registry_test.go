@@ -25,7 +25,7 @@ func (l *list) Tools(context.Context) ([]tool.Tool, error) {
 	return l.tools, l.err
 }
 
-// stub is a tool that does nothing, known to its source by another name.
+// stub is a tool that does nothing. name is its name for the model, local its name at its source.
 type stub struct{ name, local string }
 
 func (s stub) Spec() tool.Spec   { return tool.Spec{Name: s.name} }
@@ -120,8 +120,8 @@ func TestLookupFindsWhatResolveBound(t *testing.T) {
 
 func TestRegistryRefusesDuplicates(t *testing.T) {
 	r, files := registry(t)
-	require.ErrorContains(t, r.Add(stub{name: "calculator"}), "already there")
-	require.ErrorContains(t, r.AddSource("files", files), "already there")
+	require.ErrorContains(t, r.Add(stub{name: "calculator"}), "already a tool")
+	require.ErrorContains(t, r.AddSource("files", files), "already a source")
 	require.Error(t, r.AddSource("a.b", files))
 	require.Error(t, r.AddSource("x", nil))
 	require.Error(t, r.Add(nil))

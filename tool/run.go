@@ -13,17 +13,20 @@ import (
 	"time"
 )
 
-// Run calls a tool with the arguments that a model wrote. It checks them before
-// the tool runs: they must be a JSON object, with empty text taken as {}, and
-// match the tool's schema. A violation is an error [Result] that names the field;
-// the tool has not run then. A schema that cannot be checked, being of another
-// draft or with a reference out of itself, is not checked.
+// Run calls a tool with the arguments that a model wrote.
 //
-// The tool receives the arguments as they were written, digits included. A panic
-// of the tool is an error Result. Otherwise Result and error are those of
-// [Tool.Call]. A tool that has not returned some seconds after the end of its context is abandoned: Run logs that and
-// returns an error that wraps the context's, and [ErrOutcomeUnknown] unless the tool is [ReadOnly]. Run is safe for
-// concurrent use.
+// Run checks the arguments before the tool runs. They must be a JSON object and match the tool's schema; empty arguments
+// count as {}. If they do not match, or are too large or too deeply nested to be checked, Run returns an error [Result] that
+// names the problem and the field, and the tool does not run. Run does not check arguments against a schema that the
+// validator does not support, such as one of another draft or with a reference to another document. Run does not check
+// arguments against a schema that [CheckSchema] refuses either.
+//
+// The tool gets the arguments exactly as the model wrote them, including the digits of numbers; only surrounding white space
+// is removed. If the tool panics, Run returns an error Result. Otherwise Run returns what [Tool.Call] returns.
+//
+// If the tool does not return within 5 seconds after its context has ended, Run abandons the call, which keeps running. Run
+// then writes a log entry and returns an error that wraps the context's error. The error also wraps [ErrOutcomeUnknown],
+// unless the tool is [ReadOnly]. Run is safe for concurrent use.
 func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	spec := t.Spec()
 	args = strings.TrimSpace(args)
@@ -57,10 +60,10 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	case <-late.C:
 	}
 	began := time.Now()
-	slog.ErrorContext(ctx, "a tool ignores the end of its context; its call is abandoned and goes on", "tool", spec.Name)
+	slog.ErrorContext(ctx, "tool did not return after the end of its context; the call is abandoned but keeps running", "tool", spec.Name)
 	go func() {
 		<-returned
-		slog.WarnContext(ctx, "an abandoned call of a tool has returned", "tool", spec.Name, "after", time.Since(began))
+		slog.WarnContext(ctx, "abandoned tool call returned", "tool", spec.Name, "after", time.Since(began))
 	}()
 	err := fmt.Errorf("%s did not return within %v after the end of its context: %w", spec.Name, abandonAfter, ctx.Err())
 	if spec.Effect != ReadOnly {
@@ -69,17 +72,17 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	return Result{}, err
 }
 
-// abandonAfter is the time that a tool has to return after the end of its context.
+// abandonAfter is how long [Run] waits for a tool to return after the end of its context.
 const abandonAfter = 5 * time.Second
 
-// outcome is the result of a call.
+// outcome is what a call of a tool returned.
 type outcome struct {
 	result Result
 	err    error
 }
 
-// parseObject decodes a JSON object for validation, or says what is wrong with
-// it.
+// parseObject decodes a JSON object for the validator. If args is not a JSON object, problem is a text for the model; else
+// problem is empty.
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
@@ -100,9 +103,8 @@ func parseObject(args string) (object map[string]any, problem string) {
 	return plainNumbers(m).(map[string]any), ""
 }
 
-// plainNumbers replaces each json.Number, which the validator takes for a
-// string, by an int64 where that is exact and a float64 otherwise. Only the
-// validator sees them.
+// plainNumbers replaces each json.Number in v, because the validator would treat it as a string. A number becomes an int64
+// if an int64 can represent it exactly, else a float64. Only the validator uses the new values. v is modified.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -118,7 +120,7 @@ func plainNumbers(v any) any {
 			return n
 		}
 		f, err := v.Float64()
-		if err != nil { // beyond float64
+		if err != nil { // too large for a float64
 			return math.Copysign(math.MaxFloat64, f)
 		}
 		return f

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// deaf is a tool that does not hear that its context has ended.
+// deaf returns a tool that ignores the end of its context and returns when until is closed.
 func deaf(t *testing.T, effect tool.Effect, until <-chan struct{}) tool.Tool {
 	t.Helper()
 	tl, err := tool.New(tool.Spec{Name: "deaf", Effect: effect}, func(context.Context, json.RawMessage) (tool.Result, error) {
@@ -24,7 +24,7 @@ func deaf(t *testing.T, effect tool.Effect, until <-chan struct{}) tool.Tool {
 	return tl
 }
 
-// Without it such a call would keep its place in the worker.
+// If Run waited for such a tool, the call would occupy a slot of the worker forever.
 func TestAttackToolThatIgnoresItsContextIsAbandoned(t *testing.T) {
 	for effect, unknown := range map[tool.Effect]bool{tool.ReadOnly: false, tool.Idempotent: true, tool.AtMostOnce: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAttackToolThatIgnoresItsContextIsAbandoned(t *testing.T) {
 	}
 }
 
-// What comes in the seconds after the end counts: it may be a tool that put itself in order.
+// Run returns a result that comes a few seconds after the end of the context, because a tool may need this time to clean up.
 func TestToolMayReturnAfterTheEndOfItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := make(chan struct{})

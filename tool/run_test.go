@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// echo answers with its arguments as it got them.
+// echo returns a tool with the given schema. The result of the tool is the text of its arguments.
 func echo(t *testing.T, schema string) tool.Tool {
 	t.Helper()
 	tl, err := tool.New(tool.Spec{Name: "echo", Schema: json.RawMessage(schema)}, func(_ context.Context, args json.RawMessage) (tool.Result, error) {
@@ -105,7 +105,7 @@ func TestOlderDraftIsChecked(t *testing.T) {
 }
 
 func TestRunIsSafeForConcurrentUse(t *testing.T) {
-	person := echo(t, strings.Replace(personSchema, "cat", "bird", 1)) // a schema not resolved yet
+	person := echo(t, strings.Replace(personSchema, "cat", "bird", 1)) // a schema that is not in the cache yet
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {

@@ -13,27 +13,31 @@ import (
 )
 
 const (
-	// maxSchemas bounds the cache of compiled schemas. Tools are listed anew while
-	// a worker runs, and a server may describe a tool differently each time.
+	// maxSchemas limits the number of compiled schemas in the cache. Without a limit the cache could grow forever: workers
+	// list the tools of a server again and again, and a server may describe a tool differently each time.
 	maxSchemas = 1000
-	// maxSchemaBytes and maxSchemaDepth bound the JSON of a schema.
+	// maxSchemaBytes and maxSchemaDepth limit the length and the nesting of the JSON text of a schema.
 	maxSchemaBytes = 256 << 10
 	maxSchemaDepth = 100
-	// maxInPlace bounds against how many subschemas one value is checked.
+	// maxInPlace limits the number of subschemas against which the same value is checked.
 	maxInPlace = 10_000
-	// maxPatternSize bounds the instructions of one regular expression.
+	// maxPatternSize limits the number of instructions of one compiled regular expression.
 	maxPatternSize = 5000
 )
 
-// SchemaError says why a JSON schema is refused: validating against it could take without end, or too much time or memory.
-type SchemaError struct{ Problem string }
+// SchemaError is the error of [CheckSchema] for a JSON schema that must not be used: validation with the schema could never
+// end, or take too much time or memory.
+type SchemaError struct {
+	// Problem says what is wrong with the schema.
+	Problem string
+}
 
-// Error says what is wrong with the schema.
+// Error returns a text with Problem.
 func (e *SchemaError) Error() string { return "the JSON schema is refused: " + e.Problem }
 
-// CheckSchema returns a [*SchemaError] for a JSON schema that must not be used, and nil for any other. A schema that the
-// validator does not know, such as one of another draft, is no error: values are not checked against it. The empty schema
-// is no error.
+// CheckSchema returns a [*SchemaError] if a JSON schema must not be used, else nil. It returns nil for the empty schema. It
+// also returns nil for a schema that the validator does not support, such as a schema of another draft; values are not checked
+// against such a schema.
 func CheckSchema(schema json.RawMessage) error {
 	if len(schema) == 0 {
 		return nil
@@ -41,22 +45,23 @@ func CheckSchema(schema json.RawMessage) error {
 	return lookup(schema).refused
 }
 
-// compiled is a schema ready for validation. Without a validator values are not checked against it.
+// compiled is a schema that is ready for validation.
 type compiled struct {
-	validator *jsonschema.Resolved
-	graph     *graph
-	refused   error // a *SchemaError or nil
+	validator *jsonschema.Resolved // nil if values are not checked against the schema
+	graph     *graph               // nil if validator is nil
+	refused   error                // a *SchemaError or nil
 }
 
-// schemas keeps compiled schemas by their text, so that a tool that is listed
-// again finds the one it had.
+// schemas is the cache of compiled schemas. The key is the text of a schema, so a tool that is listed again uses the schema
+// that was compiled before.
 var schemas = struct {
 	sync.RWMutex
 	compiled map[string]compiled
 }{compiled: map[string]compiled{}}
 
-// Violation says how a text breaks a JSON schema, for a model to read. It is empty if the text fits, or if it
-// cannot be checked because the validator does not know the schema or [CheckSchema] refuses it.
+// Violation returns a text for a model that says why text does not match a JSON schema. It returns "" if text matches. It
+// also returns "" if the validator does not support the schema or [CheckSchema] refuses the schema. A text that is not valid
+// JSON, or that is too large or too deeply nested to be checked, does not match.
 func Violation(schema json.RawMessage, text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -70,8 +75,7 @@ func Violation(schema json.RawMessage, text string) string {
 	return violation(schema, plainNumbers(v))
 }
 
-// violation says how a value breaks a schema: empty if it does not, or if the
-// schema cannot be checked.
+// violation is like [Violation], but checks a decoded value.
 func violation(schema json.RawMessage, value any) (problem string) {
 	if len(schema) == 0 {
 		return ""
@@ -84,8 +88,8 @@ func violation(schema json.RawMessage, value any) (problem string) {
 		return "it is too large or too deeply nested to be checked"
 	}
 	defer func() {
-		// The validator asserts what a hostile schema may break. Such a schema is one
-		// that cannot be checked.
+		// A malicious schema can break an assertion of the validator, which then panics. Such a schema counts as not
+		// supported.
 		if recover() != nil {
 			problem = ""
 		}
@@ -96,7 +100,7 @@ func violation(schema json.RawMessage, value any) (problem string) {
 	return ""
 }
 
-// lookup returns the compiled schema from the cache, or compiles it.
+// lookup returns the compiled form of a schema. It compiles a schema that is not in the cache.
 func lookup(schema json.RawMessage) compiled {
 	if err := checkSize(schema); err != nil {
 		return compiled{refused: err}
@@ -123,7 +127,7 @@ func lookup(schema json.RawMessage) compiled {
 	return c
 }
 
-// checkSize returns a [*SchemaError] for a schema that takes too long to read.
+// checkSize returns a [*SchemaError] if the text of a schema is too long or too deeply nested to be parsed.
 func checkSize(schema json.RawMessage) error {
 	if len(schema) > maxSchemaBytes {
 		return &SchemaError{fmt.Sprintf("it has %d bytes; the limit is %d", len(schema), maxSchemaBytes)}
@@ -147,8 +151,8 @@ func checkSize(schema json.RawMessage) error {
 	return nil
 }
 
-// compile returns the schema ready for validation. The error is a [*SchemaError] for a schema that is refused, and another
-// one for a schema that the validator does not know.
+// compile prepares a schema for validation. The error is a [*SchemaError] if the schema must not be used. It is an error of
+// another type if the validator does not support the schema.
 func compile(schema json.RawMessage) (c compiled, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -162,7 +166,7 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	switch strings.TrimSuffix(s.Schema, "#") {
 	case "", "https://json-schema.org/draft/2020-12/schema":
 	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema":
-		s.Schema = "http://json-schema.org/draft-07/schema#" // the one spelling that is known
+		s.Schema = "http://json-schema.org/draft-07/schema#" // the validator requires the final #
 	default:
 		return c, errors.New("unknown draft " + s.Schema)
 	}
@@ -176,13 +180,12 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	return c, err
 }
 
-// step is one "validating <schema>: " that the validator puts before its error,
-// the outermost first.
+// step matches one prefix "validating <schema>: " of an error of the validator. The validator adds one prefix for each
+// subschema on the way to the problem. The first prefix is that of the outermost subschema.
 var step = regexp.MustCompile(`^validating ([^:\s]*): `)
 
-// readable rewrites a validator's error for a model: the field it is about, as a
-// path of names, and what is wrong with it. Long values that the error quotes are
-// cut.
+// readable rewrites an error of the validator for a model. The text has the path of the wrong field and the problem. The text
+// of the problem is cut to 1000 bytes, because an error may quote long values.
 func readable(err error) string {
 	text, where := err.Error(), ""
 	for {
@@ -202,8 +205,8 @@ func readable(err error) string {
 	return fmt.Sprintf("%q: %s", where, text)
 }
 
-// field turns the pointer to a subschema, /properties/a/items/properties/b, into
-// the path of the value it describes, a[].b.
+// field converts the JSON pointer of a subschema into the path of the value that the subschema describes. For example, it
+// converts /properties/a/items/properties/b into a[].b.
 func field(pointer string) string {
 	var path strings.Builder
 	segments := strings.Split(strings.TrimPrefix(pointer, "/"), "/")

@@ -12,7 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// doubling is a schema of n subschemas, each of which uses the next one twice through a keyword.
+// doubling returns a schema with n subschemas. The JSON of each one is use, which refers to the next subschema twice: doubling
+// replaces NEXT by the reference.
 func doubling(n int, use string) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","$ref":"#/$defs/d0","$defs":{`)
@@ -48,7 +49,7 @@ func TestAttackSchemaWithoutEndIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var refused *tool.SchemaError
 			require.ErrorAs(t, tool.CheckSchema(json.RawMessage(schema)), &refused)
-			// An agent that pinned such a schema earlier goes on without checks.
+			// An agent may have stored such a schema before it was refused. The agent continues without checks.
 			require.Empty(t, tool.Violation(json.RawMessage(schema), `{"p":1,"a/b":1,"a b":1}`))
 			_, err := tool.New(tool.Spec{Name: "x", Schema: json.RawMessage(schema)}, func(context.Context, json.RawMessage) (tool.Result, error) {
 				return tool.Result{}, nil
@@ -71,7 +72,7 @@ func TestSchemaThatEndsIsNotRefused(t *testing.T) {
 	}
 	require.Empty(t, tool.Violation(json.RawMessage(tree), `{"name":"a","children":[{"name":"b","children":[{"name":"c"}]}]}`))
 	require.Contains(t, tool.Violation(json.RawMessage(tree), `{"name":"a","children":[{"name":"b","children":[{"nam":"c"}]}]}`), "name")
-	// A large value that is checked once and no more is checked.
+	// A large value is validated if each part of it is checked only once.
 	large := `[` + strings.TrimSuffix(strings.Repeat(`{"name":"x"},`, 50_000), ",") + `]`
 	require.Empty(t, tool.Violation(json.RawMessage(`{"type":"array","items":`+tree+`}`), large))
 }

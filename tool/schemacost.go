@@ -6,26 +6,28 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// The validator recurses without a bound, and its errors quote values and each other. So its way is walked before it is:
-// [graph.affordable] makes no comparison, follows every branch, and stops at a bound.
+// The validator recurses without a limit, and its errors quote values and other errors. So [graph.affordable] estimates the
+// cost of a validation before the validator runs. It compares no values, follows every branch of the schema, and stops at a
+// limit.
 
 const (
-	// maxSteps bounds one validation. A step is about a microsecond of the validator, or 64 bytes of the errors that it
-	// may write on its way.
+	// maxSteps limits the cost of one validation. One step is about one microsecond of the validator, or stepBytes bytes of
+	// error texts that the validator may write.
 	maxSteps = 1_000_000
-	// maxValidationDepth bounds how deep the validator recurses.
+	// maxValidationDepth limits the recursion of the validator.
 	maxValidationDepth = 1000
 	stepBytes          = 64
 )
 
 // node is a JSON value with its size.
 type node struct {
-	size   int // about the number of bytes of its JSON form
-	fields map[string]*node
-	items  []*node
-	text   bool
+	size   int              // about the length of the value's JSON form, in bytes
+	fields map[string]*node // the members of an object
+	items  []*node          // the elements of an array
+	text   bool             // the value is a string
 }
 
+// newNode returns the node of a decoded JSON value.
 func newNode(v any) *node {
 	n := &node{size: 8}
 	switch v := v.(type) {
@@ -50,20 +52,21 @@ func newNode(v any) *node {
 	return n
 }
 
-// affordable reports whether a value can be validated within the bounds.
+// affordable reports whether validating a value stays within maxSteps and maxValidationDepth.
 func (g *graph) affordable(value any) bool {
 	w := walk{graph: g}
 	w.visit(g.root, newNode(value), 0)
 	return w.steps <= maxSteps
 }
 
-// walk is one estimate under way.
+// walk is the state of one estimate.
 type walk struct {
 	*graph
-	steps int
+	steps int // the cost so far
 }
 
-// visit counts the steps of checking a value against a schema, and returns how many bytes an error of it may have.
+// visit adds the steps of checking a value against a schema. It returns the number of bytes that the error text of this check
+// may have.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
 		w.steps = maxSteps + 1
@@ -83,7 +86,7 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	for _, next := range w.inPlace[s] {
 		below(next, n)
 	}
-	joined := 0 // an anyOf quotes the errors of all its branches
+	joined := 0 // the error of an anyOf quotes the errors of all its branches
 	for _, next := range s.AnyOf {
 		if w.steps > maxSteps {
 			break
@@ -120,5 +123,5 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match counts the steps of a regular expression.
+// match adds the steps of matching a regular expression against a text with a number of bytes.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

@@ -13,24 +13,28 @@ import (
 	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
-// graph is a JSON schema as the validator walks it: subschemas, the references between them, and what each costs. It is
-// safe for concurrent use once it is built.
+// graph is a JSON schema in the form in which the validator walks it: the subschemas, the references between them, and the
+// cost of each. newGraph builds it. It does not change afterwards, so it is safe for concurrent use.
 type graph struct {
 	root *jsonschema.Schema
-	// pointers are the subschemas by JSON pointer, anchors those that have a name.
+	// pointers has each subschema by its JSON pointer, including the root under "".
 	pointers map[string]*jsonschema.Schema
-	anchors  map[string]*jsonschema.Schema
-	refs     map[*jsonschema.Schema]*jsonschema.Schema
-	// inPlace are the subschemas that are checked against the same value as their parent, except those of anyOf.
+	// anchors has each subschema with an $anchor or a $dynamicAnchor by the name of the anchor.
+	anchors map[string]*jsonschema.Schema
+	// refs has the target of each subschema with a $ref.
+	refs map[*jsonschema.Schema]*jsonschema.Schema
+	// inPlace has, for each subschema, the subschemas that are checked against the same value. It does not have the
+	// subschemas of anyOf.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
-	// literal is about how many bytes of a subschema an error may quote.
+	// literal has, for each subschema, about how many bytes of its text an error may quote.
 	literal map[*jsonschema.Schema]int
-	// patterns are the sizes of regular expressions.
+	// patterns has the number of instructions of each regular expression.
 	patterns map[string]int
 }
 
-// newGraph returns the graph of a schema. It fails for references that it cannot follow: $dynamicRef, and those that
-// lead to an $id below the root.
+// newGraph returns the graph of a schema. It returns an error if a subschema is null, if a subschema below the root has an
+// $id, if the schema has a $dynamicRef, or if a $ref has no target within the schema. It returns a [*SchemaError] if a regular
+// expression is too large.
 func newGraph(root *jsonschema.Schema) (*graph, error) {
 	g := &graph{
 		root: root, pointers: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
@@ -54,7 +58,7 @@ func newGraph(root *jsonschema.Schema) (*graph, error) {
 	return g, nil
 }
 
-// add takes a subschema and those below it into the graph.
+// add adds a subschema and all subschemas below it to the graph. pointer is the JSON pointer of the subschema.
 func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
@@ -96,7 +100,7 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 			if field.Name != "AnyOf" && !consuming[field.Name] {
 				g.inPlace[s] = append(g.inPlace[s], sub)
 			}
-			g.literal[s] += len(sub.ID) + len(sub.Anchor) + 24 // as errors list them
+			g.literal[s] += len(sub.ID) + len(sub.Anchor) + 24 // an error lists the subschemas
 			return g.add(place, sub)
 		}
 		if err := each(v.Field(i).Interface(), below); err != nil {
@@ -106,7 +110,8 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls f for the subschemas that a field of a schema holds.
+// each calls f for each subschema in one field of a schema. key is the index or the name of the subschema in the field, or
+// "" if the field is a single subschema. each stops at the first error and returns it.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
 	case *jsonschema.Schema:
@@ -135,15 +140,15 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming are the fields of a schema whose subschemas are not checked against the value itself, but against a part of
-// it, or not at all. All others count as checked against the value itself.
+// consuming has the names of the fields of [jsonschema.Schema] that hold subschemas for a part of the value, or subschemas
+// that are not checked at all. The subschemas in all other fields count as checked against the value itself.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,
 	"Properties": true, "PatternProperties": true, "AdditionalProperties": true, "PropertyNames": true, "UnevaluatedProperties": true,
 }
 
-// keyword returns the name that a field of a schema has in JSON pointers.
+// keyword returns the name of a field of [jsonschema.Schema] in JSON pointers.
 func keyword(field reflect.StructField) string {
 	switch field.Name {
 	case "Items", "ItemsArray":
@@ -160,7 +165,7 @@ var (
 	unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// resolve returns the subschema that a $ref leads to.
+// resolve returns the target of a $ref. It returns an error if the target is not in the schema.
 func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	if g.root.ID != "" {
 		if rest, ok := strings.CutPrefix(ref, g.root.ID); ok && (rest == "" || rest[0] == '#') {
@@ -185,20 +190,22 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	return found, nil
 }
 
-// addPattern measures a regular expression. It returns a [*SchemaError] for one that is too large to be compiled.
+// addPattern records the size of a regular expression. It returns a [*SchemaError] if the expression is too large, and an
+// error of another type if the expression is not valid.
 func (g *graph) addPattern(expr string) error {
 	size, err := pattern.Size(expr)
 	if err != nil {
 		return err
 	}
 	if size > maxPatternSize {
-		return &SchemaError{"a pattern repeats so much that it has more than " + strconv.Itoa(maxPatternSize) + " instructions; simplify it"}
+		return &SchemaError{"a pattern has more than " + strconv.Itoa(maxPatternSize) + " instructions when compiled; use smaller repeat counts in it"}
 	}
 	g.patterns[expr] = size
 	return nil
 }
 
-// checkInPlace returns a [*SchemaError] if one value is checked against some subschema without end, or too often.
+// checkInPlace returns a [*SchemaError] if the check of a value against a subschema would never end, or if one value would be
+// checked against more than maxInPlace subschemas.
 func (g *graph) checkInPlace() error {
 	const underWay = -1
 	cost := map[*jsonschema.Schema]int{}
@@ -206,7 +213,7 @@ func (g *graph) checkInPlace() error {
 	visit = func(s *jsonschema.Schema) error {
 		switch c := cost[s]; {
 		case c == underWay:
-			return &SchemaError{"it refers to itself without going down into the value, so that no check of it would end; remove the $ref that leads back"}
+			return &SchemaError{"it refers to itself for the same value, so a check would never end; remove the $ref that closes the cycle"}
 		case c > 0:
 			return nil
 		}

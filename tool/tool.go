@@ -1,6 +1,5 @@
-// Package tool defines what a tool is, how one is made from a Go function, and
-// how a set of them is kept. Nothing here knows of Temporal or of a model's
-// provider.
+// Package tool defines tools: the interface of a tool, constructors that make a tool from a Go function, and a registry of
+// tools. The package depends neither on Temporal nor on a model provider.
 package tool
 
 import (
@@ -9,92 +8,95 @@ import (
 	"errors"
 )
 
-// Effect says what happens to the world when a tool runs, and so what may be
-// done when it is not known whether it ran. The strings are protocol: they are
-// pinned in the state of running agents.
+// Effect says what a tool changes when it runs. It decides whether a call may run again if its outcome is unknown. The
+// values must not change: the states of running agents contain them.
 type Effect string
 
 const (
-	// ReadOnly tools change nothing; they are run again freely.
+	// ReadOnly is the effect of a tool that changes nothing. It may run any number of times.
 	ReadOnly Effect = "read-only"
-	// Idempotent tools change something once per key, however often they run.
+	// Idempotent is the effect of a tool that makes its change once per [Info.Key], even if it runs several times with
+	// that key.
 	Idempotent Effect = "idempotent"
-	// AtMostOnce tools are never run a second time for one call. This is the
-	// default: the zero Effect means AtMostOnce.
+	// AtMostOnce is the effect of a tool that must never run twice for the same call. It is the default: the zero Effect
+	// means AtMostOnce.
 	AtMostOnce Effect = "at-most-once"
 )
 
-// Repeatable reports whether a call whose outcome is unknown may be run again
-// with the same key. The zero Effect and a word not known here may not.
+// Repeatable reports whether a call with an unknown outcome may run again with the same key. It is false for the zero Effect
+// and for an unknown value.
 func (e Effect) Repeatable() bool { return e == ReadOnly || e == Idempotent }
 
-// Spec is a tool's description, pinned by an agent when it starts.
+// Spec describes a tool. An agent stores the Spec when it starts and keeps it.
 type Spec struct {
-	// Name matches [A-Za-z0-9_-]{1,64}, which is what model endpoints take.
-	Name        string `json:"name"`
+	// Name must match [A-Za-z0-9_-]{1,64}, the pattern that model endpoints require.
+	Name string `json:"name"`
+	// Description tells the model what the tool does.
 	Description string `json:"description,omitempty"`
-	// Schema is the JSON schema of the arguments: an object schema.
+	// Schema is the JSON schema of the arguments. It must describe an object. If it is empty, Run does not check arguments.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	Effect Effect          `json:"effect,omitempty"`
-	// Queue is the task queue of the one worker that can run the tool. Empty
-	// means any worker of the agent's own task queue.
+	// Effect says whether a call may run again. Empty means [AtMostOnce].
+	Effect Effect `json:"effect,omitempty"`
+	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker of the agent's own
+	// task queue can run it.
 	Queue string `json:"queue,omitempty"`
 }
 
-// Tool is something a model may call.
+// Tool is a function that a model may call.
 type Tool interface {
 	// Spec describes the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool with arguments that are a JSON object valid by the
-	// schema. What the model should read, a failure included, is a Result. A Go
-	// error is for what the model cannot mend: it says that the tool did not run and
-	// that trying again may help, unless it wraps [ErrOutcomeUnknown].
+	// Call runs the tool. args is a JSON object that is valid against the tool's schema.
 	//
-	// The context carries the call's [Info] and its deadline. Call must be safe
-	// for concurrent use.
+	// Call returns a Result for everything that the model should read, including failures. It returns a Go error only for a
+	// problem that the model cannot solve. An error that wraps [ErrOutcomeUnknown] means that the tool may have run. Any
+	// other error means that the tool did not run and that another attempt may succeed.
+	//
+	// ctx has the call's [Info] and its deadline. Call must be safe for concurrent use.
 	Call(ctx context.Context, args json.RawMessage) (Result, error)
 }
 
-// Result is the answer of a tool.
+// Result is the result of a tool call.
 type Result struct {
-	// Content is the text the model reads.
+	// Content is the text that the model reads.
 	Content string `json:"content"`
-	// IsError marks Content as the description of a failure.
+	// IsError says that Content describes a failure.
 	IsError bool `json:"is_error,omitempty"`
 }
 
-// Info tells a tool which call it serves.
+// Info identifies the call that a tool serves. See [InfoFrom].
 type Info struct {
-	// Key names this one effect, the same on every attempt. A tool that changes
-	// something passes it on as the far side's idempotency key.
+	// Key identifies the call. It is the same for every attempt at the call. A tool that changes an external system passes
+	// Key to that system as the idempotency key.
 	Key string
 	// CallID is the model's ID of the call.
 	CallID string
-	// AgentID is the agent that called.
+	// AgentID is the ID of the agent that called the tool.
 	AgentID string
-	// ResultBytes is the size to which the result is cut; 0 where nobody says.
+	// ResultBytes is the number of bytes to which the result is cut. 0 means that the caller set no limit.
 	ResultBytes int
 }
 
-// ErrOutcomeUnknown is wrapped by an error of [Tool.Call] when the call was sent
-// and may have taken effect: an answer was lost. An [AtMostOnce] tool is not run
-// again after it.
+// ErrOutcomeUnknown means that a call was sent and may have taken effect, for example because the connection broke before
+// the response came. [Tool.Call] returns an error that wraps it in this case. An [AtMostOnce] tool does not run again after
+// this error.
 var ErrOutcomeUnknown = errors.New("outcome unknown")
 
-// ErrNotRun is wrapped by an error of a function given to [Func] to say that
-// nothing happened and that trying again may help, such as when a server is
-// busy. Without it the error is a result that the model reads.
+// ErrNotRun means that a tool did nothing and that another attempt may succeed, for example because a server is busy. A
+// function given to [Func] returns an error that wraps it in this case, and the tool returns this error to its caller. Any other
+// error of the function becomes a result that the model reads; see [Func].
 var ErrNotRun = errors.New("did not run")
 
+// infoKey is the key of the [Info] in a context.
 type infoKey struct{}
 
-// WithInfo returns a context that carries info.
+// WithInfo returns a copy of ctx that has info. [InfoFrom] reads it.
 func WithInfo(ctx context.Context, info Info) context.Context {
 	return context.WithValue(ctx, infoKey{}, info)
 }
 
-// InfoFrom returns the call's [Info]; the zero Info outside of a call.
+// InfoFrom returns the [Info] of the call that ctx belongs to. It returns the zero Info for any other context.
 func InfoFrom(ctx context.Context) Info {
 	info, _ := ctx.Value(infoKey{}).(Info)
 	return info

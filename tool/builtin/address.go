@@ -7,13 +7,12 @@ import (
 	"syscall"
 )
 
-// closed are the networks that are not the public internet and that netip has
-// no word for.
+// closed are the networks that do not belong to the public internet and for which netip.Addr has no method.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
-	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata of Alibaba
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's host, a public address in name only
-	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments; metadata of Oracle
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata service of Alibaba Cloud
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's host: looks like a public address, but is local
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments; metadata service of Oracle Cloud
 	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
 	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
 	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
@@ -30,8 +29,8 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate is a control function of a [net.Dialer]: it sees the address
-// that a connection is about to be made to.
+// refusePrivate returns an error if address is not a public one. It is the Control function of a [net.Dialer], so it gets the
+// IP address to which the dialer is about to connect.
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)
@@ -49,7 +48,7 @@ func refusePrivate(network, address string, _ syscall.RawConn) error {
 // public reports whether an address belongs to the public internet.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	// Global unicast leaves out loopback, link-local, multicast and unspecified.
+	// IsGlobalUnicast is false for loopback, link-local, multicast and unspecified addresses.
 	if !a.IsGlobalUnicast() || a.IsPrivate() {
 		return false
 	}

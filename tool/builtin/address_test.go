@@ -28,9 +28,8 @@ func TestPublicAddresses(t *testing.T) {
 	require.Error(t, refusePrivate("tcp4", "localhost:80", nil))
 }
 
-// A name that was public when it was first looked up may lead elsewhere later,
-// and a public server may redirect to a private one: both meet the check at the
-// dial.
+// A host name may resolve to a public address first and to a private one later. A public server may redirect to a private
+// one. The dialer's check prevents both connections.
 func TestRedirectMeetsTheDialCheck(t *testing.T) {
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("reached") }))
 	defer inner.Close()

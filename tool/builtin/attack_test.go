@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/builtin"
 )
 
-// Such a query took minutes on one line of 4 MiB.
+// Without limits, these queries took minutes for one line of 4 MiB.
 func TestAttackQueryIsBounded(t *testing.T) {
 	line := strings.Repeat("x", 3<<20)
 	k := newKit(t, builtin.Options{Root: tree(t, map[string]string{"one-line.txt": line + "needle", "b.txt": "needle"})})
@@ -26,7 +26,7 @@ func TestAttackQueryIsBounded(t *testing.T) {
 		k.ok("search_files", map[string]any{"query": "(x{0,20}y?){1,3}needle$"}))
 }
 
-// A key is not to be read under another name.
+// A secret file must not be readable under another name.
 func TestAttackSecretFileIsNotReadUnderAnyName(t *testing.T) {
 	root := tree(t, map[string]string{"keys/main": "sk-top-secret", "b.txt": "nothing"})
 	outside := filepath.Join(filepath.Dir(root), "outside")
@@ -40,7 +40,7 @@ func TestAttackSecretFileIsNotReadUnderAnyName(t *testing.T) {
 		require.NotContains(t, k.run("search_files", map[string]any{"path": name, "query": "secret"}).Content, "sk-top")
 	}
 	require.Contains(t, k.ok("search_files", map[string]any{"query": "secret"}), "[no matches]")
-	// A key that was replaced is as secret.
+	// A file that replaces a secret file is secret, too.
 	require.NoError(t, os.Remove(filepath.Join(root, "keys/main")))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "keys/main"), []byte("sk-new"), 0o600))
 	require.Contains(t, k.fails("read_file", map[string]any{"path": "keys/main"}), "may not be read")
@@ -55,7 +55,7 @@ func TestAttackFilesOfTheKernelAreNotRead(t *testing.T) {
 	require.NotContains(t, k.run("search_files", map[string]any{"path": fmt.Sprintf("%d/status", os.Getpid()), "query": "Name"}).Content, "Name:")
 }
 
-// A file may have more bytes than the disk, and a line of it no end.
+// A sparse file can be larger than the disk, and can have a line that is as long as the file.
 func TestAttackSparseFileIsNotReadToItsEnd(t *testing.T) {
 	root := tree(t, map[string]string{"sparse.txt": "first\n" + strings.Repeat("text", 5000), "b.txt": "needle\n"})
 	require.NoError(t, os.Truncate(filepath.Join(root, "sparse.txt"), 1<<40))

@@ -1,9 +1,8 @@
-// Package builtin is the tools that come with the worker: arithmetic, the time,
-// reading files below one folder, and reading the web. All of them are read-only.
+// Package builtin has the built-in tools of the worker: arithmetic, the current time, reading files below one folder, and
+// HTTP GET requests. All tools are read-only.
 //
-// Their input is what a model wrote, and the model may have read anything:
-// every tool is bounded in time and size, and none reaches out of what Options
-// allow.
+// A model writes the arguments of the tools, and the model may follow instructions from any text that it has read. So each
+// tool limits its time and the size of its result, and no tool reads anything that [Options] does not allow.
 package builtin
 
 import (
@@ -15,20 +14,20 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Options configure the built-in tools. The zero value gives the tools that
-// need no configuration.
+// Options configure the built-in tools. With the zero value, [Tools] returns only the tools that need no configuration.
 type Options struct {
-	// Root is the folder that the file tools read below. Empty leaves the file tools
-	// out. A symbolic link that leads out of it is not followed.
+	// Root is the folder whose files the file tools can read, including its subfolders. The tools do not follow a symbolic
+	// link to a place outside of Root. If Root is empty, there are no file tools.
 	Root string
-	// Secret are files that the file tools do not read, under whatever name: a hard or symbolic link to one of them is
-	// that file. They need not exist.
+	// Secret are the paths of files that the file tools do not read. The tools do not read such a file under another name
+	// either, for example through a hard link or a symbolic link. The files need not exist.
 	Secret []string
-	// MaxFileBytes is the size up to which search_files reads a file. Defaults to 4 MiB.
+	// MaxFileBytes is the size in bytes of the largest file that search_files reads. search_files skips larger files.
+	// Defaults to 4 MiB.
 	MaxFileBytes int64
 
-	// AllowPrivate lets http_get reach loopback, private and link-local addresses,
-	// which includes the metadata service of a cloud.
+	// AllowPrivate lets http_get connect to loopback, private and link-local addresses. Among these is the metadata service
+	// of a cloud provider, which may hand out credentials.
 	AllowPrivate bool
 	// HTTPTimeout limits the duration of one http_get, redirects and body included.
 	// Defaults to 30 seconds.
@@ -37,13 +36,12 @@ type Options struct {
 	// Defaults to 1 MiB.
 	MaxHTTPBytes int64
 
-	// Now tells the time. Defaults to [time.Now].
+	// Now returns the time for current_time. Defaults to [time.Now].
 	Now func() time.Time
 }
 
-// Tools returns the built-in tools: calculator, current_time, http_get and, when
-// Options.Root is set, list_files, read_file and search_files. It fails when the
-// root is not a folder.
+// Tools returns the built-in tools: calculator, current_time and http_get. If Options.Root is set, it also returns list_files,
+// read_file and search_files. It returns an error if Options.Root is not an existing folder.
 func Tools(o Options) ([]tool.Tool, error) {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 4 << 20

@@ -42,7 +42,7 @@ func (k kit) run(name string, args map[string]any) tool.Result {
 	return res
 }
 
-// ok runs a tool that is to succeed.
+// ok runs a tool, requires a result that is not an error, and returns its content.
 func (k kit) ok(name string, args map[string]any) string {
 	k.t.Helper()
 	res := k.run(name, args)
@@ -50,7 +50,7 @@ func (k kit) ok(name string, args map[string]any) string {
 	return res.Content
 }
 
-// fails runs a tool that is to answer with an error.
+// fails runs a tool, requires an error result, and returns its content.
 func (k kit) fails(name string, args map[string]any) string {
 	k.t.Helper()
 	res := k.run(name, args)
@@ -103,7 +103,7 @@ func TestCalculator(t *testing.T) {
 		"10 ^ 25 / 10 ^ 25":        "1",
 		"1 / 8000000":              "0.000000125",
 	} {
-		if expression == "1.5e300 * 1e10" { // beyond float64, but exact
+		if expression == "1.5e300 * 1e10" { // too large for a float64, but exact
 			require.Len(t, k.ok("calculator", map[string]any{"expression": expression}), 311)
 			continue
 		}
@@ -139,7 +139,7 @@ func TestCalculatorRefusesWhatIsNotArithmetic(t *testing.T) {
 	}
 	deep := strings.Repeat("(", 400) + "1" + strings.Repeat(")", 400)
 	require.Equal(t, "1", k.ok("calculator", map[string]any{"expression": deep}))
-	// The most work that fits into an expression still ends at once.
+	// Even the most expensive expression of the maximal length ends quickly.
 	k.run("calculator", map[string]any{"expression": strings.Repeat("9999^2490*", 99) + "1"})
 }
 

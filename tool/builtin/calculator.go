@@ -13,14 +13,15 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxExpression bounds an expression in bytes, and so the depth and the number
-// of its operations.
+// maxExpression limits the length of an expression in bytes. This also limits the depth and the number of its operations.
 const maxExpression = 1000
 
+// calculatorIn is the type of calculator's arguments.
 type calculatorIn struct {
 	Expression string `json:"expression" jsonschema:"such as (3 + 4) * 2 ^ 10 / sqrt(2)"`
 }
 
+// calculator returns the tool calculator.
 func calculator() tool.Tool {
 	return tool.MustFunc("calculator",
 		"Calculates an arithmetic expression: + - * / % ^, parentheses, the constants pi and e, and the functions "+
@@ -35,28 +36,30 @@ func calculator() tool.Tool {
 		})
 }
 
-// calculate parses with expr and evaluates here: expr's own machine works in int
-// and float64, where 2^63 wraps around and 0.1 + 0.2 is not 0.3. It also knows
-// strings, ranges and closures, none of which a node below allows.
+// calculate returns the value of an expression. It uses only the parser of package expr and evaluates the syntax tree itself.
+// The evaluator of expr computes with int and float64, so 2^63 would overflow and 0.1 + 0.2 would not be 0.3. The parser also
+// accepts strings, ranges and closures; evaluate returns an error for these.
 func calculate(expression string) (n number, err error) {
 	if len(expression) > maxExpression {
 		return number{}, fmt.Errorf("the expression is longer than %d characters", maxExpression)
 	}
 	tree, err := parser.Parse(expression)
 	if err != nil {
-		// The second part of the text draws the place with spaces; the first names it.
+		// The first line names the position of the error. The other lines mark the position in the expression.
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return number{}, fmt.Errorf("not an arithmetic expression: %s", text)
 	}
 	return evaluate(tree.Node)
 }
 
+// evaluate returns the value of a node of the syntax tree.
 func evaluate(node ast.Node) (number, error) {
 	switch node := node.(type) {
 	case *ast.IntegerNode:
 		return exact(new(big.Rat).SetInt64(int64(node.Value)))
 	case *ast.FloatNode:
-		// The shortest text that gives this float is what was written, up to 17 digits.
+		// The shortest decimal text of this float64 is the number that the model wrote, if that number has at most 15
+		// significant digits.
 		r, ok := new(big.Rat).SetString(fmt.Sprint(node.Value))
 		if !ok {
 			return approximate(node.Value)
@@ -92,7 +95,7 @@ func evaluate(node ast.Node) (number, error) {
 			return number{}, err
 		}
 		return operate(node.Operator, x, y)
-	case *ast.BuiltinNode: // expr's own names: abs, round, max, …
+	case *ast.BuiltinNode: // a function that expr has, too: abs, round, max, …
 		return apply(node.Name, node.Arguments)
 	case *ast.CallNode:
 		if callee, ok := node.Callee.(*ast.IdentifierNode); ok {
@@ -102,6 +105,7 @@ func evaluate(node ast.Node) (number, error) {
 	return number{}, fmt.Errorf("only numbers, + - * / %% ^, parentheses and functions are allowed")
 }
 
+// operate returns the value of a binary operation.
 func operate(operator string, x, y number) (number, error) {
 	switch operator {
 	case "+":
@@ -120,6 +124,7 @@ func operate(operator string, x, y number) (number, error) {
 	return number{}, fmt.Errorf("the operator %q is not arithmetic", operator)
 }
 
+// apply returns the value of a function for the given arguments.
 func apply(name string, arguments []ast.Node) (number, error) {
 	f, ok := functions[name]
 	if !ok {

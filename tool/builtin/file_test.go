@@ -13,8 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/builtin"
 )
 
-// tree writes files below a fresh root, beside a file outside of it, and returns
-// the root.
+// tree writes files into a new folder and returns the path of the folder. It also writes a file outside of the folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	base := t.TempDir()

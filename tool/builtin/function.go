@@ -9,12 +9,14 @@ import (
 
 // function is one function of the calculator.
 type function struct {
-	least, most int // arguments
+	least, most int // the smallest and the largest number of arguments
 	call        func([]number) (number, error)
 }
 
+// many is the largest number of arguments of a function without a limit. No expression has room for more.
 const many = maxExpression
 
+// functions are the functions of the calculator by name.
 var functions = map[string]function{
 	"abs": {1, 1, func(v []number) (number, error) {
 		if v[0].compare(number{rat: new(big.Rat)}) < 0 {
@@ -49,13 +51,15 @@ var functions = map[string]function{
 	"hypot": {2, 2, func(v []number) (number, error) { return approximate(math.Hypot(v[0].float64(), v[1].float64())) }},
 }
 
+// functionNames returns the names of the calculator's functions, sorted.
 func functionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
+// ofFloat returns a function of one argument that computes with float64.
 func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
 
-// squareRoot is exact for squares of fractions.
+// squareRoot returns the square root of the first argument. The result is exact if the argument is the square of a fraction.
 func squareRoot(v []number) (number, error) {
 	if r := v[0].rat; r != nil && r.Sign() >= 0 {
 		root := new(big.Rat).SetFrac(new(big.Int).Sqrt(r.Num()), new(big.Int).Sqrt(r.Denom()))
@@ -66,7 +70,7 @@ func squareRoot(v []number) (number, error) {
 	return approximate(math.Sqrt(v[0].float64()))
 }
 
-// logarithm is the natural one, or that to the base given second.
+// logarithm returns the logarithm of the first argument. The second argument is the base; without one, it is e.
 func logarithm(v []number) (number, error) {
 	if len(v) == 1 {
 		return approximate(math.Log(v[0].float64()))
@@ -82,8 +86,8 @@ func logarithm(v []number) (number, error) {
 	return x.divide(base)
 }
 
-// round rounds halves away from zero, to a number of decimal places if one is
-// given.
+// round rounds the first argument. It rounds a half away from zero. The second argument is the number of decimal places;
+// without one, it is 0.
 func round(v []number) (number, error) {
 	if len(v) == 1 {
 		return toWhole(v[0], math.Round)
@@ -103,8 +107,8 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds with one of math's functions: exactly if the number is exact,
-// by asking the function about the fraction that is left over.
+// toWhole rounds a number to a whole number with f, a rounding function of package math. If the number is exact, the result
+// is exact, too: toWhole applies f only to the fractional part.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
 		r := new(big.Rat).SetFloat64(f(n.float)) // a finite float is a whole number here
@@ -113,7 +117,8 @@ func toWhole(n number, f func(float64) float64) (number, error) {
 	whole := new(big.Int).Quo(n.rat.Num(), n.rat.Denom())
 	rest := new(big.Rat).Sub(n.rat, new(big.Rat).SetInt(whole))
 	left, _ := rest.Float64()
-	// A rest so close to 0, ½ or 1 that float64 cannot tell is put on the right side.
+	// The conversion to float64 may round a fractional part near 0, ½ or 1 to exactly that value. Then a value that is
+	// clearly on the correct side replaces it, because f depends only on the side.
 	switch half := big.NewRat(1, 2); {
 	case rest.Sign() != 0 && left == 0:
 		left = math.Copysign(0.25, float64(rest.Sign()))

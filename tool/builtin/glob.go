@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// glob is a pattern for paths in which ** stands for any number of folders. A
-// pattern without a slash is matched against the last element alone. The empty
-// glob matches everything.
+// glob is a pattern for paths in the syntax of [path.Match], with one addition: ** matches any number of folders. A pattern
+// without a slash is matched against the last element of a path. The empty glob matches everything.
 type glob string
 
-// maxGlob bounds a glob in bytes.
+// maxGlob limits the length of a glob in bytes.
 const maxGlob = 1000
 
-// valid reports an error for a malformed or very long pattern.
+// valid returns an error if the pattern is malformed or longer than maxGlob.
 func (g glob) valid() error {
 	if len(g) > maxGlob {
 		return fmt.Errorf("the glob has %d bytes; the limit is %d", len(g), maxGlob)
@@ -25,6 +24,7 @@ func (g glob) valid() error {
 	return nil
 }
 
+// match reports whether a path, with slashes, matches the glob.
 func (g glob) match(name string) bool {
 	if g == "" {
 		return true
@@ -35,8 +35,9 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments goes back to the last ** only: an earlier one could not match
-// what that one cannot, so the time is bounded by the product of the lengths.
+// matchSegments reports whether the segments of a path match those of a pattern. After a mismatch it goes back only to the
+// last **, because no earlier ** could lead to a match that the last one does not. So the time grows at most with the product
+// of the two lengths.
 func matchSegments(pattern, name []string) bool {
 	p, n := 0, 0
 	star, starName := -1, 0
@@ -60,12 +61,13 @@ func matchSegments(pattern, name []string) bool {
 	return p == len(pattern)
 }
 
+// matchSegment reports whether one segment of a path matches one segment of a pattern.
 func matchSegment(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
 
-// deep reports whether the pattern speaks of folders.
+// deep reports whether the pattern can match entries of subfolders: it has a slash or **.
 func (g glob) deep() bool {
 	return strings.Contains(string(g), "/") || strings.Contains(string(g), "**")
 }

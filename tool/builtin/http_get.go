@@ -17,22 +17,24 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
+// maxRedirects limits the number of redirects that http_get follows.
 const maxRedirects = 5
 
+// httpGetIn is the type of http_get's arguments.
 type httpGetIn struct {
 	URL string `json:"url" jsonschema:"an http or https URL"`
 }
 
+// httpGet returns the tool http_get.
 func httpGet(o Options) tool.Tool {
 	g := getter{client: newHTTPClient(o), timeout: o.HTTPTimeout, maxBytes: o.MaxHTTPBytes}
 	return tool.MustFunc("http_get", "Reads a text resource of the web: a page, an API, a file. HTML is given as it is.",
 		tool.ReadOnly, g.get)
 }
 
-// newHTTPClient makes a client that connects only to addresses it may reach. The
-// check is at the dial, on the address that the name has led to, so neither a
-// redirect nor a name that resolves differently the second time gets around it.
-// For the same reason no proxy is used: it would dial for us.
+// newHTTPClient returns an HTTP client that connects only to addresses that o allows. The dialer checks the IP address of each
+// connection. So neither a redirect nor a host name that later resolves to another address can bypass the check. The client
+// does not use a proxy, because the proxy would make the connection without the check.
 func newHTTPClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !o.AllowPrivate {
@@ -56,6 +58,7 @@ func newHTTPClient(o Options) *http.Client {
 	}
 }
 
+// checkURL returns an error if u is not an http or https URL with a host.
 func checkURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("only http and https URLs can be read")
@@ -63,12 +66,14 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
+// getter runs http_get.
 type getter struct {
 	client   *http.Client
 	timeout  time.Duration
 	maxBytes int64
 }
 
+// get reads a URL. A status of 400 or more makes the result an error result.
 func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	u, err := url.Parse(strings.TrimSpace(in.URL))
 	if err != nil {
@@ -93,7 +98,7 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 		return tool.Result{}, g.describe(ctx, u, err)
 	}
 	defer resp.Body.Close()
-	// One byte more tells whether there is more.
+	// One byte more than maxBytes shows whether the body is longer than maxBytes.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, g.maxBytes+1))
 	if err != nil {
 		return tool.Result{}, g.describe(ctx, u, err)
@@ -106,8 +111,8 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	return tool.Result{Content: text, IsError: resp.StatusCode >= 400}, nil
 }
 
-// describe says why a page could not be read, without repeating the URL's
-// parameters. The call's own end is passed on as it is.
+// describe converts an error of the HTTP client into one for the model. The text has only the host of the URL, because the
+// other parts of a URL may hold secrets. If the call's context has ended, describe returns err unchanged.
 func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -121,7 +126,8 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", u.Host, err)
 }
 
-// render makes text of a body, or a note that it is none.
+// render returns the text of a body, converted to UTF-8. For a body that is not text it returns a note with the size. more
+// says that the body was cut.
 func render(contentType string, body []byte, more bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)
@@ -146,6 +152,7 @@ func render(contentType string, body []byte, more bool) string {
 	return strings.ToValidUTF8(string(body), "\uFFFD") + note
 }
 
+// textual reports whether a media type is that of a text.
 func textual(mediaType string) bool {
 	switch mediaType {
 	case "application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml",

@@ -5,10 +5,11 @@ import (
 	"syscall"
 )
 
-// procMagic is the type of the file system with the kernel's files about processes.
+// procMagic is the type of the proc file system; see statfs(2).
 const procMagic = 0x9fa0
 
-// ofKernel reports whether a file is one of the kernel's about processes. They hold environments and memory.
+// ofKernel reports whether a file is in the proc file system. Such files can hold the environment variables and the memory of
+// processes, and so secrets of the worker.
 func ofKernel(f *os.File) bool {
 	var about syscall.Statfs_t
 	return syscall.Fstatfs(int(f.Fd()), &about) == nil && about.Type == procMagic

@@ -4,5 +4,5 @@ package builtin
 
 import "os"
 
-// ofKernel reports false: other systems have no such files, or not as files.
+// ofKernel returns false. The tools recognise only the proc file system of Linux.
 func ofKernel(*os.File) bool { return false }

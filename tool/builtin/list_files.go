@@ -11,12 +11,14 @@ import (
 )
 
 const (
+	// defaultEntries and maxEntries are the default and the maximum of the parameter limit of list_files.
 	defaultEntries = 200
 	maxEntries     = 2000
-	// maxVisited bounds how much of a large tree one call walks.
+	// maxVisited limits the number of entries that one call visits in a large tree.
 	maxVisited = 100_000
 )
 
+// listFilesIn is the type of list_files's arguments.
 type listFilesIn struct {
 	Path      string `json:"path,omitempty" jsonschema:"folder, relative to the root; the root if left out"`
 	Glob      string `json:"glob,omitempty" jsonschema:"only entries that match, such as *.go or src/**/*.go; with a slash it is matched against the path below the folder"`
@@ -24,11 +26,13 @@ type listFilesIn struct {
 	Limit     int    `json:"limit,omitempty" jsonschema:"most entries to list; 200 if left out and 2000 at most"`
 }
 
+// listFiles returns the tool list_files.
 func (r root) listFiles() tool.Tool {
 	return tool.MustFunc("list_files", "Lists the files and folders of a folder, sorted by path, with sizes in bytes.",
 		tool.ReadOnly, r.list)
 }
 
+// list runs list_files.
 func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -75,6 +79,7 @@ func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	return b.String(), nil
 }
 
+// describe returns the text that list_files shows after a path: the kind of the entry, or the size of a file.
 func describe(d fs.DirEntry) string {
 	switch {
 	case d.IsDir():
@@ -85,14 +90,15 @@ func describe(d fs.DirEntry) string {
 		return " (special)"
 	}
 	info, err := d.Info()
-	if err != nil { // gone since it was listed
+	if err != nil { // the file was removed in the meantime
 		return ""
 	}
 	return fmt.Sprintf(" (%d)", info.Size())
 }
 
-// walk visits what is below a folder in the order of paths, the folder itself
-// left out. It follows no link; a folder that cannot be read is passed over.
+// walk calls visit for each entry below the folder start, in the order of [fs.WalkDir]. It does not call visit for start
+// itself. It does not follow links, and it skips folders that it cannot read. It returns an error if start cannot be read, if
+// there are more than maxVisited entries, or if ctx ends.
 func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string, d fs.DirEntry) error) error {
 	visited := 0
 	return fs.WalkDir(fsys, start, func(name string, d fs.DirEntry, err error) error {
@@ -115,8 +121,7 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within is a number that a model may give: the default for none, and the most
-// for more than that.
+// within returns n, at most most. If n is 0 or less, it returns fallback.
 func within(n, fallback, most int) int {
 	if n <= 0 {
 		return fallback

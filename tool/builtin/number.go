@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxBits bounds an exact number, and with it the time and memory of an
-// operation: numerator and denominator together have about 3,000 digits at most.
+// maxBits limits the size of an exact number, and so the time and memory of an operation. Numerator and denominator together
+// have about 3,000 decimal digits at most.
 const maxBits = 10_000
 
 var (
@@ -19,14 +19,14 @@ var (
 	errNotReal        = errors.New("the result is not a real number")
 )
 
-// number is a value of the calculator: exact as a fraction, or a float64 once a
-// function without exact results took part.
+// number is a value of the calculator. It is an exact fraction, or a float64 if an inexact function or a fraction that is too
+// long is part of the calculation.
 type number struct {
 	rat   *big.Rat // nil if the number is approximate
-	float float64
+	float float64  // the value if rat is nil
 }
 
-// exact makes a number of a fraction, approximate if it has grown too long.
+// exact returns a fraction as an exact number. If the fraction has more than maxBits bits, the number is approximate.
 func exact(r *big.Rat) (number, error) {
 	if r.Num().BitLen()+r.Denom().BitLen() > maxBits {
 		f, _ := r.Float64()
@@ -35,6 +35,7 @@ func exact(r *big.Rat) (number, error) {
 	return number{rat: r}, nil
 }
 
+// approximate returns a float64 as a number. It returns an error for NaN and the infinities.
 func approximate(f float64) (number, error) {
 	switch {
 	case math.IsNaN(f):
@@ -98,7 +99,7 @@ func (n number) divide(m number) (number, error) {
 	return approximate(n.float64() / m.float64())
 }
 
-// remainder has the sign of n, as % has in Go.
+// remainder returns the remainder of the division n / m. Its sign is that of n, as with Go's operator %.
 func (n number) remainder(m number) (number, error) {
 	if m.zero() {
 		return number{}, errDivisionByZero
@@ -111,7 +112,8 @@ func (n number) remainder(m number) (number, error) {
 	return exact(q.Sub(n.rat, q.Mul(m.rat, new(big.Rat).SetInt(whole))))
 }
 
-// power is exact for whole exponents whose result is short enough.
+// power returns n to the power of m. The result is exact if n is exact, m is a whole number, and the result has at most about
+// maxBits bits.
 func (n number) power(m number) (number, error) {
 	if n.zero() && m.compare(number{rat: new(big.Rat)}) < 0 {
 		return number{}, errDivisionByZero
@@ -133,8 +135,8 @@ func (n number) power(m number) (number, error) {
 	return approximate(math.Pow(n.float64(), m.float64()))
 }
 
-// String is a whole number in full, and otherwise 15 significant digits, which
-// is what a float64 holds without noise.
+// String returns all digits of an exact whole number. It returns any other number with 15 significant digits, the number of
+// digits that a float64 can represent without rounding noise.
 func (n number) String() string {
 	if n.rat != nil && n.rat.IsInt() {
 		return n.rat.Num().String()

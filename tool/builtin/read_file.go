@@ -12,25 +12,29 @@ import (
 )
 
 const (
+	// defaultLines and maxLines are the default and the maximum of the parameter limit of read_file.
 	defaultLines = 2000
 	maxLines     = 20_000
-	// maxRead bounds what one read_file answers, in bytes.
+	// maxRead limits the text that one read_file returns, in bytes, without the note at the end.
 	maxRead = 256 << 10
-	// maxScan bounds how much of a file one read_file passes over, in bytes.
+	// maxScan limits the part of a file that one read_file reads, including the lines before the offset, in bytes.
 	maxScan = 1 << 30
 )
 
+// readFileIn is the type of read_file's arguments.
 type readFileIn struct {
 	Path   string `json:"path" jsonschema:"file, relative to the root"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1; 1 if left out"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"most lines to read; 2000 if left out"`
 }
 
+// readFile returns the tool read_file.
 func (r root) readFile() tool.Tool {
 	return tool.MustFunc("read_file", "Reads lines of a text file. A note at the end tells when there is more.",
 		tool.ReadOnly, r.read)
 }
 
+// read runs read_file.
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -92,7 +96,7 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note ends a text that is not all of the file.
+// note returns the text in b with a note that the file has more lines than first to last. remark is added to the note.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -101,16 +105,18 @@ func note(b *strings.Builder, first, last int, remark string) string {
 	return text + fmt.Sprintf("[lines %d to %d%s; there is more: continue with offset %d]\n", first, last, remark, last+1)
 }
 
-// scan reads a file until its context ends or enough was read. A file may have more bytes than the disk: holes read as zeros.
+// scan reads a file until ctx ends or left bytes were read. The limit is necessary because a sparse file can be larger than
+// the disk: its holes read as zeros.
 type scan struct {
 	ctx  context.Context
 	file io.Reader
-	left int
+	left int // in bytes
 }
 
-// errScanned is returned where enough of a file was read.
+// errScanned is the error of [scan.Read] after the last byte that scan may read.
 var errScanned = errors.New("too far into the file")
 
+// Read implements [io.Reader]. It returns errScanned at the limit, and the context's error after the end of the context.
 func (s *scan) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
@@ -123,7 +129,8 @@ func (s *scan) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLine reads a line with its end. Of a line that is longer than limit it reads the beginning and says that it is cut.
+// readLine reads a line, including its line break. If the line has more than limit bytes, readLine returns the first limit
+// bytes and cut is true. It returns io.EOF at the end of the file.
 func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
 	var b strings.Builder
 	for {
@@ -142,7 +149,7 @@ func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
 	}
 }
 
-// skipLine passes over a line. It returns io.EOF if there is none.
+// skipLine reads a line and drops it. It returns io.EOF at the end of the file.
 func skipLine(r *bufio.Reader) error {
 	for some := false; ; some = true {
 		part, err := r.ReadSlice('\n')

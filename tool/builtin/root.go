@@ -12,15 +12,15 @@ import (
 	"syscall"
 )
 
-// root is the folder that the file tools read below. It is opened for each call,
-// so that a folder that is replaced is seen, and everything below it is reached
-// through os.Root, which follows no link and no ".." out of it.
+// root is the folder of the file tools. Each call opens the folder again, so the tools also work after the folder was
+// replaced. The tools open everything through [os.Root], which does not follow a link or ".." out of the folder.
 type root struct {
 	path         string
-	secret       []string
+	secret       []string // Options.Secret
 	maxFileBytes int64
 }
 
+// open opens the folder. The caller closes it.
 func (r root) open() (*os.Root, error) {
 	dir, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -29,12 +29,12 @@ func (r root) open() (*os.Root, error) {
 	return dir, nil
 }
 
-// clean makes the path that a model wrote relative to the root: "" and "/" are
-// the root itself.
+// clean returns the path that a model wrote as a path relative to the root. For "" and "/" it returns ".", the root itself.
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
-// openFile opens a regular file that is not secret. Opening anything else could block, as a named
-// pipe does, or do something.
+// openFile opens a file for reading. It returns an error if the file is not a regular file, if the file is one of
+// Options.Secret, or if the file is in the proc file system. Reading from another kind of file, such as a named pipe or a
+// device, could block or have side effects. With O_NONBLOCK, opening a named pipe does not block.
 func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error)
 	return nil, nil, err
 }
 
-// isSecret reports whether a file is one of the secret ones. It is the file that counts and not its name; each time anew,
-// since a key that is replaced is another file.
+// isSecret reports whether a file is one of Options.Secret. It compares the files and not their names, so links do not help. It
+// looks up the secret files at each call, because a replaced key is a new file.
 func (r root) isSecret(info fs.FileInfo) bool {
 	for _, path := range r.secret {
 		if secret, err := os.Stat(path); err == nil && os.SameFile(secret, info) {
@@ -68,8 +68,8 @@ func (r root) isSecret(info fs.FileInfo) bool {
 	return false
 }
 
-// readableError tells a model what is wrong with a path, without the place of
-// the root on this machine.
+// readableError converts an error for a path into one for the model. The text does not contain the path of the root on this
+// machine.
 func readableError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -80,14 +80,14 @@ func readableError(name string, err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
-	if strings.Contains(err.Error(), "escapes") { // os.Root's error has no type
+	if strings.Contains(err.Error(), "escapes") { // os.Root has no exported error for this
 		return fmt.Errorf("%s is outside of the folder that may be read", name)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// binary reports whether a file looks like something other than text. It leaves
-// the file at its beginning.
+// binary reports whether a file looks like a binary file: there is a NUL in its first 8000 bytes. Afterwards the next read
+// starts at the beginning of the file.
 func binary(f io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)

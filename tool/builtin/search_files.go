@@ -16,16 +16,19 @@ import (
 )
 
 const (
+	// defaultMatches and maxMatches are the default and the maximum of the parameter max_matches of search_files.
 	defaultMatches = 100
 	maxMatches     = 1000
-	maxMatchLine   = 300 // bytes of a line that are shown
-	// maxQuery bounds the query in bytes, and maxQuerySize its instructions.
+	maxMatchLine   = 300 // the number of bytes that are shown of a line
+	// maxQuery limits the length of the query in bytes. maxQuerySize limits the number of its instructions.
 	maxQuery     = 1000
 	maxQuerySize = 2000
-	// maxSearchedLine bounds the bytes of a line that are searched: with a query of 2000 instructions that takes half a second.
+	// maxSearchedLine limits the part of a line that is searched, in bytes. The search of this part with a query of 2000
+	// instructions takes half a second.
 	maxSearchedLine = 32 << 10
 )
 
+// searchFilesIn is the type of search_files's arguments.
 type searchFilesIn struct {
 	Query      string `json:"query" jsonschema:"regular expression in RE2 syntax, matched line by line"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"take the query as plain text"`
@@ -35,11 +38,13 @@ type searchFilesIn struct {
 	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; 100 if left out and 1000 at most"`
 }
 
+// searchFiles returns the tool search_files.
 func (r root) searchFiles() tool.Tool {
 	return tool.MustFunc("search_files", "Searches text files for lines and shows them as path:line: text. Binary and very large files and .git are passed over.",
 		tool.ReadOnly, r.search)
 }
 
+// search runs search_files.
 func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	query, err := in.compile()
 	if err != nil {
@@ -80,6 +85,7 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	return s.text(), nil
 }
 
+// compile returns the regular expression of the query. It returns an error if the query is empty, too long or not valid.
 func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	if in.Query == "" {
 		return nil, fmt.Errorf("the query is empty")
@@ -104,21 +110,22 @@ func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// search is one search_files under way.
+// search is the state of one call of search_files.
 type search struct {
 	root  root
 	dir   *os.Root
 	query *regexp.Regexp
-	limit int
+	limit int // the largest number of matches
 
-	found             strings.Builder
+	found             strings.Builder // the text of the matches
 	matches           int
-	more              bool
-	binaries, skipped int
-	cut               int // lines of which only the beginning was searched
+	more              bool // there are more matches than limit
+	binaries, skipped int  // files that were not searched
+	cut               int  // lines of which only the beginning was searched
 }
 
-// file searches one file. It returns fs.SkipAll when enough was found, and the context's error when it has ended.
+// file searches one file. It returns [fs.SkipAll] when it finds more matches than the limit, and the context's error after the
+// end of the context. A file that cannot be read is counted and is not an error.
 func (s *search) file(ctx context.Context, name string) error {
 	f, info, err := s.root.openFile(s.dir, name)
 	if err != nil {
@@ -164,6 +171,7 @@ func (s *search) file(ctx context.Context, name string) error {
 	return nil
 }
 
+// text returns the result of the search: the matches, and notes about what was not searched or not shown.
 func (s *search) text() string {
 	if s.matches == 0 {
 		s.found.WriteString("[no matches]\n")

@@ -76,7 +76,7 @@ func TestAttackToolWithASchemaWithoutEndIsLeftOut(t *testing.T) {
 	require.Equal(t, "good", tools[0].Spec().Name)
 }
 
-// Without them nobody knows why a server does not start.
+// The error has the last lines of stderr, because they often say why the server did not start.
 func TestNewcomerServerThatDiesShowsItsLastLines(t *testing.T) {
 	t.Parallel()
 	_, err := mcp.Connect(t.Context(), mcp.Server{

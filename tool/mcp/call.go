@@ -13,22 +13,23 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// remote is one tool of a server.
+// remote is one tool of an MCP server. It implements [tool.Tool].
 type remote struct {
 	source *Source
-	name   string // at the server
+	name   string // the tool's name at the server
 	spec   tool.Spec
 }
 
 var _ tool.Local = (*remote)(nil)
 
+// Spec returns the description that the agent sees.
 func (t *remote) Spec() tool.Spec { return t.spec }
 
-// LocalName is the server's name for the tool.
+// LocalName returns the tool's name at the server.
 func (t *remote) LocalName() string { return t.name }
 
-// Call calls the tool at the server. A call that found its connection gone, and
-// so did not reach the server, is sent over a new one, once.
+// Call calls the tool at the server. If the call did not reach the server because the connection or the session was lost, Call
+// connects again and sends the call a second time. It never sends a call again that may have run.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
 	if s.server.Timeout > 0 {
@@ -48,7 +49,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 		case unknown:
 			return tool.Result{}, s.errorf("%s: %w: %w", t.name, tool.ErrOutcomeUnknown, s.cause(ctx, err))
 		case refused:
-			// The next attempt gets a new session, in case that is what was wrong.
+			// The session may be the reason for the refusal, so the next call gets a new session.
 			s.drop(sess)
 			return tool.Result{}, s.errorf("%s did not run: HTTP %d %s", t.name, d.status, http.StatusText(d.status))
 		case unreached:
@@ -64,12 +65,13 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 type fate int
 
 const (
-	unknown   fate = iota // it may have run
-	answered              // it was answered, with a result or an error
-	unreached             // it did not reach the server, or a session that is gone: it did not run
-	refused               // the server turned it away: it did not run
+	unknown   fate = iota // the tool may have run
+	answered              // the server answered with a result or an error
+	unreached             // the tool did not run: the call did not reach the server, or the session does not exist any more
+	refused               // the tool did not run: the server refused the request
 )
 
+// fate returns the outcome of the call.
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
@@ -86,8 +88,8 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// sessionGone: 404 in a session means that the session is gone. Servers on the
-// TypeScript SDK's examples say 400 with a code of their own.
+// sessionGone reports whether the server does not know the request's session any more. According to the MCP specification the
+// status is 404 then. Servers that are based on the examples of the TypeScript SDK send 400 with the error code -32000.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false
@@ -96,6 +98,7 @@ func (d deliveryState) sessionGone() bool {
 		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000
 }
 
+// turnedAway reports whether the HTTP status says that the server refused the request before the tool could run.
 func (d deliveryState) turnedAway() bool {
 	switch d.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -104,7 +107,7 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result makes a result of an answer.
+// result returns the tool result of a call that was answered.
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {
@@ -115,18 +118,19 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 	default:
 		res = tool.Result{Content: describeFailure(name, d.failure), IsError: true}
 	}
-	if res.IsError { // a server may repeat the token that it did not like
+	if res.IsError { // the text may contain a token that the server did not accept
 		res.Content = s.censor.Text(res.Content)
 	}
 	return res
 }
 
+// describeFailure returns the text for a JSON-RPC error of a server.
 func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
-// cause makes an error that may be shown of one of the SDK's, whose text may
-// hold the URL. Of the original only the end of the caller's context is kept.
+// cause converts an error of the SDK into one that may be shown. The text of the original error may contain the URL and its
+// secrets, so cause does not wrap the original error. If the caller's context has ended, cause returns the context's error.
 func (s *Source) cause(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -139,7 +143,7 @@ func (s *Source) cause(ctx context.Context, err error) error {
 	return errors.New(s.reason(err))
 }
 
-// reason is the text of an error without what may be secret.
+// reason returns the text of an error without the URL and without secrets.
 func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err

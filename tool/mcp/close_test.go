@@ -32,7 +32,7 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A process that a server put into a session of its own goes with it, and one that ignores the end of its stdin too.
+// Close also ends a process of the server that has its own session.
 func TestAttackProcessOfAServerDoesNotSurviveIt(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows the environments of processes")
@@ -45,8 +45,8 @@ func TestAttackProcessOfAServerDoesNotSurviveIt(t *testing.T) {
 	l.eventually(func() bool { return gone(daemon) || zombie(daemon) })
 }
 
-// zombie reports whether a process is dead and waits for someone to notice,
-// which nobody does in a container without an init.
+// zombie reports whether a process has exited and its parent has not waited for it. In a container without an init process, an
+// orphan stays in this state.
 func zombie(pid int) bool {
 	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return strings.Contains(string(data), ") Z ")
@@ -69,13 +69,13 @@ func TestConnectFailsClearly(t *testing.T) {
 		"exits":        {mcp.Server{Name: "x", Command: []string{"true"}}, "mcp server x"},
 		"not MCP":      {mcp.Server{Name: "x", Command: []string{"echo", "hello"}}, "mcp server x"},
 		"hangs":        {mcp.Server{Name: "x", Command: []string{"sleep", "1000"}, ConnectTimeout: 50 * time.Millisecond}, "deadline"},
-		"nothing":      {mcp.Server{Name: "x"}, "neither a command nor a URL"},
+		"nothing":      {mcp.Server{Name: "x"}, "neither Command nor URL"},
 		"both":         {mcp.Server{Name: "x", Command: []string{"true"}, URL: "http://x"}, "both"},
-		"no name":      {mcp.Server{Command: []string{"true"}}, "no name"},
-		"scheme":       {mcp.Server{Name: "x", URL: "ftp://u:pass@x"}, "not one of http or https"},
-		"header":       {mcp.Server{Name: "x", URL: "http://x", Headers: map[string]string{"idempotency-key": "1"}}, "sent twice"},
+		"no name":      {mcp.Server{Command: []string{"true"}}, "Name is not set"},
+		"scheme":       {mcp.Server{Name: "x", URL: "ftp://u:pass@x"}, "not an http or https URL"},
+		"header":       {mcp.Server{Name: "x", URL: "http://x", Headers: map[string]string{"idempotency-key": "1"}}, "twice; remove it"},
 		"refuses":      {mcp.Server{Name: "x", URL: "http://u:hidden1@127.0.0.1:1/?key=hidden2"}, "connection refused"},
-		"env with URL": {mcp.Server{Name: "x", URL: "http://x", Env: map[string]string{"A": "b"}}, "env"},
+		"env with URL": {mcp.Server{Name: "x", URL: "http://x", Env: map[string]string{"A": "b"}}, "Env"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := mcp.Connect(t.Context(), c.server)

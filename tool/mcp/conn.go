@@ -10,18 +10,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recorder is a transport whose connection records answers as they come in.
+// recorder is a transport that wraps another one. Its connection records each response in the [delivery] of the request.
 //
-// A wrapped connection hides from the SDK that the streamable one wants to hear of
-// the negotiated protocol version; the version's header is set by [roundTripper]
-// instead, and the stream of server-initiated messages, which is not wanted, does
-// not start.
+// The wrapper hides the SDK's streamable HTTP connection from the SDK, which has two effects. The SDK does not tell that
+// connection the negotiated protocol version, so [roundTripper] sets the version header. And the SDK does not open a stream for
+// messages that the server initiates; no such messages are wanted here.
 type recorder struct {
 	inner      sdk.Transport
-	negotiated func(version string)
-	conn       *conn // set by Connect
+	negotiated func(version string) // called with the negotiated protocol version; may be nil
+	conn       *conn                // set by Connect
 }
 
+// Connect connects the inner transport.
 func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	inner, err := r.inner.Connect(ctx)
 	if err != nil {
@@ -31,20 +31,22 @@ func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	return r.conn, nil
 }
 
+// conn is the connection of a [recorder].
 type conn struct {
 	sdk.Connection
 	negotiated func(version string)
 
 	mu         sync.Mutex
-	pending    map[jsonrpc.ID]*delivery
-	initialize jsonrpc.ID // ID of the request that negotiates the version
+	pending    map[jsonrpc.ID]*delivery // the requests without a response
+	initialize jsonrpc.ID               // the ID of the request that negotiates the protocol version
 }
 
+// Write sends a message. If the message is a request with a [delivery] in ctx, Write records the request's ID.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
-		// The SDK cancels a call with the values of the call's context; that message is
-		// not the call.
+		// The SDK sends the notification that cancels a call with the values of the call's context. The call's delivery must
+		// not record the sending of the notification.
 		return c.Connection.Write(withDelivery(ctx, nil), msg)
 	}
 	d := deliveryFrom(ctx)
@@ -60,6 +62,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.Connection.Write(ctx, msg)
 }
 
+// Read returns the next message of the server and records it if it is a response.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if resp, ok := msg.(*jsonrpc.Response); ok && err == nil {
@@ -68,6 +71,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
+// record records a response in the delivery of its request.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]
@@ -88,13 +92,13 @@ func (c *conn) record(resp *jsonrpc.Response) {
 			s.answer = resp.Result
 			return
 		}
-		// The SDK makes up a response, with an error of another type, for a stream that
-		// ended without one.
+		// If a stream ended without a response, the SDK creates a response. The type of its error is not *jsonrpc.Error, so
+		// failure stays nil.
 		errors.As(resp.Error, &s.failure)
 	})
 }
 
-// forget ends the wait for an answer that its caller no longer wants.
+// forget removes a request whose caller does not wait for the response any more.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

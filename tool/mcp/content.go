@@ -8,9 +8,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// callResult is the result of tools/call as it comes. It is decoded here and not
-// by the SDK, which keeps numbers as float64 and fails on a kind of content that it
-// does not know.
+// callResult is the result of tools/call on the wire. This package decodes the result itself, because the SDK decodes numbers
+// into float64 and returns an error for an unknown type of content.
 type callResult struct {
 	Content           []content       `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent"`
@@ -18,6 +17,7 @@ type callResult struct {
 	ResultType        string          `json:"resultType"`
 }
 
+// content is one content block of a [callResult].
 type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
@@ -33,8 +33,8 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render makes the text that the model reads: the text parts, a note for each
-// part that is not text, and the structured result where there is no text.
+// render returns the result that the model reads. The text has the text blocks, and a note for each image, audio or unknown
+// block, for each link, and for each binary resource. If there is no text block, the text also has the structured content.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -59,7 +59,7 @@ func render(raw json.RawMessage) tool.Result {
 	return tool.Result{Content: strings.Join(parts, "\n"), IsError: r.IsError}
 }
 
-// String is a part as the model reads it.
+// String returns the block as the model reads it.
 func (c content) String() string {
 	switch c.Type {
 	case "text":
@@ -77,7 +77,7 @@ func (c content) String() string {
 	return fmt.Sprintf("[%s: not shown]", c.Type)
 }
 
-// decodedLen is the number of bytes that base64 text stands for.
+// decodedLen returns the length of the data that a base64 text encodes, in bytes.
 func decodedLen(data string) int {
 	return len(strings.TrimRight(data, "=")) * 3 / 4
 }

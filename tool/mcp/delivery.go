@@ -8,34 +8,36 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// delivery follows one request to the server and its answer back. The SDK does
-// not tell a request that was never sent from one whose answer was lost, and it
-// decodes numbers into float64; both are seen here, at the transport.
+// delivery records what happened to one request: whether it was sent, and the response. It is necessary because the errors of
+// the SDK do not say whether a request was never sent or its response was lost, and because the SDK decodes numbers into
+// float64. The transport updates the delivery, which is in the request's context.
 //
-// It travels in the request's context. The zero value is a request that was not
-// sent.
+// The zero value stands for a request that was not sent. A delivery is safe for concurrent use.
 type delivery struct {
 	mu sync.Mutex
 	deliveryState
 }
 
+// deliveryState is the state of a [delivery].
 type deliveryState struct {
-	id jsonrpc.ID // of the request, once it is written
+	// id is the ID of the request. It is set before the request is written.
+	id jsonrpc.ID
 
-	// sent: bytes of the request may have reached the server.
+	// sent is true if bytes of the request may have reached the server.
 	sent bool
-	// status is that of the HTTP response; 0 if there was none.
+	// status is the status of the HTTP response; 0 if there was none.
 	status int
-	// inSession: the HTTP request named a session.
+	// inSession is true if the HTTP request had a session ID.
 	inSession bool
-	// tooLarge: the answer came and was longer than is read.
+	// tooLarge is true if the response was longer than maxMessage.
 	tooLarge bool
 
-	// answer is the result as it came; failure is the error that came instead.
+	// answer is the JSON of the result. failure is the error that came instead of a result.
 	answer  json.RawMessage
 	failure *jsonrpc.Error
 }
 
+// update calls f with the state. It does nothing if d is nil.
 func (d *delivery) update(f func(*deliveryState)) {
 	if d == nil {
 		return
@@ -45,19 +47,22 @@ func (d *delivery) update(f func(*deliveryState)) {
 	f(&d.deliveryState)
 }
 
+// state returns a copy of the state.
 func (d *delivery) state() deliveryState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.deliveryState
 }
 
+// deliveryKey is the key of the [delivery] in a context.
 type deliveryKey struct{}
 
+// withDelivery returns a copy of ctx that has d.
 func withDelivery(ctx context.Context, d *delivery) context.Context {
 	return context.WithValue(ctx, deliveryKey{}, d)
 }
 
-// deliveryFrom returns nil in the context of a request that nobody follows.
+// deliveryFrom returns the [delivery] of ctx; nil if there is none.
 func deliveryFrom(ctx context.Context) *delivery {
 	d, _ := ctx.Value(deliveryKey{}).(*delivery)
 	return d

@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// The tools of an MCP server become tools of agents, here by way of a registry.
+// Agents use the tools of an MCP server through a registry.
 func ExampleConnect() {
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},

@@ -16,23 +16,25 @@ import (
 )
 
 const (
+	// sessionHeader and protocolHeader are the HTTP headers of MCP's streamable HTTP transport.
 	sessionHeader  = "Mcp-Session-Id"
 	protocolHeader = "Mcp-Protocol-Version"
-	// maxErrorBody bounds what is read of a response that is not a success.
+	// maxErrorBody limits the part of the body that is read of a response that is not a success, in bytes.
 	maxErrorBody = 64 << 10
-	// maxResumes is how often a broken stream of answers is taken up again where the
-	// server supports that. It asks for the answer, not for the call.
+	// maxResumes is how often a broken event stream is resumed if the server supports it. Resuming a stream requests the
+	// rest of the response; it does not send the call again.
 	maxResumes = 3
 )
 
+// errTooLarge is the error for reading a response that is longer than maxMessage.
 var errTooLarge = errors.New("the answer is too large")
 
-// newHTTPTransport makes the transport to a server with a URL. Its round tripper
-// hears of the negotiated protocol version.
+// newHTTPTransport returns the transport for a server with a URL. The caller passes the negotiated protocol version to the
+// round tripper.
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	// A connection that the server may be about to close is better not used: a call
-	// that meets its end has an unknown outcome.
+	// The server may be about to close a connection that has been idle for long. If it closes the connection during a call,
+	// the outcome of the call is unknown.
 	base.IdleConnTimeout = 30 * time.Second
 	rt := &roundTripper{base: base, headers: s.Headers}
 	return &sdk.StreamableClientTransport{
@@ -44,8 +46,9 @@ func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) 
 	}, rt
 }
 
-// sameServer follows a redirect of the same request within the server, such as
-// to /mcp/, and no other: the headers are not for anyone else.
+// sameServer is the CheckRedirect function of the HTTP client. It follows a redirect only if the method, the scheme and the
+// host stay the same, such as a redirect from /mcp to /mcp/. It follows no other redirect, because another server must not get
+// the configured headers.
 func sameServer(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -54,26 +57,28 @@ func sameServer(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// roundTripper adds the server's headers and records what becomes of a call.
+// roundTripper adds the configured headers to each request and records the delivery of calls.
 //
-// net/http sends a POST again only when nothing of it was written, unless an
-// Idempotency-Key makes it look repeatable; so that header is never sent.
+// net/http itself sends a POST a second time only if the server did not process the first one, for example because no byte of
+// it was written. But with an Idempotency-Key header, net/http treats every POST as repeatable. So that header is never sent.
 type roundTripper struct {
 	base     *http.Transport
 	headers  map[string]string
-	protocol atomic.Pointer[string]
+	protocol atomic.Pointer[string] // the negotiated protocol version; nil before it is known
 }
 
+// negotiated sets the protocol version for the following requests.
 func (t *roundTripper) negotiated(version string) { t.protocol.Store(&version) }
 
+// RoundTrip implements [http.RoundTripper].
 func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, d := req.Context(), deliveryFrom(req.Context())
 	if req.Method != http.MethodPost {
-		d = nil // a GET in the context of a call resumes the stream of its answer
+		d = nil // a GET in the context of a call resumes the stream of its response
 	}
 	if d != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			// A new attempt is made only when the last one left nothing behind.
+			// net/http calls GetConn again only if the server did not process the previous attempt.
 			GetConn: func(string) { d.update(func(s *deliveryState) { s.sent = false }) },
 			GotConn: func(httptrace.GotConnInfo) { d.update(func(s *deliveryState) { s.sent = true }) },
 		})
@@ -104,12 +109,13 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// turnedAway records the error that a response may carry, and bounds its body.
+// turnedAway reads a response that is not a success. It records the JSON-RPC error in the body, if there is one, and cuts the
+// body to maxErrorBody bytes.
 func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	// Not decoded by the SDK, which refuses the null ID of such an answer.
+	// The SDK would not decode this body: it refuses the null ID that such a response has.
 	var answer struct {
 		Version string         `json:"jsonrpc"`
 		Error   *jsonrpc.Error `json:"error"`
@@ -120,13 +126,15 @@ func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	return resp
 }
 
-// boundedBody fails once it has given as many bytes as it may.
+// boundedBody is the body of a response. Reading more than left bytes from it returns errTooLarge, which it also records in
+// delivery.
 type boundedBody struct {
 	io.ReadCloser
 	left     int
 	delivery *delivery
 }
 
+// Read implements [io.Reader].
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		b.delivery.update(func(s *deliveryState) { s.tooLarge = true })

@@ -18,8 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// site is a server with a URL. What stands behind the URL can be changed, as a
-// deploy does.
+// site is an HTTP server with an MCP server. deploy replaces the MCP server, as the deployment of a new version does.
 type site struct {
 	*httptest.Server
 	t       *testing.T
@@ -42,7 +41,7 @@ func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
 	return s
 }
 
-// deploy replaces the server by a new one that knows no session.
+// deploy replaces the MCP server by a new one, which does not know the sessions of the old one.
 func (s *site) deploy(options *sdk.StreamableHTTPOptions) {
 	server := newServer(func(effect string) {
 		s.mu.Lock()
@@ -54,7 +53,7 @@ func (s *site) deploy(options *sdk.StreamableHTTPOptions) {
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, options)
 }
 
-// spoilCalls lets f answer the calls of tools in place of the server.
+// spoilCalls makes f answer tools/call requests instead of the MCP server. nil ends this.
 func (s *site) spoilCalls(f http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +99,7 @@ func (s *site) connect(change func(*mcp.Server)) *mcp.Source {
 	return source
 }
 
-// legacy asks for the last revision that has sessions.
+// legacy requests the last MCP revision that has sessions.
 func legacy(s *mcp.Server) { s.Protocol = "2025-11-25" }
 
 func TestCallOverHTTP(t *testing.T) {
@@ -197,8 +196,8 @@ func TestResultsBecomeText(t *testing.T) {
 	}
 }
 
-// A server of the newest revision may ask for input and want the call again. The
-// SDK would send it; nobody is here to be asked.
+// A server of the newest revision may ask for input and expect the call again with that input. By default the SDK sends the
+// call again. Here no person can give the input, so the call must not be repeated.
 func TestServerThatAsksForInputIsNotCalledAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, &sdk.StreamableHTTPOptions{Stateless: true})

@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// effectsFile names the file in which a server that runs as a process records
-// what it did. The variable also makes this binary that server.
+// effectsFile is the name of an environment variable. If it is set, this test binary runs as an MCP server over stdio. The value
+// is the path of the file in which the server records the calls.
 const effectsFile = "MCP_TEST_EFFECTS"
 
 func TestMain(m *testing.M) {
@@ -28,11 +28,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m,
-		// The far side keeps the sessions that were taken from its clients.
+		// The test server keeps a session open if its client did not end it.
 		goleak.IgnoreTopFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
-// serve is the server at the other end of stdin and stdout.
+// serve runs the MCP server over stdio. path is the value of effectsFile.
 func serve(path string) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -40,14 +40,14 @@ func serve(path string) {
 	}
 	fmt.Fprintln(os.Stderr, "server says hello to "+os.Getenv("API_TOKEN"))
 	fmt.Fprintf(f, "start %d\n", os.Getpid())
-	if os.Getenv("WITH_CHILD") != "" { // as npx leaves one
+	if os.Getenv("WITH_CHILD") != "" { // like npx
 		child := exec.Command("sleep", "1000")
 		if err := child.Start(); err != nil {
 			panic(err)
 		}
 		fmt.Fprintf(f, "child %d\n", child.Process.Pid)
 	}
-	if os.Getenv("WITH_DAEMON") != "" { // which leaves the process group
+	if os.Getenv("WITH_DAEMON") != "" { // leaves the process group
 		daemon := exec.Command("sleep", "1000")
 		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err := daemon.Start(); err != nil {
@@ -59,13 +59,13 @@ func serve(path string) {
 	if err := server.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	if os.Getenv("STUBBORN") != "" { // stays after its stdin was closed
+	if os.Getenv("STUBBORN") != "" { // does not exit after its stdin was closed
 		select {}
 	}
 }
 
-// newServer makes a real MCP server. Each tool that does something records it
-// with the call's key. The tool "block" answers when release is closed.
+// newServer returns an MCP server of the SDK. Each call of a tool calls record with the tool's name and the call's key. The tool
+// "block" returns when release is closed.
 func newServer(record func(effect string), release <-chan struct{}) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{PageSize: 3})
 	add := func(t *sdk.Tool, call func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)) {
@@ -101,7 +101,7 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 			case <-release:
 				return text("released")
 			case <-ctx.Done():
-				time.Sleep(time.Second) // a caller that has given up does not wait for it
+				time.Sleep(time.Second) // a caller that has cancelled the call must not wait for this
 				return nil, ctx.Err()
 			}
 		})
@@ -141,7 +141,7 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 
 const createSchema = `{ "type":"object", "properties": {"z": {"type":"integer","default":9007199254740993}, "a": {}} }`
 
-// find returns the tool that a server has under a name.
+// find returns the tool with the given name at the server.
 func find(t *testing.T, source tool.Source, local string) tool.Tool {
 	t.Helper()
 	tools, err := source.Tools(t.Context())
@@ -173,5 +173,5 @@ func start(ctx context.Context, tl tool.Tool, args string) <-chan called {
 	return done
 }
 
-// patience is how long a condition of a test may take to come true.
+// patience is how long a test waits for a condition.
 const patience = 20 * time.Second

@@ -14,8 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// A session is lost when the server is deployed anew. The call that finds out
-// was turned away, so it runs on a new session, once.
+// The deployment of a new server ends the session. The server refuses the next call, which therefore did not run. The call is
+// sent once more, in a new session.
 func TestLostSessionIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -27,7 +27,7 @@ func TestLostSessionIsReplaced(t *testing.T) {
 	require.Equal(t, []string{"create k"}, s.done())
 	require.Len(t, s.calls(), 2, "one was turned away with 404")
 
-	// The same where the server says it in its own words.
+	// The same happens if the server reports the lost session with status 400 and its own error code.
 	s.spoilCalls(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
@@ -38,8 +38,7 @@ func TestLostSessionIsReplaced(t *testing.T) {
 	require.Len(t, s.done(), 2)
 }
 
-// Every way in which a call can fail after it was sent leaves one request at the
-// server and an unknown outcome.
+// If a call fails after it was sent, its outcome is unknown and it is not sent again.
 func TestCallThatMayHaveRunIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]http.HandlerFunc{
@@ -115,7 +114,7 @@ func TestCallThatWasTurnedAwayDidNotRun(t *testing.T) {
 			require.Error(t, got.err)
 			require.Equal(t, body == "unknown", strings.Contains(got.err.Error(), "outcome unknown"), got.err)
 			require.NotContains(t, got.err.Error(), secret)
-			if status != http.StatusNotFound { // which may mean the session
+			if status != http.StatusNotFound { // 404 may mean that the session is lost
 				require.Len(t, s.calls(), 1)
 			}
 			require.Empty(t, s.done())
@@ -126,7 +125,7 @@ func TestCallThatWasTurnedAwayDidNotRun(t *testing.T) {
 func TestServerThatIsDownLeavesACallNotRun(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
-	// A connection that is kept could meet its end during the call.
+	// Without this, the server could close a kept-alive connection during the call.
 	s.Config.SetKeepAlivesEnabled(false)
 	create := find(t, s.connect(legacy), "create")
 	require.NoError(t, s.Listener.Close())

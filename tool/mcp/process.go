@@ -15,34 +15,33 @@ import (
 )
 
 const (
-	// stopGrace is how long a server has to exit after its stdin was closed, and
-	// again after SIGTERM.
+	// stopGrace is how long a server has to exit after its stdin was closed, and again after SIGTERM.
 	stopGrace = 3 * time.Second
-	// drainGrace is how long a pipe is still read after the server has exited, in
-	// case something else holds its other end.
+	// drainGrace is how long a pipe is still read after the server has exited. Without a limit the read could wait forever,
+	// because another process may have the other end of the pipe open.
 	drainGrace = time.Second
-	// maxLogLine bounds a line of stderr in the log, in bytes.
+	// maxLogLine limits the length of a line of stderr in the log, in bytes.
 	maxLogLine = 8 << 10
 )
 
-// errNothingWritten marks a write that failed before its first byte.
+// errNothingWritten means that a write failed before its first byte.
 var errNothingWritten = errors.New("nothing written")
 
-// processMark is the environment variable by which the processes of a server are found again that left its group.
+// processMark is the name of an environment variable with a unique value for each start of a server. Child processes inherit the variable,
+// so it finds processes that have left the server's process group.
 const processMark = "REAGENT_MCP_PROCESS"
 
-// process is a server that was started here. Should this process die without
-// stopping it, the server's stdin is closed, on which servers exit; on Linux the server is killed too.
+// process is the process of a server that this package started. If the worker crashes, the operating system closes the server's
+// stdin, and servers usually exit then. On Linux the kernel also kills the server.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	exited chan struct{} // closed when the server is gone, with its process group
-	stop   func()        // stops the server; returns at once
+	exited chan struct{} // closed when the server has exited and, on Unix, the processes that it started have got SIGKILL
+	stop   func()        // starts to stop the server; returns at once
 }
 
-// startProcess starts a command. Each line of its stderr goes to log, from one
-// goroutine.
+// startProcess starts a command. It calls log with each line of the command's stderr, always from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -67,8 +66,8 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	cmd.Env = append(cmd.Env, mark)
 	started, exited := make(chan error), make(chan struct{})
 	go func() {
-		// Linux sends the signal of a parent's death when the thread ends that made the child. So this thread stays until
-		// the child is gone.
+		// Linux sends the parent-death signal when the thread that started the child ends. So this thread must not end
+		// before the child has exited. See prctl(2), PR_SET_PDEATHSIG.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -98,10 +97,10 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	}()
 	go func() {
 		<-exited
-		// What the server started and left behind goes with it, also from a session of its own.
+		// This also ends processes that the server started and did not stop, even if they have their own session.
 		killGroup(cmd)
 		killMarked(mark)
-		select { // its last lines say why it ended
+		select { // the last lines of stderr may say why the server exited
 		case <-logged:
 		case <-time.After(drainGrace):
 		}
@@ -114,8 +113,8 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	return p, nil
 }
 
-// terminate follows the MCP specification: stdin is closed, then SIGTERM, then
-// SIGKILL.
+// terminate stops the server as the MCP specification describes: after stdin was closed it sends SIGTERM and then SIGKILL. It
+// waits stopGrace before each signal and returns as soon as the server has exited.
 func (p *process) terminate() {
 	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
 		timer := time.NewTimer(stopGrace)
@@ -132,7 +131,7 @@ func (p *process) terminate() {
 // Read reads the server's stdout.
 func (p *process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
-// Write writes to the server's stdin.
+// Write writes to the server's stdin. The error wraps errNothingWritten if no byte was written.
 func (p *process) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
 	if err != nil && n == 0 {
@@ -141,13 +140,14 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close stops the server without waiting for it: the SDK closes a connection
-// while it holds a lock.
+// Close starts to stop the server. It does not wait for the server's exit, because the SDK holds a lock while it closes a
+// connection.
 func (p *process) Close() error {
 	p.stop()
 	return nil
 }
 
+// logLines calls log with each line of f that is not empty. It cuts a line to maxLogLine bytes.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	for {

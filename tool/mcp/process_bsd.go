@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// prepare puts the command into a process group of its own, so that what it
-// starts can be ended with it: npx, uvx and shells leave the server as a child.
+// prepare makes the command start in a new process group, so that terminateGroup and killGroup also reach the command's child
+// processes. If the command is npx, uvx or a shell, the server itself is a child process.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killMarked does nothing: only Linux shows the environments of processes as files.
+// killMarked does nothing. It would need Linux's /proc/<pid>/environ.
 func killMarked(string) {}

@@ -9,14 +9,15 @@ import (
 	"syscall"
 )
 
-// prepare puts the command into a process group of its own, so that what it
-// starts can be ended with it: npx, uvx and shells leave the server as a child. The kernel kills the command when this process dies.
+// prepare makes the command start in a new process group, so that terminateGroup and killGroup also reach the command's child
+// processes. If the command is npx, uvx or a shell, the server itself is a child process. The kernel kills the command if the
+// worker crashes.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killMarked kills the processes that have an environment variable. It looks again while it finds some, since a process
-// may start another one meanwhile.
+// killMarked kills all processes that have an environment variable; variable is NAME=value. It searches again after it has
+// killed a process, up to 10 times, because a process may have started another one in the meantime.
 func killMarked(variable string) {
 	for range 10 {
 		found := false

@@ -4,12 +4,16 @@ package mcp
 
 import "os/exec"
 
-// Without process groups only the command itself is ended.
+// This system has no process groups, so only the command itself is stopped. Processes that it started keep running.
 
+// prepare does nothing.
 func prepare(*exec.Cmd) {}
 
+// killMarked does nothing.
 func killMarked(string) {}
 
+// terminateGroup kills the command.
 func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
 
+// killGroup kills the command.
 func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

@@ -7,12 +7,12 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// minSecret is the length below which a value is not taken for a secret:
-// replacing "1" or "true" everywhere would garble what is said.
+// minSecret is the length in bytes of the shortest value that counts as a secret. Hiding shorter values such as "1" or "true"
+// everywhere would make texts unreadable.
 const minSecret = 6
 
-// censor returns a redactor for the values of a server's configuration that may
-// be secret: environment, headers, and the user and query of the URL.
+// censor returns a redactor for the values of a server's configuration that may be secret: the values of Env and Headers, and
+// the user name, the password and the query parameters of URL.
 func censor(s Server) *redact.Redactor {
 	var secrets []string
 	hide := func(values ...string) {

@@ -1,10 +1,8 @@
-// Package mcp gives the tools of MCP servers to agents, through the official Go
-// SDK: of local servers that it starts and talks to over stdin and stdout, and of
-// remote ones over streamable HTTP.
+// Package mcp makes the tools of MCP servers available to agents. It uses the official Go SDK. It starts local servers, which
+// use the stdio transport, and connects to remote servers over streamable HTTP.
 //
-// What matters here is to know what became of a call. Each call is followed from
-// its first byte, so that a failure says one of two things: the call did not reach the
-// server, or it may have and its outcome is unknown. Nothing is sent twice.
+// The package records the delivery of each call, so an error of a call says one of two things: the tool did not run, or the
+// outcome is unknown ([tool.ErrOutcomeUnknown]). The package never sends a call again that may have run.
 package mcp
 
 import (
@@ -16,37 +14,34 @@ import (
 	"time"
 )
 
-// Server says how to reach one MCP server, and what to call its tools. Either
-// Command or URL is set.
+// Server is the configuration of one MCP server. Exactly one of Command and URL must be set.
 type Server struct {
-	// Name stands for the server in references, errors and logs.
+	// Name is the server's name in errors and logs. Required.
 	Name string
 
-	// Command starts a server that speaks over stdin and stdout: the program and its
-	// arguments. The program runs in its own process group, which ends with the
-	// [Source].
+	// Command is the program and the arguments of a local server, which uses stdin and stdout. The program runs in a new
+	// process group if the system has process groups. [Source.Close] stops all processes of the group.
 	Command []string
-	// Env is added to the environment of Command. Of the worker's own environment
-	// only HOME, LOGNAME, PATH, SHELL, TERM and USER are passed on (on Windows, their
-	// counterparts), as the official SDKs do: the worker's secrets are not a server's.
+	// Env is added to the environment of Command. As with the official SDKs, Command gets only the variables HOME, LOGNAME,
+	// PATH, SHELL, TERM and USER of the worker's environment; on Windows, similar ones. So it does not get the worker's
+	// secrets.
 	Env map[string]string
 	// Dir is the working directory of Command. Empty means the worker's.
 	Dir string
 
-	// URL is the endpoint of a server that speaks streamable HTTP.
+	// URL is the endpoint of a server that uses streamable HTTP.
 	URL string
-	// Headers are sent with every request to URL. Idempotency-Key is refused: with
-	// it net/http takes a POST for one that may be repeated.
+	// Headers are sent with every request to URL. The header Idempotency-Key is an error: with this header, net/http may
+	// send a POST twice.
 	Headers map[string]string
 
-	// Prefix is put before the names of all tools that Rename does not name.
+	// Prefix is added before the names of all tools that Rename does not contain.
 	Prefix string
-	// Rename gives tools other names for the model, by their names at the server.
+	// Rename maps tool names at the server to names for the model.
 	Rename map[string]string
 
-	// Stateful says that the server keeps something between calls, such as a browser
-	// page. It is for the caller, who then runs the server in one worker and sets
-	// Queue; here it only makes the loss of the state a warning in the log.
+	// Stateful says that the server keeps state between calls, such as a browser page. The caller then has to run the server
+	// in one worker only and to set Queue. In this package, Stateful only adds a warning to the log when the state is lost.
 	Stateful bool
 	// Queue is copied to the Spec of every tool.
 	Queue string
@@ -57,33 +52,34 @@ type Server struct {
 	// ConnectTimeout limits the time to connect and to list the tools.
 	// Defaults to 30 seconds.
 	ConnectTimeout time.Duration
-	// Protocol is the MCP revision to offer, such as "2025-11-25". Empty offers the
-	// newest and falls back; it is set for a server that stumbles over that.
+	// Protocol is the MCP revision that the client requests, such as "2025-11-25". If it is empty, the client requests the
+	// newest revision and falls back to older ones. Set it for a server that does not handle the fallback correctly.
 	Protocol string
 
-	// Logger takes what is not for the model: the server's stderr, lost
-	// connections. Defaults to [slog.Default].
+	// Logger gets messages that are not for the model: the lines of the server's stderr, and lost connections. Defaults to
+	// [slog.Default].
 	Logger *slog.Logger
 }
 
+// defaultConnectTimeout is the default of Server.ConnectTimeout.
 const defaultConnectTimeout = 30 * time.Second
 
-// withDefaults returns a copy that is filled in, or what is wrong with it.
+// withDefaults returns a copy of s with default values. It returns an error if s is not a valid configuration.
 func (s Server) withDefaults() (Server, error) {
 	fail := func(problem string) (Server, error) {
 		return Server{}, fmt.Errorf("mcp server %q: %s", s.Name, problem)
 	}
 	switch {
 	case s.Name == "":
-		return fail("no name")
+		return fail("Name is not set")
 	case len(s.Command) > 0 && s.URL != "":
-		return fail("both a command and a URL")
+		return fail("Command and URL are both set; set only one of them")
 	case len(s.Command) > 0 && len(s.Headers) > 0:
-		return fail("headers are for a server with a URL")
+		return fail("Headers are set, but a server with a Command gets no HTTP requests; set Env instead")
 	case len(s.Command) == 0 && s.URL == "":
-		return fail("neither a command nor a URL")
+		return fail("neither Command nor URL is set; set one of them")
 	case s.URL != "" && (len(s.Env) > 0 || s.Dir != ""):
-		return fail("env and dir are for a server with a command")
+		return fail("Env or Dir is set, but they apply only to a server with a Command; remove them")
 	}
 	if s.URL != "" {
 		if err := checkURL(s.URL); err != nil {
@@ -93,7 +89,7 @@ func (s Server) withDefaults() (Server, error) {
 	for name := range s.Headers {
 		switch http.CanonicalHeaderKey(name) {
 		case "Idempotency-Key", "X-Idempotency-Key":
-			return fail("the header " + name + " would let a call be sent twice; the key travels in the request's _meta")
+			return fail("the header " + name + " is not allowed, because net/http may send a request with it twice; remove it (the key of a call is sent in _meta)")
 		}
 	}
 	if s.ConnectTimeout <= 0 {
@@ -106,19 +102,20 @@ func (s Server) withDefaults() (Server, error) {
 	return s, nil
 }
 
-// checkURL does not repeat the URL, which may hold a secret.
+// checkURL returns an error if text is not an http or https URL with a host. The error does not contain the URL, because the URL
+// may hold a secret.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return errors.New("the URL cannot be parsed")
+		return errors.New("URL cannot be parsed")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return errors.New("the URL is not one of http or https")
+		return errors.New("URL is not an http or https URL")
 	}
 	return nil
 }
 
-// modelName returns the name by which the model calls a tool of the server.
+// modelName returns the model's name for a tool of the server. name is the tool's name at the server.
 func (s Server) modelName(name string) string {
 	if renamed, ok := s.Rename[name]; ok {
 		return renamed

@@ -12,21 +12,21 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// What travels in a call's _meta: its key, by which a server can tell a repeated
-// call from a new one, and the model's ID of the call.
+// The keys of a call's _meta. metaKey has the call's [tool.Info.Key], with which a server can recognise a repeated call.
+// metaCallID has the model's ID of the call.
 const (
 	metaKey    = "reagent.dev/key"
 	metaCallID = "reagent.dev/call_id"
 )
 
 const (
-	// maxPages, maxTools and maxListBytes bound a list of tools that does not end.
+	// maxPages, maxTools and maxListBytes limit a server's list of tools, which could otherwise be endless.
 	maxPages     = 1000
 	maxTools     = 2000
 	maxListBytes = 16 << 20
 )
 
-// session is one connection to the server. It ends once and is then replaced.
+// session is one connection to the server. A session that has ended cannot be used again; the [Source] opens a new one.
 type session struct {
 	client  *sdk.ClientSession
 	conn    *conn
@@ -36,12 +36,12 @@ type session struct {
 	end     context.CancelFunc
 }
 
-// openSession connects to the server. What it started is gone when it fails.
+// openSession connects to the server. If it returns an error, it has stopped the process that it started.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,
-		Capabilities: &sdk.ClientCapabilities{}, // nothing is offered to the server
-		// The SDK would answer a server that asks for input by calling the tool again.
+		Capabilities: &sdk.ClientCapabilities{}, // the client offers no capabilities to the server
+		// Otherwise the SDK would call the tool again if the server asks for input.
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 	})
 	var (
@@ -73,8 +73,7 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 	return sess, nil
 }
 
-// close ends the connection at once, with the calls in flight, and waits for the
-// server's process to be gone.
+// close ends the connection and the calls in flight. It waits until the server's process has exited.
 func (s *session) close() {
 	s.end()
 	if s.conn != nil {
@@ -92,8 +91,8 @@ func (s *session) close() {
 	}
 }
 
-// leave ends a connection that is not good for new calls. Over HTTP the calls in
-// flight have connections of their own, and may still be answered.
+// leave ends a session that new calls cannot use. Over HTTP the calls in flight have their own TCP connections, so their
+// responses may still come.
 func (s *session) leave() {
 	if s.process != nil {
 		s.close()
@@ -103,20 +102,22 @@ func (s *session) leave() {
 	s.base.CloseIdleConnections()
 }
 
+// alive reports whether the session can be used.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow runs one request and returns what became of it.
+// follow runs one request with a [delivery] in its context. It returns the state of the delivery and the error of the request.
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
 	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
 	defer cancel()
-	// The SDK waits for an HTTP response in the context of the call alone.
+	// The SDK waits for an HTTP response until the call's context ends, even after the session has ended.
 	defer context.AfterFunc(s.ended, cancel)()
 	err := request(ctx)
 	s.conn.forget(d)
 	return d.state(), err
 }
 
+// call calls a tool of the server.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
@@ -128,7 +129,7 @@ func (s *session) call(ctx context.Context, name string, args json.RawMessage) (
 	})
 }
 
-// listed is a tool as a server describes it.
+// listed is a tool in a server's list of tools.
 type listed struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -140,7 +141,8 @@ type listed struct {
 	} `json:"annotations"`
 }
 
-// list reads all pages of the server's list of tools.
+// list returns the server's tools. It reads all pages of the list. It returns an error if the list is too long or repeats a
+// page.
 func (s *session) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	cursor, bytes := "", 0
@@ -167,6 +169,7 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
+// page returns one page of the list of tools, and the cursor of the next page; "" if there is no next page.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {
@@ -177,7 +180,7 @@ func (s *session) page(ctx context.Context, cursor string) (tools []listed, next
 		return nil, "", err
 	}
 	raw := d.answer
-	if raw == nil { // the SDK had the page in its cache
+	if raw == nil { // the SDK took the page from its cache
 		if raw, err = json.Marshal(res); err != nil {
 			return nil, "", err
 		}
@@ -188,7 +191,7 @@ func (s *session) page(ctx context.Context, cursor string) (tools []listed, next
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return nil, "", fmt.Errorf("the list of tools cannot be read: %w", err)
 	}
-	// The SDK leaves out tools that it may not call.
+	// The SDK omits tools that it must not call.
 	allowed := map[string]bool{}
 	for _, t := range res.Tools {
 		allowed[t.Name] = true

@@ -19,47 +19,47 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// listFor is the time for which a list of tools counts as current.
+// listFor is how long a list of tools is used before it is read again.
 const listFor = time.Minute
 
-// errClosed is returned by the calls of a closed Source.
+// errClosed is the error of calls after [Source.Close].
 var errClosed = errors.New("the connection was closed here")
 
-// Source is the tools of one MCP server. It implements [tool.Source].
+// Source is a connection to one MCP server and the tools of the server. It implements [tool.Source].
 //
-// A connection that is lost is made anew by the next call: a command is started
-// again, a URL gets a new session. Calls that wait for it share one attempt. A call
-// that was in flight is not repeated. A Source is safe for concurrent use.
+// If the connection is lost, the next call connects again: it starts the command again, or opens a new session at the URL.
+// Concurrent calls share one attempt to connect. A call that was in flight when the connection was lost is not repeated. A
+// Source is safe for concurrent use.
 type Source struct {
 	server Server
 	censor *redact.Redactor
-	life   context.Context // ends with Close
+	life   context.Context // done after Close
 	kill   context.CancelFunc
 	flight singleflight.Group
 
 	mu      sync.Mutex
 	closed  bool
-	session *session // nil when there is none to use
+	session *session // nil if there is no usable session
 	last    *process // the newest process that was started
 	lost    bool     // a session was lost since the last one was opened
 	tools   []tool.Tool
-	listed  time.Time // of tools
+	listed  time.Time // when tools was read; zero before the first time
 	said    []string  // the last lines of the server's stderr
 }
 
 const (
-	// lastLines is the number of lines of stderr in the error for a server that does not start.
+	// lastLines is the number of stderr lines in the error for a server that does not start.
 	lastLines = 5
-	// slowStart is the time after which the log mentions a server that is still starting.
+	// slowStart is the time after which a log entry says that the server is still starting.
 	slowStart = 3 * time.Second
 )
 
-// Connect connects to a server and lists its tools. It fails when the
-// configuration contradicts itself or the server cannot be reached; the context
-// limits how long that takes, beside Server.ConnectTimeout. The connection outlives the
-// context: the caller calls [Source.Close].
+// Connect connects to a server and lists its tools. It returns an error if the configuration is not valid or if the server
+// cannot be reached. Both ctx and Server.ConnectTimeout limit the duration of Connect. The connection stays open after ctx has
+// ended; the caller must call [Source.Close].
 //
-// No error of a Source holds a value of the server's Env, Headers or URL query.
+// The errors of a Source do not contain the values of the server's Env and Headers, or of the user and the query of its URL,
+// except for values that are too short to be secrets.
 func Connect(ctx context.Context, server Server) (*Source, error) {
 	server, err := server.withDefaults()
 	if err != nil {
@@ -74,11 +74,13 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 	return s, nil
 }
 
-// Tools returns the server's tools, sorted by name. A list that is older than a
-// minute is read again; if that fails, the old one is returned.
+// Tools returns the server's tools, sorted by their names at the server. If the list is older than a minute, Tools reads it
+// again. If reading fails, Tools returns the old list, unless ctx has ended. A tool whose schema [tool.CheckSchema] refuses is
+// not in the list.
 //
-// A tool's effect is [tool.ReadOnly] or [tool.Idempotent] where the server hints
-// at it, else [tool.AtMostOnce]. Its schema is the server's, byte for byte.
+// The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, else [tool.AtMostOnce]. The
+// schema of a tool is the server's JSON, byte for byte. There are two exceptions: a schema that is not a JSON object is
+// replaced by {"type":"object"}, and a schema from the SDK's cache is encoded again.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	tools, listed, closed := s.tools, s.listed, s.closed
@@ -96,12 +98,13 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	case listed.IsZero() || ctx.Err() != nil:
 		return nil, s.errorf("list tools: %s", s.reason(err))
 	}
-	s.server.Logger.Warn("tools could not be listed again; the list of before is used", "error", s.reason(err))
+	s.server.Logger.Warn("the list of tools could not be read again; the previous list is still used", "error", s.reason(err))
 	return slices.Clone(tools), nil
 }
 
-// Close ends the connection, and with it the calls in flight, whose outcome is
-// then unknown. It returns when the server's process and what it started are gone.
+// Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close waits until the server's
+// process has exited; on Unix it also waits until the processes that the server started have got SIGKILL. If an attempt to
+// connect succeeds at the moment of Close, its process may exit shortly after Close has returned. Close always returns nil.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -109,7 +112,7 @@ func (s *Source) Close() error {
 	s.session = nil
 	s.mu.Unlock()
 	s.kill()
-	// A connection attempt under way sees that and cleans up after itself.
+	// An attempt to connect that is in progress notices that closed is set, and stops the process that it started.
 	_, _, _ = s.flight.Do("connect", func() (any, error) { return (*session)(nil), errClosed })
 	if sess != nil {
 		sess.close()
@@ -125,7 +128,7 @@ func (s *Source) list() ([]tool.Tool, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()
 	defer func() {
-		// After a failure too, so that a server that is down is not asked at every call.
+		// This is necessary after an error, too. Otherwise every call of Tools would try to reach a server that is down.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.listed.IsZero() {
@@ -156,7 +159,7 @@ func (s *Source) list() ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// logChanges logs how a list of tools differs from the one before. Agents that run keep the definitions that they have.
+// logChanges logs the differences between two lists of tools. Running agents keep the descriptions that they started with.
 func (s *Source) logChanges(before, after []tool.Tool) {
 	old := map[string]tool.Spec{}
 	for _, t := range before {
@@ -179,7 +182,8 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 	}
 }
 
-// describe makes tools of what a server listed.
+// describe converts a server's list of tools into tools. It logs and omits a tool that is in the list twice or whose schema
+// [tool.CheckSchema] refuses.
 func (s *Source) describe(all []listed) []tool.Tool {
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.Name, b.Name) })
 	tools := make([]tool.Tool, 0, len(all))
@@ -190,20 +194,20 @@ func (s *Source) describe(all []listed) []tool.Tool {
 		}
 		spec := l.spec(s.server)
 		if err := tool.CheckSchema(spec.Schema); err != nil {
-			s.server.Logger.Warn("a tool of the server is left out", "tool", l.Name, "error", err)
+			s.server.Logger.Warn("the server's schema of a tool cannot be used; agents do not get the tool", "tool", l.Name, "error", err)
 			continue
 		}
 		tools = append(tools, &remote{source: s, name: l.Name, spec: spec})
 	}
 	for name := range s.server.Rename {
 		if !slices.ContainsFunc(all, func(l listed) bool { return l.Name == name }) {
-			s.server.Logger.Warn("rename names a tool that the server does not have", "tool", name)
+			s.server.Logger.Warn("rename contains a tool that the server does not have", "tool", name)
 		}
 	}
 	return tools
 }
 
-// connected returns a session to use, a new one if there is none.
+// connected returns the current session. If there is no usable session, it opens a new one.
 func (s *Source) connected(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	sess := s.session
@@ -214,7 +218,7 @@ func (s *Source) connected(ctx context.Context) (*session, error) {
 	return flight.Do(ctx, &s.flight, "connect", func(context.Context) (*session, error) { return s.connect() })
 }
 
-// connect opens a session. Only one runs at a time.
+// connect opens a session. The caller must make sure that only one connect runs at a time.
 func (s *Source) connect() (*session, error) {
 	s.mu.Lock()
 	old, last, closed := s.session, s.last, s.closed
@@ -231,7 +235,7 @@ func (s *Source) connect() (*session, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()
 	if last != nil {
-		// Two of a server may not go together: it may hold a port or a profile.
+		// Two processes of a server may not be able to run at the same time, because both need the same port or profile.
 		select {
 		case <-last.exited:
 		case <-ctx.Done():
@@ -263,13 +267,13 @@ func (s *Source) connect() (*session, error) {
 		return nil, errClosed
 	}
 	if s.lost && s.server.Stateful {
-		s.server.Logger.Warn("reconnected; what the server kept between calls is gone")
+		s.server.Logger.Warn("reconnected; the state that the server kept between calls is lost")
 	}
 	s.session, s.last, s.lost = sess, sess.process, false
 	return sess, nil
 }
 
-// drop gives up a session, so that the next call gets a new one.
+// drop removes a session, so that the next call opens a new one. It does nothing if sess is not the current session.
 func (s *Source) drop(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,6 +285,7 @@ func (s *Source) drop(sess *session) {
 	go sess.leave()
 }
 
+// logLine logs a line of the server's stderr and keeps it for the error of connect.
 func (s *Source) logLine(line string) {
 	line = s.censor.Text(line)
 	s.server.Logger.Info("stderr", "line", line)
@@ -291,12 +296,12 @@ func (s *Source) logLine(line string) {
 	}
 }
 
-// errorf makes an error that names the server.
+// errorf returns an error whose text begins with the server's name.
 func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
 }
 
-// spec is the tool's description for an agent.
+// spec returns the tool's description for agents.
 func (l listed) spec(s Server) tool.Spec {
 	effect := tool.AtMostOnce
 	switch {

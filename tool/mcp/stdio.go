@@ -14,20 +14,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxMessage bounds one message of a server, in bytes.
+// maxMessage limits the length of one message of a server, in bytes.
 const maxMessage = 16 << 20
 
-// stdioTransport starts a server and talks to it over stdin and stdout. It takes
-// the place of the SDK's CommandTransport, which ends the command but not what the
-// command started, and which cannot tell a message that was not sent.
+// stdioTransport starts a server and uses its stdin and stdout. It replaces the SDK's CommandTransport for two reasons. That
+// transport stops the command, but not the processes that the command started. And its errors do not say whether a message was
+// sent.
 type stdioTransport struct {
 	server  Server
 	log     func(line string)
 	process *process // set by Connect
 }
 
+// Connect starts the server. ctx does not limit the time for which the server runs.
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
-	cmd := exec.Command(t.server.Command[0], t.server.Command[1:]...) //nolint:noctx // it outlives the context of its start
+	cmd := exec.Command(t.server.Command[0], t.server.Command[1:]...) //nolint:noctx // the server must keep running after ctx has ended
 	cmd.Env = environ(t.server.Env)
 	cmd.Dir = t.server.Dir
 	p, err := startProcess(cmd, t.log)
@@ -43,12 +44,14 @@ func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	return &stdioConn{Connection: inner, process: p, writing: make(chan struct{}, 1)}, nil
 }
 
+// stdioConn is the connection of a [stdioTransport].
 type stdioConn struct {
 	sdk.Connection
 	process *process
-	writing chan struct{} // holds one element while a message is written
+	writing chan struct{} // has one element while a message is written
 }
 
+// Write sends a message and records the sending in the [delivery] of ctx. If ctx ends during the write, Write stops the server.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -61,8 +64,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	d := deliveryFrom(ctx)
 	d.update(func(s *deliveryState) { s.sent = true })
-	// A server that does not read blocks the write, and half a message cannot be
-	// taken back: the connection ends with the caller's patience.
+	// If the server does not read its stdin, the write blocks. After a part of a message was written, the connection cannot be
+	// used for other messages. So the end of ctx stops the server.
 	stop := context.AfterFunc(ctx, c.process.stop)
 	defer stop()
 	err := c.Connection.Write(ctx, msg)
@@ -72,18 +75,18 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return err
 }
 
-// environ is the environment of a server: a few variables of the worker, and
-// those that were set for it.
+// environ returns the environment of a server: a few variables of the worker, and extra. A variable in extra replaces that of
+// the worker.
 func environ(extra map[string]string) []string {
 	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 	if runtime.GOOS == "windows" {
 		inherited = []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
 			"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE"}
 	}
-	env := []string{} // nil would pass on everything
+	env := []string{} // with nil, os/exec would use the worker's whole environment
 	for _, name := range inherited {
 		value, ok := os.LookupEnv(name)
-		if _, set := extra[name]; ok && !set && !strings.HasPrefix(value, "()") { // a shell function
+		if _, set := extra[name]; ok && !set && !strings.HasPrefix(value, "()") { // "()" begins an exported shell function
 			env = append(env, name+"="+value)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// local is a server that runs as a process, and what it did.
+// local is a server that runs as a process, with the file of its calls and its log.
 type local struct {
 	*mcp.Source
 	t       *testing.T
@@ -68,7 +68,7 @@ func startLocal(t *testing.T, change func(*mcp.Server)) *local {
 	return l
 }
 
-// done returns what the server recorded, line by line.
+// done returns the lines that the server recorded.
 func (l *local) done() []string {
 	data, err := os.ReadFile(l.effects)
 	require.NoError(l.t, err)
@@ -84,7 +84,7 @@ func (l *local) count(effect string) (n int) {
 	return n
 }
 
-// pids returns the processes that the server said it started as.
+// pids returns the process IDs that the server recorded after word: "start" for its own, "child" and "daemon" for its children.
 func (l *local) pids(word string) (pids []int) {
 	for _, line := range l.done() {
 		if text, ok := strings.CutPrefix(line, word+" "); ok {
@@ -134,8 +134,8 @@ func TestSecretsStayOutOfLogAndErrors(t *testing.T) {
 	require.Equal(t, tool.Result{Content: "token [hidden] is no good", IsError: true}, got.res)
 }
 
-// A call that was in flight when its server died may have happened: it is not
-// sent again, and the caller is told so. The next call finds a new server.
+// A call that was in flight when its server died may have run. It is not sent again, and its outcome is unknown. The next call
+// starts a new server.
 func TestServerKilledDuringACall(t *testing.T) {
 	t.Parallel()
 	l := startLocal(t, nil)
@@ -222,8 +222,7 @@ func TestCallHasATimeout(t *testing.T) {
 	require.ErrorContains(t, got.err, "no answer within 100ms")
 }
 
-// A server that has stopped reading must not hold a call forever: the pipe is
-// full, and the write would wait for ever.
+// If a server does not read its stdin, the pipe fills up and the write blocks. The call must end with its context all the same.
 func TestServerThatDoesNotReadDoesNotHoldACall(t *testing.T) {
 	t.Parallel()
 	l := startLocal(t, nil)
