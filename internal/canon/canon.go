@@ -1,11 +1,8 @@
-// Package canon writes JSON in one canonical form, so that equal values have
-// equal bytes and may be hashed.
+// Package canon writes JSON in one canonical form, so that equal values have equal bytes and equal hashes.
 //
-// The form is that of RFC 8785 (JSON Canonicalization Scheme): no white space,
-// object members sorted by the UTF-16 code units of their names, strings with the
-// shortest escapes. It differs in one point: numbers keep the digits in which they
-// were written. RFC 8785 reads every number as a double, by which
-// 9007199254740993 and 9007199254740992 would be one argument.
+// The form is that of RFC 8785 (JSON Canonicalization Scheme): no white space, object members sorted by the UTF-16 code units of
+// their names, strings with the shortest escapes. It differs from RFC 8785 in one point: numbers are not changed. RFC 8785
+// converts every number to a double. Then 9007199254740993 and 9007199254740992 would be the same tool argument.
 package canon
 
 import (
@@ -19,12 +16,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotJSON is wrapped by the error for text that has no canonical form: no
-// JSON, more than one value, invalid UTF-8, half of a surrogate pair, or an
-// object that names a member twice (RFC 7493 forbids the last three).
+// ErrNotJSON is the error for text without a canonical form. Such text is not JSON, has more than one value, has invalid UTF-8,
+// has an unpaired surrogate, or has an object with a duplicate member name. RFC 7493 forbids the last three.
 var ErrNotJSON = errors.New("not JSON with a canonical form")
 
-// Text returns the canonical form of JSON text.
+// Text returns the canonical form of JSON text. The error wraps [ErrNotJSON].
 func Text(text []byte) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, fmt.Errorf("canon: %w", ErrNotJSON)
@@ -32,13 +28,13 @@ func Text(text []byte) ([]byte, error) {
 	return canonical(text)
 }
 
-// canonical is Text for what is JSON.
+// canonical is like Text. The text must be valid JSON.
 func canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("canon: invalid UTF-8: %w", ErrNotJSON)
 	}
 	if loneSurrogate(text) {
-		return nil, fmt.Errorf("canon: half of a surrogate pair: %w", ErrNotJSON)
+		return nil, fmt.Errorf("canon: unpaired surrogate: %w", ErrNotJSON)
 	}
 	e := encoder{in: text, out: make([]byte, 0, len(text))}
 	if err := e.value(); err != nil {
@@ -47,8 +43,9 @@ func canonical(text []byte) ([]byte, error) {
 	return e.out, nil
 }
 
-// Value returns the canonical form of v's JSON encoding. Like [json.Marshal] it
-// fails only for values that have none, such as a channel.
+// Value returns the canonical form of v's JSON encoding. It returns an error if [json.Marshal] does, for example for a channel.
+// The error wraps [ErrNotJSON] if the encoding has no canonical form, for example if v is a [json.RawMessage] with a duplicate
+// member name.
 func Value(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -57,18 +54,19 @@ func Value(v any) ([]byte, error) {
 	return canonical(text)
 }
 
-// encoder copies one value from in, which is valid JSON, and sorts objects on the way.
+// encoder copies one value from in to out and sorts the members of its objects. The text in must be valid JSON.
 type encoder struct {
-	in  []byte // what is left of the text
+	in  []byte // the rest of the text
 	out []byte
 }
 
-// next skips white space and returns the byte that follows.
+// next skips white space and returns the next byte. It does not remove that byte from in.
 func (e *encoder) next() byte {
 	e.in = bytes.TrimLeft(e.in, " \t\r\n")
 	return e.in[0]
 }
 
+// value copies one value.
 func (e *encoder) value() error {
 	switch e.next() {
 	case '{':
@@ -87,12 +85,13 @@ func (e *encoder) value() error {
 	return nil
 }
 
-// copy copies n bytes.
+// copy moves n bytes from in to out.
 func (e *encoder) copy(n int) {
 	e.out = append(e.out, e.in[:n]...)
 	e.in = e.in[n:]
 }
 
+// array copies an array.
 func (e *encoder) array() error {
 	for e.copy(1); e.next() != ']'; {
 		if e.in[0] == ',' {
@@ -106,10 +105,11 @@ func (e *encoder) array() error {
 	return nil
 }
 
+// object copies an object and sorts its members. It returns an error if two members have the same name.
 func (e *encoder) object() error {
 	type member struct {
 		name     string
-		from, to int // in the output
+		from, to int // the range of the member in out
 	}
 	var members []member
 	e.copy(1)
@@ -136,7 +136,7 @@ func (e *encoder) object() error {
 	for i, m := range members {
 		if i > 0 {
 			if m.name == members[i-1].name {
-				return fmt.Errorf("member %q twice", m.name)
+				return fmt.Errorf("two members have the name %q", m.name)
 			}
 			e.out = append(e.out, ',')
 		}
@@ -146,18 +146,18 @@ func (e *encoder) object() error {
 	return nil
 }
 
-// unquote returns what a string of canonical JSON says.
+// unquote returns the value of a canonical JSON string.
 func unquote(text []byte) string {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text[1 : len(text)-1])
 	}
 	var s string
-	_ = json.Unmarshal(text, &s) // it is a string
+	_ = json.Unmarshal(text, &s) // text is a valid JSON string, so there is no error
 	return s
 }
 
-// compare orders the names of members by their UTF-16 code units. Only where one has a rune beyond
-// 16 bits is that not the order of their bytes.
+// compare compares member names by their UTF-16 code units. This order equals the order of their bytes unless a name has a rune
+// above U+FFFF.
 func compare(a, b string) int {
 	if !strings.ContainsFunc(a+b, func(r rune) bool { return r > 0xFFFF }) {
 		return strings.Compare(a, b)
@@ -167,8 +167,8 @@ func compare(a, b string) int {
 
 const hex = "0123456789abcdef"
 
-// text copies a string as RFC 8785 section 3.2.2.2 demands: escapes only for the
-// quote, the backslash and control characters, the short ones where they exist.
+// text copies a string in the form of RFC 8785 section 3.2.2.2. Only quotes, backslashes and control characters have escapes.
+// Characters with a two-character escape, such as \n, have that escape.
 func (e *encoder) text() {
 	e.copy(1)
 	for {
@@ -189,7 +189,7 @@ func (e *encoder) text() {
 		case r < 0:
 			e.copy(2)
 			continue
-		case utf16.IsSurrogate(r): // a whole pair: see loneSurrogate
+		case utf16.IsSurrogate(r): // the first half of a pair, because loneSurrogate has excluded unpaired ones
 			r, e.in = utf16.DecodeRune(r, escaped(e.in[6:])), e.in[6:]
 		}
 		e.in = e.in[6:]
@@ -197,6 +197,7 @@ func (e *encoder) text() {
 	}
 }
 
+// appendRune appends a rune of a string, with an escape if RFC 8785 requires one.
 func appendRune(out []byte, r rune) []byte {
 	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
 		return append(out, '\\', `"\btnfr`[short])
@@ -207,8 +208,8 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// loneSurrogate reports whether JSON text escapes half of a surrogate pair.
-// encoding/json would replace it by U+FFFD, and two different texts would be one.
+// loneSurrogate reports whether JSON text has a \u escape of an unpaired surrogate. Package encoding/json would replace the
+// surrogate by U+FFFD, so that different texts would become equal.
 func loneSurrogate(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -217,7 +218,7 @@ func loneSurrogate(text []byte) bool {
 		r := escaped(text[i:])
 		switch {
 		case r < 0:
-			i++ // a short escape, or text that the decoder refuses
+			i++ // a two-character escape; the text is valid JSON
 		case !utf16.IsSurrogate(r):
 			i += 5
 		case utf16.DecodeRune(r, escaped(text[i+6:])) == utf8.RuneError:
@@ -229,7 +230,8 @@ func loneSurrogate(text []byte) bool {
 	return false
 }
 
-// escaped returns the code unit of the \uXXXX that text begins with, or -1.
+// escaped returns the code unit of the \uXXXX escape at the beginning of text. It returns -1 if text does not begin with such an
+// escape.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1
@@ -245,6 +247,7 @@ func escaped(text []byte) rune {
 	return r
 }
 
+// lower returns the lower case form of a hexadecimal digit.
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'F' {
 		return c + 'a' - 'A'

@@ -56,7 +56,7 @@ func TestTextRefusesWhatHasNoCanonicalForm(t *testing.T) {
 	}
 }
 
-// The canonical form is a fixed point, is JSON, and means what the text meant.
+// The canonical form of a canonical form is the same text. It is JSON and has the same value as the original text.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{`{"b":1,"a":[2.50,"\u00e9\n",null]}`, `"\ud83d\ude00"`, `[1e400,-0]`, `{"":{"":0}}`} {
 		f.Add([]byte(seed))

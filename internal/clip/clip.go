@@ -1,11 +1,12 @@
-// Package clip shortens texts without cutting a rune in two.
+// Package clip shortens texts. It never splits a UTF-8 encoded rune.
 package clip
 
 import "unicode/utf8"
 
 const ellipsis = "…"
 
-// Prefix returns the longest beginning of text that has at most limit bytes.
+// Prefix returns the longest prefix of text that has at most limit bytes and does not end within a rune. A negative limit counts
+// as 0.
 func Prefix(text string, limit int) string {
 	limit = max(limit, 0)
 	if len(text) <= limit {
@@ -18,7 +19,8 @@ func Prefix(text string, limit int) string {
 	return text[:end]
 }
 
-// Text is [Prefix] with an ellipsis where something was cut off. The ellipsis counts; it has 3 bytes.
+// Text returns text if it has at most limit bytes. Otherwise it returns a prefix of text and an ellipsis ("…", 3 bytes), together
+// at most limit bytes. If limit is below 3, it returns only the ellipsis.
 func Text(text string, limit int) string {
 	if len(text) <= limit {
 		return text

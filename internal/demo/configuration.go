@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 )
 
-// The agents of the demo.
+// guideAgent and readerAgent are the names of the demo's agents. The guide has the reader as a sub-agent.
 const (
 	guideAgent  = "guide"
 	readerAgent = "reader"
@@ -50,7 +50,7 @@ agents:
     limits: {model_calls: 10, time: 5m}
 `
 
-// writeConfiguration writes agents.yaml into a folder and returns its path.
+// writeConfiguration writes agents.yaml into the folder dir and returns the path of the file.
 func writeConfiguration(dir string, m *model, d *toolServer) (string, error) {
 	key := ""
 	if m.keyed() {
@@ -64,7 +64,8 @@ func writeConfiguration(dir string, m *model, d *toolServer) (string, error) {
 	return path, nil
 }
 
-// environment is ours without what would lead the worker to another Temporal than the demo's.
+// environment returns the environment of the worker: that of this program without the variables that could name another Temporal
+// server or configuration. TEMPORAL_CONFIG_FILE names a file that does not exist, so that the user's own file is not read.
 func environment(dir string) []string {
 	var kept []string
 	for _, e := range os.Environ() {

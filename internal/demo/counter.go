@@ -7,22 +7,23 @@ import (
 	"sync"
 )
 
-// counter stands in front of a model endpoint and counts what comes: by the key that every
-// request has, so that a request which is made again is seen.
+// counter is an HTTP handler in front of a model endpoint. It counts the requests by their Idempotency-Key, so that it notices a
+// request that is made again. It is safe for concurrent use.
 type counter struct {
 	next http.Handler
 
 	mu       sync.Mutex
 	requests int
-	answered map[string]int // key → how often it got a whole answer
+	answered map[string]int // key → the number of complete responses
 }
 
 func newCounter(next http.Handler) *counter {
 	return &counter{next: next, answered: map[string]int{}}
 }
 
-// ServeHTTP passes a request on. What is answered is paid for; a request that was refused, or
-// whose caller went away before the answer's end, is not.
+// ServeHTTP passes a request on, and counts it if it is for chat completions. A request counts as answered, and so as paid for,
+// if it gets a complete response with status 200. A request that was refused, or that the client gave up before the end, does not
+// count.
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		c.next.ServeHTTP(w, r)
@@ -47,13 +48,14 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ModelCount is what the model's server counted.
+// ModelCount holds the counts of the model's server.
 type ModelCount struct {
 	Requests int `json:"requests"`
-	// Keys is how many different requests there were.
-	Keys     int `json:"keys"`
+	// Keys is the number of different keys.
+	Keys int `json:"keys"`
+	// Answered is the number of complete responses.
 	Answered int `json:"answered"`
-	// Repeated is how many were answered that had been answered before.
+	// Repeated is the number of complete responses to a key that had one already.
 	Repeated int `json:"repeated"`
 }
 
@@ -68,15 +70,16 @@ func (c *counter) count() ModelCount {
 	return n
 }
 
-// answer watches for the end of a stream. A client hangs up as soon as it has read the end mark,
-// while the handler still waits for the connection's end: so the mark counts, before it goes out.
+// answer is a response writer that notices the end of a stream. A client closes the connection as soon as it has read the end
+// mark, and the handler may still be running then. Write therefore calls whole before it writes the end mark.
 type answer struct {
 	http.ResponseWriter
 	status int
-	last   []byte // what was written last, shorter than the mark
-	whole  func()
+	last   []byte // the last bytes written, at most as many as the end mark has
+	whole  func() // records a complete response; the second call does nothing
 }
 
+// endOfStream is the end mark of a stream in OpenAI's API.
 var endOfStream = []byte("data: [DONE]")
 
 func (a *answer) WriteHeader(status int) {
@@ -93,5 +96,5 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.ResponseWriter.Write(p)
 }
 
-// Unwrap lets a reverse proxy flush a stream.
+// Unwrap returns the wrapped writer. [http.ResponseController] needs it, so that a reverse proxy can flush a stream.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

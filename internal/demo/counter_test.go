@@ -32,7 +32,7 @@ func TestRepeatedIsWhatWasAnsweredTwice(t *testing.T) {
 	require.Equal(t, ModelCount{Requests: 4, Keys: 2, Answered: 3, Repeated: 1}, c.count())
 }
 
-// A client that has read the end of the stream hangs up at once: it was answered all the same.
+// A client closes the connection as soon as it has read the end of a stream. Its request counts as answered.
 func TestAnAnswerEndsWithItsEndMark(t *testing.T) {
 	for _, c := range []struct {
 		name   string

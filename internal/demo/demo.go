@@ -1,8 +1,8 @@
-// Package demo shows what Reagent promises, on one machine and with one command: an agent
-// answers a question, its worker is killed in the middle of it, and nothing is done twice.
+// Package demo shows what Reagent promises, on one machine and with one command. An agent answers a question, its worker is
+// killed while a tool runs, and no finished work is repeated.
 //
-// The Temporal server, the worker processes, the MCP server, the files and the kill are
-// real. The model is too where the environment names one; else a stand-in plays it, over HTTP, and says so.
+// The Temporal server, the worker processes, the MCP server, the files and the kill are real. The model is real if the
+// environment names one. Otherwise a stand-in serves the replies over HTTP, and says that it is a stand-in.
 package demo
 
 import (
@@ -24,22 +24,24 @@ import (
 
 // Options say how to run the demo.
 type Options struct {
-	// Worker is the command that starts a worker; --config and --address are added. The
-	// process has to end when its standard input does. Required.
+	// Worker is the command that starts a worker. The demo adds --config and --address. The process must end when its standard
+	// input is closed. Required.
 	Worker []string
 	// Keep leaves the server and the worker running until the context ends.
 	Keep bool
-	// Plain leaves out colours and the live line, as they are left out where Out is no terminal.
+	// Plain turns off colours and the live line. They are always off if Out is not a terminal.
 	Plain bool
-	// Offline takes the stand-in, whatever the environment says.
+	// Offline uses the stand-in even if the environment names a model.
 	Offline bool
-	// Out gets what a person reads.
+	// Out receives the text for people. Required.
 	Out io.Writer
-	// Done gets the summary before Keep begins to wait; it may be nil.
+	// Done receives the summary when the agent has ended or is held, before Keep begins to wait. Run returns its error. Nil means
+	// no call.
 	Done func(Summary) error
 }
 
-// Run runs the demo. Nothing of it is left when it returns: no process, no folder.
+// Run runs the demo. It leaves no process and no folder when it returns. After an error, the summary has the values known so far.
+// With Keep, Run returns nil when ctx ends.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	d := &demo{Options: o, screen: newScreen(o.Out, o.Plain)}
 	defer d.stop()
@@ -61,6 +63,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	return d.summary, nil
 }
 
+// demo holds the parts of a running demo.
 type demo struct {
 	Options
 	screen  *screen
@@ -76,7 +79,7 @@ type demo struct {
 	summary Summary
 }
 
-// prepare starts everything that the agent needs.
+// prepare starts everything that the agent needs: the model, the tool server, Temporal and a worker.
 func (d *demo) prepare(ctx context.Context) error {
 	var err error
 	if d.about, err = subjectHere(); err != nil {
@@ -91,7 +94,7 @@ func (d *demo) prepare(ctx context.Context) error {
 		return err
 	}
 	if d.dir, err = os.MkdirTemp("", "reagent-demo-"); err != nil {
-		return fmt.Errorf("a folder for the demo's configuration: %w", err)
+		return fmt.Errorf("create a folder for the demo's configuration: %w", err)
 	}
 	if d.config, err = writeConfiguration(d.dir, d.model, d.desk); err != nil {
 		return err
@@ -115,6 +118,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	return d.startWorker(ctx, "a process of its own")
 }
 
+// startWorker starts a worker process, waits until it is ready, and shows the remark next to its process ID.
 func (d *demo) startWorker(ctx context.Context, remark string) error {
 	defer d.screen.working("A worker starts")()
 	command := slices.Concat(d.Worker, []string{"--config", d.config, "--address", d.server.Address()})
@@ -128,7 +132,7 @@ func (d *demo) startWorker(ctx context.Context, remark string) error {
 	return nil
 }
 
-// play runs the agent, and kills its worker when measure runs.
+// play runs the agent, and kills its worker while the tool measure runs.
 func (d *demo) play(ctx context.Context) error {
 	started, err := d.client.Start(ctx, client.StartOptions{
 		ID: "demo-" + uuid.NewString()[:8], Agent: guideAgent, Message: d.about.question,
@@ -166,7 +170,7 @@ func (d *demo) play(ctx context.Context) error {
 	return d.count(ctx, started.ID)
 }
 
-// keep leaves everything running until the context ends, which is its normal end.
+// keep leaves everything running until ctx ends, and then returns nil. It returns earlier if the server or the worker ends.
 func (d *demo) keep(ctx context.Context) error {
 	flag := ""
 	if d.server.Address() != config.DefaultAddress {
@@ -186,7 +190,8 @@ func (d *demo) keep(ctx context.Context) error {
 	}
 }
 
-// stop ends what runs. The folder goes first: it alone would stay if this program were killed now.
+// stop ends everything that the demo started. It removes the folder first. If this program is killed during stop, the processes
+// end by themselves, but the folder would stay.
 func (d *demo) stop() {
 	if d.dir != "" {
 		_ = os.RemoveAll(d.dir)

@@ -8,12 +8,13 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// settlePoll is how often something is looked for that comes within moments.
+// settlePoll is the pause between two checks for something that happens within moments.
 const settlePoll = 20 * time.Millisecond
 
-// interfere kills the worker while measure runs, and starts another one.
+// interfere kills the worker while the tool measure runs, and starts another worker. If the agent ends without a call of measure,
+// interfere returns nil and kills nothing.
 func (d *demo) interfere(ctx context.Context, id string, tale *story, ended <-chan struct{}) error {
-	// The call runs, and a person has seen that it was asked for.
+	// Wait until the call of measure runs and the screen shows it.
 	for _, begun := range []<-chan struct{}{d.desk.measuring, tale.measured} {
 		select {
 		case <-begun:
@@ -22,7 +23,7 @@ func (d *demo) interfere(ctx context.Context, id string, tale *story, ended <-ch
 		case <-d.worker.done:
 			return d.worker.failure("the worker ended")
 		case <-ctx.Done():
-			return nil // the others say why
+			return nil // play returns the error of the goroutine that ended ctx
 		}
 	}
 	if err := d.published(ctx, id); err != nil {
@@ -42,13 +43,13 @@ func (d *demo) interfere(ctx context.Context, id string, tale *story, ended <-ch
 	if err := d.startWorker(ctx, "knows nothing of the first"); err != nil {
 		return err
 	}
-	defer d.screen.working("Temporal misses the heartbeat of measure, then has it done by the new worker")()
+	defer d.screen.working("Temporal notices that measure sends no heartbeat, and gives the call to the new worker")()
 	d.screen.say("")
 	return d.recovered(ctx, id, killed)
 }
 
-// published waits until no call is open that must not be cut off: what this demo shows
-// is that a finished effect is not repeated.
+// published waits until no call of publish is open. The demo shows that a finished effect is not repeated, so the kill must not
+// interrupt a call of publish.
 func (d *demo) published(ctx context.Context, id string) error {
 	for {
 		snap, err := d.client.Show(ctx, id)
@@ -70,7 +71,8 @@ func (d *demo) published(ctx context.Context, id string) error {
 	}
 }
 
-// recovered waits for the first message after the kill.
+// recovered waits for the first message after the kill and records how long it took. It also returns if the agent ends or is
+// held.
 func (d *demo) recovered(ctx context.Context, id string, killed time.Time) error {
 	for p, err := range d.client.Watch(ctx, id, 0) {
 		switch {
@@ -88,7 +90,7 @@ func (d *demo) recovered(ctx context.Context, id string, killed time.Time) error
 	return nil
 }
 
-// count asks the servers and the agent what there was.
+// count completes the summary: it reads the agent's status and answer, and the counts of the model's server and the tool server.
 func (d *demo) count(ctx context.Context, id string) error {
 	snap, err := d.client.Show(ctx, id)
 	if err != nil {

@@ -12,30 +12,31 @@ import (
 	"time"
 )
 
-// readyLine is what a worker prints when it serves.
+// readyLine is the line that a worker prints when it serves.
 const readyLine = "Ready."
 
-// outputDelay is how long the output of a killed worker is waited for.
+// outputDelay limits the wait for the rest of a killed worker's output.
 const outputDelay = time.Second
 
-// process is a worker process. It ends when its standard input does, so that it does not
-// outlive this program, however that ends.
+// process is a worker process. It ends when its standard input is closed, so that it never outlives this program, even if this
+// program is killed.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	ready chan struct{}
-	done  chan struct{}
+	ready chan struct{} // closed when the worker serves
+	done  chan struct{} // closed when the process has ended
 
 	mu     sync.Mutex
 	stderr bytes.Buffer
 }
 
-// maxStderr bounds what is kept of a worker's words.
+// maxStderr is the size from which on no more of a worker's standard error is kept, in bytes.
 const maxStderr = 16 << 10
 
-// startProcess starts a worker and returns when it serves.
+// startProcess starts a worker and returns when it serves. If the process ends before, the error contains its standard error. The
+// end of ctx after that has no effect.
 func startProcess(ctx context.Context, command, env []string) (*process, error) {
-	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it outlives the context of its start
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // the process outlives the context of its start
 	p := &process{cmd: cmd, ready: make(chan struct{}), done: make(chan struct{})}
 	p.cmd.Env = env
 	p.cmd.WaitDelay = outputDelay
@@ -59,7 +60,7 @@ func startProcess(ctx context.Context, command, env []string) (*process, error) 
 				close(p.ready)
 			}
 		}
-		_ = p.cmd.Wait() // that it ended is what matters
+		_ = p.cmd.Wait() // only the end matters, not the exit code
 	}()
 	select {
 	case <-p.ready:
@@ -72,7 +73,7 @@ func startProcess(ctx context.Context, command, env []string) (*process, error) 
 	}
 }
 
-// Write keeps the worker's warnings for an error.
+// Write keeps the worker's standard error for the text of a later error.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,6 +83,7 @@ func (p *process) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// failure returns an error that says what happened and what the worker wrote to its standard error.
 func (p *process) failure(what string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,9 +92,9 @@ func (p *process) failure(what string) error {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// kill is SIGKILL: nothing is flushed, nobody is told. It returns when the process is gone.
+// kill sends SIGKILL, after which the process cannot flush or report anything. It returns when the process has ended.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // gone already: fine
+	_ = p.cmd.Process.Kill() // an error means that the process has ended already
 	<-p.done
 	_ = p.stdin.Close()
 }

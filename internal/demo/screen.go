@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// plainWidth is where lines are wrapped that no terminal shows.
+	// plainWidth is the width of lines if the output is not a terminal, in columns.
 	plainWidth = 100
-	// maxWidth keeps lines readable on a wide terminal.
+	// maxWidth is the greatest width of lines on a terminal. Longer lines are hard to read.
 	maxWidth = 110
-	// spinEvery is how often the live line moves; on plain output waitEvery is how often
-	// a wait is told, first after two seconds.
+	// spinEvery is the pause between two updates of the live line. Without a live line, a wait is reported after waitFirst, then
+	// after each waitEvery, and once a minute after the first minute.
 	spinEvery = 100 * time.Millisecond
 	waitFirst = 2 * time.Second
 	waitEvery = 10 * time.Second
 )
 
-// styles are the colours. Those that a terminal lacks are left out by the writer.
+// styles holds the styles of the output. The writer of the screen removes colours that the terminal does not support.
 var styles = struct {
 	title, dim, good, bad, you, guide, reader, tool lipgloss.Style
 }{
@@ -41,20 +41,20 @@ var styles = struct {
 	tool:   lipgloss.NewStyle().Foreground(lipgloss.Blue),
 }
 
-// screen writes the demo for a person: in colours with a live line where it is a terminal, else as
-// plain lines. It is safe for concurrent use.
+// screen writes the demo's output for people: with colours and a live line on a terminal, else as plain lines. The live line is
+// the last line of the terminal and shows what the demo waits for. A screen is safe for concurrent use.
 type screen struct {
 	out   io.Writer
 	live  bool
 	width int
-	// wraps says that lines wider than width are wrapped: a terminal would break them within words.
+	// wraps says that the screen wraps lines that are wider than width. A terminal would break them within words.
 	wraps bool
 	began time.Time
 
 	mu   sync.Mutex
-	work string // what the live line tells; empty when there is none
-	from time.Time
-	spin int
+	work string    // what the demo waits for; empty if it does not wait
+	from time.Time // when the wait began
+	spin int       // the position of the spinner
 }
 
 func newScreen(out io.Writer, plain bool) *screen {
@@ -72,7 +72,7 @@ func newScreen(out io.Writer, plain bool) *screen {
 	return s
 }
 
-// say writes text and a new line, above the live line.
+// say writes text and a newline above the live line.
 func (s *screen) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,13 +85,13 @@ func (s *screen) say(text string) {
 	s.draw()
 }
 
-// The columns of an entry.
+// clock and labels are the widths of the time and of the label in front of an entry's text, in columns.
 const (
 	clock  = 7
 	labels = 9
 )
 
-// room is how wide the text of an entry may be.
+// room returns the greatest width of an entry's text, in columns.
 func (s *screen) room() int { return max(20, s.width-clock-labels-1) }
 
 // entry prints text behind a label, wrapped and indented, with the time since the start in front.
@@ -107,12 +107,12 @@ func (s *screen) entry(label, text string) {
 	}
 }
 
-// ready prints what was got ready.
+// ready prints that a part of the demo is ready, with a text about it.
 func (s *screen) ready(what, text string) {
 	s.say(fmt.Sprintf("%s %s %s", styles.good.Render("✓"), styles.title.Render(fmt.Sprintf("%-9s", what)), text))
 }
 
-// Write prints lines of others: the progress of a build.
+// Write prints the lines of another writer's output, such as the progress of a build. Each Write must write whole lines.
 func (s *screen) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
 		s.say("  " + styles.dim.Render(printable.Text(strings.TrimSpace(line))))
@@ -145,8 +145,8 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// working shows what is being waited for until the returned function is called. Within another wait it takes
-// that one's place until then.
+// working shows what the demo waits for, until the function over is called. A wait within another wait hides the outer one until
+// its own end. The second call of over does nothing.
 func (s *screen) working(what string) (over func()) {
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -195,7 +195,7 @@ func (s *screen) working(what string) (over func()) {
 	})
 }
 
-// waited returns a line that says how long a wait lasts, or nothing while another one within it is shown.
+// waited returns a line with the duration of the wait so far. It is empty while another wait within this wait is shown.
 func (s *screen) waited(what string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,15 +215,16 @@ func lasting(d time.Duration) string {
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// draw and clear keep the live line the last one. The caller has the lock.
+// draw writes the live line, if there is one. The caller must hold mu.
 func (s *screen) draw() {
 	if s.live && s.work != "" {
 		line := fmt.Sprintf("%c %s  %s", spinner[s.spin%len(spinner)], s.work, lasting(time.Since(s.from)))
-		// A line that wraps could not be cleared.
+		// Cut the line at the width of the terminal: clear could not remove a line that wraps.
 		fmt.Fprint(s.out, styles.dim.MaxWidth(s.width-1).Render(line))
 	}
 }
 
+// clear removes the live line, if there is one. The caller must hold mu.
 func (s *screen) clear() {
 	if s.live && s.work != "" {
 		fmt.Fprint(s.out, "\r\x1b[K")

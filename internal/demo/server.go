@@ -14,24 +14,24 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// The usual ports, which are taken where they are free.
+// usualPort and usualUIPort are the ports that startServer tries first. They are the defaults of the Temporal CLI.
 const (
 	usualPort   = 7233
 	usualUIPort = 8233
 )
 
-// dialTimeout bounds the first contact with a server that is known to answer.
+// dialTimeout limits the time to connect to the server, which is known to answer.
 const dialTimeout = 10 * time.Second
 
-// startServer starts a Temporal server, on free ports where one of the usual ones is in use.
+// startServer starts a Temporal server. If it cannot start on the usual ports, startServer tries free ports.
 func startServer(ctx context.Context, progress *screen) (*devserver.Server, error) {
 	options := devserver.Options{Port: usualPort, UIPort: usualUIPort, Progress: progress, Waiting: progress.working, SearchAttributes: workflows.AttributeTypes()}
 	server, err := devserver.Start(ctx, options)
 	if err == nil || ctx.Err() != nil {
 		return server, err
 	}
-	// The port was in use, or another program took it between the look at it and the start. Where
-	// it is something else, the second error says so too.
+	// A port is in use, or another program took it between the check and the start. If the cause is something else, the second
+	// start fails in the same way, and its error is returned.
 	if !errors.As(err, new(*devserver.PortInUseError)) {
 		fmt.Fprintln(progress, "Temporal could not start on the usual ports; it starts on others.")
 	}
@@ -39,7 +39,7 @@ func startServer(ctx context.Context, progress *screen) (*devserver.Server, erro
 	return devserver.Start(ctx, options)
 }
 
-// dial connects to the demo's own server, whatever the environment says of others.
+// dial connects to the demo's own server. It ignores the TEMPORAL_* variables of the environment.
 func dial(ctx context.Context, server *devserver.Server) (sdk.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

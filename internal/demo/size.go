@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// What one measurement looks at: enough for a project, and not all of a home folder.
+// These limits of one measurement suffice for a project and stop early in a home folder.
 const (
-	maxMeasured     = 20_000
-	maxMeasuredFile = 4 << 20
+	maxMeasured     = 20_000  // files and folders
+	maxMeasuredFile = 4 << 20 // bytes of a file
 )
 
-// size is how much there is of something.
+// size is the result of a measurement.
 type size struct {
 	suffix       string
 	files, lines int
-	more         bool
+	more         bool // not all files were counted
 }
 
 func (s size) String() string {
@@ -34,8 +34,8 @@ func (s size) String() string {
 	return text
 }
 
-// sizeOf counts the files below a folder whose names end in a suffix. Hidden folders and
-// links are passed over.
+// sizeOf counts the files below a folder whose names end in a suffix, and their lines. It skips hidden folders and symbolic
+// links.
 func sizeOf(ctx context.Context, root, suffix string) (size, error) {
 	s := size{suffix: suffix}
 	dir, err := os.OpenRoot(root)
@@ -54,7 +54,7 @@ func sizeOf(ctx context.Context, root, suffix string) (size, error) {
 		}
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // what cannot be read is not counted
+			return nil //nolint:nilerr // skip a file or folder that cannot be read
 		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case !d.Type().IsRegular() || !strings.HasSuffix(d.Name(), suffix):

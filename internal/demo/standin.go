@@ -12,11 +12,11 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// thinking is how long the stand-in takes for a reply, so that a person can follow.
+// thinking is how long the stand-in waits before a reply, so that people can follow the output.
 const thinking = 350 * time.Millisecond
 
-// standIn plays the model of both agents. It is a script: it looks at how far the conversation is,
-// and makes its sentences of what the tools really answered.
+// standIn returns the stand-in for the model of both agents. It is a script: the number of replies in the turn decides the next
+// reply. Its texts quote the real results of the tools.
 func standIn(about subject) *llmtest.Model {
 	return llmtest.Func(func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		select {
@@ -37,11 +37,12 @@ func standIn(about subject) *llmtest.Model {
 	})
 }
 
-// scripted are the calls of one reply; none when it is the answer.
+// scripted returns the tool calls of the next reply. It returns nil if the reply is the answer. The parameter guide says whether
+// the agent is the guide or the reader.
 func scripted(about subject, turn []llm.Message, guide bool) []llm.ToolCall {
 	step := replies(turn)
 	call := func(n int, name string, arguments any) llm.ToolCall {
-		data, _ := json.Marshal(arguments) // of plain text
+		data, _ := json.Marshal(arguments) // cannot fail for a map of strings and numbers
 		return llmtest.ToolCall(fmt.Sprintf("call_%d_%d", step, n), name, string(data))
 	}
 	type object map[string]any
@@ -68,6 +69,7 @@ func scripted(about subject, turn []llm.Message, guide bool) []llm.ToolCall {
 	return nil
 }
 
+// guideLine returns the text of the guide's next reply.
 func guideLine(about subject, turn []llm.Message) string {
 	switch replies(turn) {
 	case 0:
@@ -85,6 +87,7 @@ func guideLine(about subject, turn []llm.Message) string {
 	return fmt.Sprintf("%s says: %s\n%s The folder has %s.", about.file, results[n-3], results[n-2], results[n-1])
 }
 
+// readerLine returns the text of the reader's next reply.
 func readerLine(turn []llm.Message) string {
 	if replies(turn) == 0 {
 		return ""
@@ -92,7 +95,8 @@ func readerLine(turn []llm.Message) string {
 	return "“" + firstSentences(lastResult(turn)) + "”"
 }
 
-// named returns the file that a task names, else the one that the script is about.
+// named returns the first word with a dot in the turn's first message, which is probably a file name. If there is none, it
+// returns fallback.
 func named(turn []llm.Message, fallback string) string {
 	if len(turn) > 0 {
 		for word := range strings.FieldsSeq(turn[0].Content) {
@@ -104,14 +108,14 @@ func named(turn []llm.Message, fallback string) string {
 	return fallback
 }
 
-// firstSentences returns the first two sentences of the first comment or text of a file.
+// firstSentences returns the first two sentences of the first comment of a Go file, or of the text of another file.
 func firstSentences(file string) string {
 	var words []string
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
 		text, comment := strings.CutPrefix(line, "//")
 		switch {
-		case !strings.Contains(file, "\n//") && !strings.HasPrefix(file, "//"): // no source code
+		case !strings.Contains(file, "\n//") && !strings.HasPrefix(file, "//"): // not source code
 			words = append(words, strings.Fields(strings.TrimLeft(line, "#*> "))...)
 		case comment:
 			words = append(words, strings.Fields(text)...)
@@ -122,6 +126,7 @@ func firstSentences(file string) string {
 	return sentence(words)
 }
 
+// sentence joins words with spaces, up to the end of the second sentence and at most 51 words.
 func sentence(words []string) string {
 	ends := 0
 	for i, word := range words {
@@ -135,7 +140,7 @@ func sentence(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// sinceUser returns the messages from the last one of the user on.
+// sinceUser returns the last user message and all messages after it.
 func sinceUser(all []llm.Message) []llm.Message {
 	for i, m := range slices.Backward(all) {
 		if m.Role == llm.User {
@@ -145,6 +150,7 @@ func sinceUser(all []llm.Message) []llm.Message {
 	return nil
 }
 
+// replies returns the number of the model's replies in the turn.
 func replies(turn []llm.Message) int {
 	n := 0
 	for _, m := range turn {
@@ -181,7 +187,7 @@ func offers(req llm.Request, tool string) bool {
 	return false
 }
 
-// usage is a guess at four bytes a token, so that the figures in the Web UI are not all zero.
+// usage estimates the tokens of a reply at four bytes for each token, so that the numbers in the Web UI are not all zero.
 func usage(sent []llm.Message, reply llm.Reply) llm.Usage {
 	in := 0
 	for _, m := range sent {

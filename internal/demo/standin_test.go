@@ -19,7 +19,7 @@ func TestStandInQuotesWhatTheFileSays(t *testing.T) {
 	}
 }
 
-// A person who asks the kept demo's agents something gets an answer, however the task is worded.
+// A user may send any task to the agents of a demo that was kept. The reader reads the file that the task names.
 func TestStandInReadsTheFileThatATaskNames(t *testing.T) {
 	about := subject{file: "agent/key.go"}
 	for task, want := range map[string]string{

@@ -16,31 +16,30 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// startPatience bounds the wait for a sub-agent to be there.
+// startPatience limits the wait until Temporal knows a sub-agent.
 const startPatience = 5 * time.Second
 
-// shownText bounds what of a message is shown. Calls and results have one line.
+// shownText is the greatest length of a message on the screen, in characters. Calls and results are cut to one line.
 const shownText = 700
 
-// story tells what an agent and its sub-agents say and do, as it comes.
+// story shows on a screen what an agent and its sub-agents say and do, as it happens.
 type story struct {
 	client *client.Client
 	screen *screen
-	// first is closed when the first message of the agent itself is shown, measured when
-	// the one is that calls measure.
+	// first is closed when the first reply of the guide is shown. measured is closed when the reply that calls measure is shown.
 	first, measured         chan struct{}
 	firstOnce, measuredOnce sync.Once
 
 	subs sync.WaitGroup
 	mu   sync.Mutex
-	seen map[string]bool // sub-agents that are followed
+	seen map[string]bool // the IDs of the sub-agents that are followed already
 }
 
 func newStory(c *client.Client, s *screen) *story {
 	return &story{client: c, screen: s, first: make(chan struct{}), measured: make(chan struct{}), seen: map[string]bool{}}
 }
 
-// follow shows an agent to its end, or to where somebody has to act, and returns how it stands.
+// follow shows the messages of an agent until the agent has ended or is held, and returns the status.
 func (s *story) follow(ctx context.Context, id, name string) (client.Status, error) {
 	tools := map[string]string{}
 	for p, err := range s.client.Watch(ctx, id, 0) {
@@ -49,7 +48,7 @@ func (s *story) follow(ctx context.Context, id, name string) (client.Status, err
 		}
 		if m := p.Message; m != nil {
 			if m.Role == llm.Tool && name == guideAgent {
-				// What a sub-agent said comes before the result that it ended in.
+				// Show the messages of sub-agents before the tool result that contains their answer.
 				s.discover(ctx, id)
 				s.subs.Wait()
 			}
@@ -64,14 +63,14 @@ func (s *story) follow(ctx context.Context, id, name string) (client.Status, err
 	return "", context.Cause(ctx)
 }
 
-// discover finds sub-agents that were not there before, and follows them.
+// discover follows the sub-agents of an agent that are not followed yet.
 func (s *story) discover(ctx context.Context, id string) {
 	if strings.Contains(id, "/") {
-		return // a sub-agent, which has none
+		return // the ID is that of a sub-agent, which has no sub-agents in this demo
 	}
 	view, err := s.client.State(ctx, id)
 	if err != nil {
-		return // the worker is gone for now; asked again when there is more to see
+		return // the worker does not answer now; follow calls discover again later
 	}
 	for _, child := range view.Children {
 		s.mu.Lock()
@@ -84,8 +83,8 @@ func (s *story) discover(ctx context.Context, id string) {
 	}
 }
 
-// followSub shows a sub-agent, whose end is its parent's to tell. The parent knows its ID
-// a moment before Temporal does.
+// followSub shows the messages of a sub-agent. It ignores the sub-agent's status and errors, because the parent's messages show
+// how the sub-agent ended. The parent knows the sub-agent's ID a moment before Temporal does; until then followSub tries again.
 func (s *story) followSub(ctx context.Context, id, name string) {
 	for deadline := time.Now().Add(startPatience); time.Now().Before(deadline); {
 		if _, err := s.follow(ctx, id, name); !errors.Is(err, client.ErrNotFound) {
@@ -99,6 +98,7 @@ func (s *story) followSub(ctx context.Context, id, name string) {
 	}
 }
 
+// message shows one message of the agent with that name. The map tools holds the names of the called tools by call ID.
 func (s *story) message(name string, m agent.Message, tools map[string]string) {
 	label, who := styles.guide, name
 	if name == readerAgent {
@@ -108,7 +108,7 @@ func (s *story) message(name string, m agent.Message, tools map[string]string) {
 	switch m.Role {
 	case llm.User:
 		if name != guideAgent {
-			return // the task, which the call showed
+			return // the message is the task, which the guide's call has shown already
 		}
 		s.screen.entry(styles.you.Render("you"), content)
 	case llm.Tool:
@@ -132,10 +132,11 @@ func (s *story) message(name string, m agent.Message, tools map[string]string) {
 	}
 }
 
-// quiet is the label of lines that go on with what an agent does.
+// quiet returns the label of an agent's calls and results. It is less prominent than the label of the agent's text.
 func quiet(style lipgloss.Style, who string) string { return style.Bold(false).Faint(true).Render(who) }
 
-// line is the beginning of a result, and how many lines it has, in one line of a width.
+// line returns one line of about width columns: the label, the beginning of the result, and the number of its lines if it has
+// several.
 func line(label, content string, width int) string {
 	more := ""
 	if n := strings.Count(strings.TrimSpace(content), "\n"); n > 0 {
@@ -144,7 +145,8 @@ func line(label, content string, width int) string {
 	return label + printable.Line(content, max(10, width-lipgloss.Width(label+more))) + more
 }
 
-// arguments writes the arguments of a call as a person would.
+// arguments returns the arguments of a call for people: the value if there is a single argument and it is a string, else the
+// JSON.
 func arguments(text string) string {
 	var in map[string]any
 	if err := json.Unmarshal([]byte(text), &in); err != nil || len(in) != 1 {

@@ -9,26 +9,29 @@ import (
 	"strings"
 )
 
-// subject is what the demo's question is about: the files of a folder.
+// subject is the folder that the demo's question is about, with the question and the stand-in's choices.
 type subject struct {
 	// root is the folder that the tools may read.
 	root string
 	// question is the agent's task.
 	question string
-	// search is what the stand-in looks for first, file what it has read, suffix what it has measured.
+	// search is the pattern for which the stand-in searches; empty means that it does not search. file is the file that it reads.
+	// suffix is the end of the names of the files that it measures.
 	search, file, suffix string
 }
 
+// ourModule is the path of this project's Go module.
 const ourModule = "github.com/reagent-dev/reagent"
 
+// moduleLine matches the module directive of a go.mod file.
 var moduleLine = regexp.MustCompile(`(?m)^module (\S+)\s*$`)
 
-// subjectHere is about the checkout of this project that the current folder belongs to, else about
-// the current folder.
+// subjectHere returns the subject for the current folder: the checkout of this project that contains the folder, else the folder
+// itself.
 func subjectHere() (subject, error) {
 	here, err := os.Getwd()
 	if err != nil {
-		return subject{}, fmt.Errorf("the current folder: %w", err)
+		return subject{}, fmt.Errorf("find the current folder: %w", err)
 	}
 	for dir := here; ; dir = filepath.Dir(dir) {
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -54,12 +57,12 @@ func subjectHere() (subject, error) {
 	return s, nil
 }
 
-// firstText returns the name of a file for the stand-in to read: a README, else the first
-// that may be one.
+// firstText returns the name of the file in dir that the stand-in reads: a README, else the first file that is not hidden or
+// empty. If there is no such file, firstText returns an error.
 func firstText(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("the current folder: %w", err)
+		return "", fmt.Errorf("read the current folder: %w", err)
 	}
 	first := ""
 	for _, e := range entries {

@@ -10,33 +10,33 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Summary is what a run of the demo came to, as the servers of the model and the tools
-// counted it. Fields are added, not changed: scripts read its JSON form.
+// Summary is the result of the demo, with the counts of the model's server and of the tool server. Scripts read its JSON form:
+// fields may be added, but must not be changed.
 type Summary struct {
 	AgentID string        `json:"agent_id"`
 	Status  client.Status `json:"status"`
 	Answer  string        `json:"answer,omitempty"`
 	Failure string        `json:"failure,omitempty"`
 	WebUI   string        `json:"web_ui"`
-	// StandIn says that no model was asked.
+	// StandIn says that the stand-in replied and not a model.
 	StandIn   bool       `json:"stand_in"`
 	ModelName string     `json:"model_name"`
 	Model     ModelCount `json:"model"`
-	// Publish must not run twice, Measure may.
+	// Publish counts the calls of an at-most-once tool, Measure those of a read-only tool.
 	Publish ToolCount `json:"publish"`
 	Measure ToolCount `json:"measure"`
-	// Workers are the process IDs, Killed the one that was killed; 0 if none was.
+	// Workers holds the process IDs of the workers. Killed is the ID of the killed process; 0 means none.
 	Workers []int `json:"workers"`
 	Killed  int   `json:"killed"`
-	// FirstMessage and Recovered are seconds: from the start to the agent's first message, and
-	// from the kill to the next message.
+	// FirstMessage is the time from the demo's start to the agent's first reply, Recovered that from the kill to the next
+	// message. Both are in seconds.
 	FirstMessage float64 `json:"first_message_seconds"`
 	Recovered    float64 `json:"recovered_seconds"`
-	// Repeated is the sum of what was done twice and should not have been.
+	// Repeated is the number of forbidden repeats: of answered model requests and of calls of publish.
 	Repeated int `json:"repeated"`
 }
 
-// show shows the summary for a person.
+// show prints the summary. The parameter keep says whether the Web UI stays.
 func (s Summary) show(screen *screen, keep bool) {
 	zero := func(n int) string {
 		if n == 0 {
@@ -85,12 +85,12 @@ func (s Summary) show(screen *screen, keep bool) {
 	}
 }
 
-// again says why measure came twice.
+// again returns why measure was called again with the same key. It is empty if that did not happen.
 func (s Summary) again() string {
 	if s.Measure.Again == 0 {
 		return ""
 	}
-	return "; it only reads, so the one that the kill cut off ran again"
+	return "; measure is read-only, so the interrupted call ran again"
 }
 
 func plural(n int, what string) string {

@@ -11,25 +11,25 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The tools of the desk.
+// These are the tools of the tool server.
 const (
-	// publishTool has an effect and may therefore run at most once.
+	// publishTool has an effect on the outside world. It is an at-most-once tool.
 	publishTool = "publish"
-	// measureTool reads only, and may therefore run again.
+	// measureTool changes nothing. It is a read-only tool and may run again.
 	measureTool = "measure"
 )
 
-// toolServer is an MCP server with one tool of each kind. It counts the calls by their keys, as a careful
-// server would, but refuses none: what came twice is seen.
+// toolServer is an MCP server with an at-most-once tool and a read-only tool. It counts the calls by their keys. A server that
+// honours the keys would refuse a repeated key; toolServer runs the call, so that the counts show the repeat.
 type toolServer struct {
 	*listener
 	root string
-	// measuring is closed when measure was called for the first time. That call is held until
-	// gone is closed: long enough for its caller to be killed in.
+	// measuring is closed when measure is called for the first time. This call does not return before gone is closed, so that the
+	// demo can kill the caller meanwhile.
 	measuring, gone chan struct{}
 
 	mu    sync.Mutex
-	held  bool
+	held  bool                      // the first call of measure has come
 	calls map[string]map[string]int // tool → key → calls
 	notes []string
 }
@@ -83,7 +83,7 @@ func (d *toolServer) measure(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	return text(size.String()), nil
 }
 
-// arrived counts a call, and reports whether it is the one to hold.
+// arrived counts a call, and reports whether it is the first call of measure, which must wait for gone.
 func (d *toolServer) arrived(r *mcp.CallToolRequest) (hold bool) {
 	key, _ := r.Params.Meta["reagent.dev/key"].(string)
 	d.mu.Lock()
@@ -94,11 +94,11 @@ func (d *toolServer) arrived(r *mcp.CallToolRequest) (hold bool) {
 	return hold
 }
 
-// ToolCount is what the tool server counted for one tool.
+// ToolCount holds the tool server's counts for one tool.
 type ToolCount struct {
 	Calls int `json:"calls"`
 	Keys  int `json:"keys"`
-	// Again is how many calls had a key that had come before.
+	// Again is the number of calls with a key that an earlier call had.
 	Again int `json:"again"`
 }
 

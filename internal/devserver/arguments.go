@@ -6,12 +6,11 @@ import (
 	"strconv"
 )
 
-// DynamicConfig are the settings that make a server with one shard and one
-// client quick: 3 ms a step instead of 100. The values are JSON.
+// DynamicConfig is the default dynamic configuration of a development server. With these settings, a server with one shard and
+// one client takes 3 ms for a step of a workflow, instead of 100 ms. The values are JSON.
 //
-// Without the first, a transfer queue is polled 20 times a second; without the
-// partitions, tasks wait in one of four that nobody polls at that moment; and
-// eager activities are off before server 1.30.
+// By default, the server polls its transfer queue only 20 times per second. By default, a task queue has four partitions, and a
+// task may wait in a partition without a poller. Eager activities are off by default before server 1.30.
 var DynamicConfig = map[string]string{
 	"history.transferProcessorMaxPollRPS":  "2000",
 	"matching.numTaskqueueReadPartitions":  "1",
@@ -19,7 +18,7 @@ var DynamicConfig = map[string]string{
 	"system.enableActivityEagerExecution":  "true",
 }
 
-// arguments are the command line of the server, the same for the same options.
+// arguments returns the command-line arguments of the server. Equal options give the same arguments in the same order.
 func arguments(s *Server, opts Options) []string {
 	args := []string{
 		"server", "start-dev",
@@ -28,7 +27,7 @@ func arguments(s *Server, opts Options) []string {
 		"--ui-port", strconv.Itoa(s.uiPort),
 		"--log-level", "warn",
 	}
-	// The namespace "default" is always made.
+	// The server always creates the namespace "default".
 	if opts.Namespace != "default" {
 		args = append(args, "--namespace", opts.Namespace)
 	}

@@ -21,14 +21,14 @@ func TestAttackServerInheritsNoKeys(t *testing.T) {
 
 	t.Setenv("OPENAI_API_KEY", "sk-1")
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", startFor(t, Options{}).PID()))
-	if !errors.Is(err, fs.ErrNotExist) { // Linux tells the environment of a process
+	if !errors.Is(err, fs.ErrNotExist) { // only Linux has this file
 		require.NoError(t, err)
 		require.Contains(t, string(environ), "PATH=")
 		require.NotContains(t, string(environ), "sk-1")
 	}
 }
 
-// Whoever may write the program, or a folder on the way to it, decides what runs here.
+// A user who can write the program, or a folder above it, could replace the program. Such a program is not run.
 func TestAttackProgramThatOthersMayWriteIsNotRun(t *testing.T) {
 	dir := t.TempDir()
 	cache := filepath.Join(dir, "cache")
@@ -48,7 +48,7 @@ func TestAttackProgramThatOthersMayWriteIsNotRun(t *testing.T) {
 	}
 }
 
-// The database holds what agents say.
+// The database contains the agents' messages.
 func TestAttackDatabaseIsReadByItsOwnerOnly(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "dev.db")
 	for _, suffix := range []string{"", "-wal"} {

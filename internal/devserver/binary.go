@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// CLIVersion is the version of the Temporal CLI that is built where none is on
-// the PATH, equal to the one in internal/cli/go.mod. It is the newest that the
-// go command can install: later ones have replace directives.
+// CLIVersion is the version of the Temporal CLI that is built if no usable CLI is on the PATH. It equals the version in
+// internal/cli/go.mod. It is the newest version that "go install" accepts: later versions have replace directives in their
+// go.mod.
 const CLIVersion = "v1.5.1"
 
 const (
@@ -26,13 +26,14 @@ const (
 	ourModule  = "github.com/reagent-dev/reagent"
 )
 
-// minVersion is the oldest Temporal CLI that is taken from the PATH. Its server is the oldest with which this project is tested.
+// minVersion is the oldest version of the Temporal CLI that is used from the PATH, as major and minor number. This project is not
+// tested with older servers.
 var minVersion = [2]int{1, 5}
 
-// Binary returns the path of a Temporal CLI: `temporal` from the PATH if its version suffices, else one
-// from the cache, else one that it builds into the cache, which takes minutes.
-// Several processes may call it at once; one builds and the others wait for it. Progress gets lines for a person, and
-// waiting is called when a long wait begins: see [Options].
+// Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses the
+// CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which takes minutes. Several
+// processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. For progress and waiting,
+// see [Options]; neither may be nil.
 func Binary(ctx context.Context, progress io.Writer, waiting func(what string) (over func())) (string, error) {
 	path, reason := fromPath(ctx)
 	if path != "" {
@@ -63,7 +64,7 @@ func Binary(ctx context.Context, progress io.Writer, waiting func(what string) (
 		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
 	}
 	defer unlock()
-	if isFile(path) { // built while we waited
+	if isFile(path) { // another process has built it
 		return path, nil
 	}
 	if err := build(ctx, path, reason, progress, waiting); err != nil {
@@ -72,13 +73,13 @@ func Binary(ctx context.Context, progress io.Writer, waiting func(what string) (
 	return path, nil
 }
 
-// versionTimeout bounds how long a program may take to tell its version.
+// versionTimeout limits how long `temporal --version` may run.
 const versionTimeout = 10 * time.Second
 
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
 
-// fromPath returns the path of `temporal` on the PATH if it can be used, and otherwise an empty path and the reason. A version
-// that is not a release, such as one of a person's own build, is used.
+// fromPath returns the path of `temporal` on the PATH if it can be used. Otherwise it returns an empty path and the reason as the
+// beginning of a sentence. A version that is not a release is always used: it comes from a build of the user.
 func fromPath(ctx context.Context) (path, reason string) {
 	path, err := exec.LookPath("temporal")
 	if err != nil {
@@ -96,7 +97,7 @@ func fromPath(ctx context.Context) (path, reason string) {
 	if v == nil || v[3] != "" {
 		return path, ""
 	}
-	major, _ := strconv.Atoi(v[1]) // digits
+	major, _ := strconv.Atoi(v[1]) // versionLine matches digits only
 	minor, _ := strconv.Atoi(v[2])
 	if slices.Compare([]int{major, minor}, minVersion[:]) < 0 {
 		return "", fmt.Sprintf("`%s` has version %s.%s and at least %d.%d is needed", path, v[1], v[2], minVersion[0], minVersion[1])
@@ -104,24 +105,25 @@ func fromPath(ctx context.Context) (path, reason string) {
 	return path, ""
 }
 
-// CacheDir returns the folder of the built CLI: REAGENT_CACHE, else the folder
-// reagent in the user's cache folder.
+// CacheDir returns the folder for the CLI that [Binary] builds. It is the value of the environment variable REAGENT_CACHE, or
+// else the folder "reagent" in the user's cache folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("REAGENT_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for the cache of the Temporal CLI: %w; set REAGENT_CACHE", err)
+		return "", fmt.Errorf("find a folder for the cache of the Temporal CLI: %w; set REAGENT_CACHE to a folder", err)
 	}
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// build makes the CLI at path. It is written beside path first and renamed when
-// it is whole: a build that is killed leaves no half of a program to run.
+// build builds the CLI at path. The caller must hold the lock of path. The build writes into a temporary folder next to path, and
+// build renames the complete program. So a build that is killed leaves no incomplete program at path. Reason is the beginning of
+// a sentence that says why the CLI is built.
 func build(ctx context.Context, path, reason string, progress io.Writer, waiting func(string) func()) error {
 	if _, err := exec.LookPath("go"); err != nil {
-		return fmt.Errorf("%s, and there is no `go` to build one with: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
+		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
 	}
 	removeAbandoned(path)
 	scratch, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".build-")
@@ -132,12 +134,12 @@ func build(ctx context.Context, path, reason string, progress io.Writer, waiting
 
 	cmd := buildCommand(ctx, scratch)
 	cmd.Env = buildEnv(os.Environ(), scratch)
-	// An interrupted go command takes its compilers and its temporary files along.
+	// After an interrupt, the go command ends its compilers and removes its temporary files.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = grace
-	fmt.Fprintf(progress, "%s: the Temporal CLI %s is built from source, which has the Temporal server and its Web UI.\n"+
-		"This happens once. It takes 2 minutes on fast cores and up to 13 on 2 busy ones; this machine has %d.\n"+
-		"To do without it, press Ctrl-C and install `temporal`: https://docs.temporal.io/cli#install\n", reason, CLIVersion, runtime.NumCPU())
+	fmt.Fprintf(progress, "%s: building the Temporal CLI %s from source. It contains the Temporal server and its Web UI.\n"+
+		"This happens once. It takes 2 minutes on fast cores and up to 13 minutes on 2 busy cores. Cores of this machine: %d.\n"+
+		"To avoid the build, press Ctrl-C and install `temporal`: https://docs.temporal.io/cli#install\n", reason, CLIVersion, runtime.NumCPU())
 	began := time.Now()
 	over := waiting("Building the Temporal CLI")
 	out, err := cmd.CombinedOutput()
@@ -151,7 +153,7 @@ func build(ctx context.Context, path, reason string, progress io.Writer, waiting
 		return fmt.Errorf("build the Temporal CLI (%s): %w%s", strings.Join(cmd.Args, " "), err, t.report())
 	}
 	built := filepath.Join(scratch, executable("temporal"))
-	// Whatever the umask: a program that others may write is not run.
+	// The mode must not depend on the umask, because checkOwned rejects a program that other users can write.
 	if err := errors.Join(os.Chmod(built, 0o755), os.Rename(built, path)); err != nil {
 		return fmt.Errorf("build the Temporal CLI: %w", err)
 	}
@@ -159,11 +161,11 @@ func build(ctx context.Context, path, reason string, progress io.Writer, waiting
 	return nil
 }
 
-// buildCommand builds from the pinned module where this module's checkout is at
-// hand, with the sums of every dependency checked in; else, as for a program
-// that only depends on this module, it installs the same version.
+// buildCommand returns the command that builds the CLI into the folder scratch. In a checkout of this module, it builds the
+// pinned module internal/cli, with checksums of all dependencies in its go.sum. Elsewhere, such as in a program that depends on
+// this module, it runs "go install" for the same version.
 func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
-	// Stripped it is 40 MB smaller, and it knows its version.
+	// The flags -s and -w make the program 40 MB smaller. The flag -X sets the version that the program prints.
 	flags := "-ldflags=-s -w -X github.com/temporalio/cli/temporalcli.Version=" + strings.TrimPrefix(CLIVersion, "v")
 	if dir := pinnedModule(ctx); dir != "" {
 		return exec.CommandContext(ctx, "go", "build", "-C", dir, "-mod=readonly", flags,
@@ -172,9 +174,8 @@ func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
 	return exec.CommandContext(ctx, "go", "install", flags, cliPackage+"@"+CLIVersion)
 }
 
-// pinnedModule is the folder internal/cli of the checkout that the current
-// folder belongs to; empty when there is none. A copy of this module in the
-// module cache has none: the nested module is not part of it.
+// pinnedModule returns the folder internal/cli of the checkout to which the current folder belongs. It returns an empty path if
+// there is no checkout. A copy of this module in Go's module cache has no internal/cli, because that is a module of its own.
 func pinnedModule(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", ourModule).Output()
 	if err != nil {
@@ -187,8 +188,9 @@ func pinnedModule(ctx context.Context) string {
 	return dir
 }
 
-// buildEnv makes a build for this machine, of one module, into scratch,
-// whatever the user builds otherwise.
+// buildEnv returns the environment of the build: env without API keys and variables of Temporal, and with settings for a build
+// into scratch. The build is for this machine and ignores a go.work file, even if env has other values of GOOS, GOARCH and
+// GOWORK.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -197,11 +199,11 @@ func buildEnv(env []string, scratch string) []string {
 	return append(env, "GOBIN="+scratch, "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 
-// lowerFirst returns a sentence's beginning as the part of another one.
+// lowerFirst returns text with its first letter in lower case. The text must begin with an ASCII character.
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// removeAbandoned removes what builds left that were killed. Nobody builds now:
-// the caller has the lock.
+// removeAbandoned removes the temporary folders of builds that were killed. The caller must hold the lock of path, so no other
+// build is running.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".build-*") // the pattern is well-formed
 	for _, dir := range left {
@@ -209,6 +211,7 @@ func removeAbandoned(path string) {
 	}
 }
 
+// executable returns the file name of a program on this operating system.
 func executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"
@@ -216,6 +219,7 @@ func executable(name string) string {
 	return name
 }
 
+// isFile reports whether path is a regular file, or a link to one.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeGo stands in for the go command: it writes down how it was called, waits
-// for the gate if there is one, and makes an empty program.
+// fakeGo replaces the go command. It writes its arguments to a log, waits until the gate is opened if there is a gate, and
+// creates an empty program.
 const fakeGo = `#!/bin/sh
 if [ "$1" = list ]; then echo "$FAKE_MODULE"; exit 0; fi
 echo "$@" >> "$FAKE_LOG"
@@ -30,8 +30,8 @@ while [ $# -gt 0 ]; do if [ "$1" = -o ]; then out="$2"; fi; shift; done
 : > "$out"
 `
 
-// withFakeGo makes the PATH hold the fake go command and nothing else, and the
-// cache an empty folder. It returns the log of the fake's calls.
+// withFakeGo sets PATH to a folder with only the fake go command, and REAGENT_CACHE to an empty folder. The returned function
+// returns the arguments of all calls of the fake.
 func withFakeGo(t *testing.T) (calls func() []string) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(fakeGo), 0o755))
@@ -65,7 +65,7 @@ func TestPathGoesBeforeTheCache(t *testing.T) {
 		"temporal version 1.5.0 (Server 1.29.0, UI 2.40.1)": true,
 		"temporal version 1.12.0 (Server 1.31.0, UI 2.50)":  true,
 		"temporal version 2.0.0 (Server 2.0.0, UI 3.0.0)":   true,
-		"temporal version 0.0.0-DEV (Server 1.29.0)":        true, // a person's own build
+		"temporal version 0.0.0-DEV (Server 1.29.0)":        true, // built by the user
 		"temporal version 1.4.1 (Server 1.28.0, UI 2.39.0)": false,
 		"temporal version 0.13.2 (Server 1.24.1)":           false,
 	} {
@@ -75,7 +75,7 @@ func TestPathGoesBeforeTheCache(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, used, path == temporal, version)
 		if !used && progress.Len() > 0 {
-			require.Contains(t, progress.String(), "and at least 1.5 is needed: the Temporal CLI v1.5.1 is built from source")
+			require.Contains(t, progress.String(), "and at least 1.5 is needed: building the Temporal CLI v1.5.1 from source")
 		}
 	}
 	require.Len(t, calls(), 1, "one of both builds it")
@@ -150,7 +150,7 @@ func TestPinnedModuleIsBuiltInACheckoutAndInstalledElsewhere(t *testing.T) {
 	path, err := binaryHere(t, &progress)
 	require.NoError(t, err)
 	require.Regexp(t, `^install -ldflags=.* github.com/temporalio/cli/cmd/temporal@v1.5.1$`, calls()[0])
-	require.Contains(t, progress.String(), "There is no `temporal` on the PATH: the Temporal CLI v1.5.1 is built from source")
+	require.Contains(t, progress.String(), "There is no `temporal` on the PATH: building the Temporal CLI v1.5.1 from source")
 	require.Contains(t, progress.String(), path)
 
 	require.NoError(t, os.Remove(path))
@@ -178,5 +178,5 @@ func TestNeitherTemporalNorGo(t *testing.T) {
 	withFakeGo(t)
 	t.Setenv("PATH", t.TempDir())
 	_, err := binaryHere(t, &bytes.Buffer{})
-	require.EqualError(t, err, "there is no `temporal` on the PATH, and there is no `go` to build one with: install the Temporal CLI (https://docs.temporal.io/cli#install)")
+	require.EqualError(t, err, "there is no `temporal` on the PATH, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)")
 }

@@ -11,20 +11,21 @@ import (
 	"time"
 )
 
-// grace is the time that a server has to end when asked.
+// grace is the time that a process has to end after a request to end. After it, the process is killed.
 const grace = 10 * time.Second
 
-// child is a process that does not outlive this one.
+// child is a running child process. On Linux it ends when this process ends; see bindToParent.
 type child struct {
 	cmd     *exec.Cmd
 	tail    *tail
-	stopped atomic.Bool
+	stopped atomic.Bool // set when stop asks the process to end
 	ending  sync.Once
 
 	done    chan struct{} // closed when the process is gone
 	waitErr error         // set before done is closed
 }
 
+// startChild starts a process. Its standard error is copied to logTo until stop is called. The end of its output is kept in tail.
 func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), done: make(chan struct{}), tail: &tail{}}
 	c.cmd.Stdout = writerFunc(func(p []byte) (int, error) {
@@ -33,21 +34,21 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	})
 	c.cmd.Stderr = writerFunc(func(p []byte) (int, error) {
 		c.tail.add(p)
-		// A server that was asked to end warns of every connection it closes.
+		// While it stops, the server logs a warning for every connection that it closes.
 		if !c.stopped.Load() {
-			_, _ = logTo.Write(p) // nobody to tell
+			_, _ = logTo.Write(p) // an error of the log must not stop the server
 		}
 		return len(p), nil
 	})
-	// A grandchild that kept the pipes would keep Wait too.
+	// Without WaitDelay, Wait would block while a child process of the server holds the output pipes open.
 	c.cmd.WaitDelay = time.Second
 	c.cmd.Env = environment(os.Environ())
 	bindToParent(c.cmd)
 
 	started := make(chan error)
 	go func() {
-		// Linux sends the death signal when the thread that made the child ends,
-		// not the process; so this thread is kept until the child is gone.
+		// Linux sends the parent-death signal when the thread that started the child ends, and not only when the process ends.
+		// So this goroutine keeps its thread until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := startPrivately(c.cmd)
@@ -64,12 +65,12 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop returns when the process is gone, whoever asked first.
+// stop asks the process to end, kills it after the time grace, and returns when it has ended. It may be called several times.
 func (c *child) stop() {
 	c.ending.Do(func() {
 		select {
 		case <-c.done:
-			return // by itself; that is worth an error
+			return // the process ended by itself, which Server.Err reports
 		default:
 		}
 		c.stopped.Store(true)
@@ -83,7 +84,7 @@ func (c *child) stop() {
 	<-c.done
 }
 
-// exit says how the process ended. Call it only after done is closed.
+// exit returns an error that describes how the process ended. It must be called only after done is closed.
 func (c *child) exit() error {
 	if c.waitErr == nil {
 		return errors.New("exit status 0")
@@ -91,6 +92,7 @@ func (c *child) exit() error {
 	return c.waitErr
 }
 
+// writerFunc is a function that implements [io.Writer].
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

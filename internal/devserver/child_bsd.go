@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// bindToParent can only keep a terminal's Ctrl-C away from the child here: after
-// a SIGKILL of this process the child goes on, since no signal tells it.
+// bindToParent puts the child into a process group of its own, so that Ctrl-C in the terminal does not reach the child. These
+// systems cannot end the child when this process ends: after a SIGKILL of this process the child continues to run.
 func bindToParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }

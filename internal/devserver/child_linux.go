@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// bindToParent makes the kernel kill the child when this process dies, however
-// it dies. The group of its own keeps a terminal's Ctrl-C away from the child:
-// it is stopped by us, after what uses it.
+// bindToParent makes the kernel kill the child when this process ends in any way. It also puts the child into a process group of
+// its own, so that Ctrl-C in the terminal does not reach the child. This process stops the child later, after the users of the
+// child.
 func bindToParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -13,6 +13,6 @@ func makePrivate(string) error { return nil }
 
 func bindToParent(*exec.Cmd) {}
 
-func terminate(p *os.Process) { _ = p.Kill() } // there is no gentler signal
+func terminate(p *os.Process) { _ = p.Kill() } // these systems have no signal that asks a process to end
 
 func killGroup(p *os.Process) { _ = p.Kill() }

@@ -11,10 +11,11 @@ import (
 	"syscall"
 )
 
+// umask protects the umask of this process while startPrivately changes it.
 var umask sync.Mutex
 
-// startPrivately starts a command whose files only their owner may read. For a moment the files that this process makes
-// are as private.
+// startPrivately starts a command with the umask 0077: only the owner can read the files that the command creates. During the
+// start, the umask also applies to files that this process creates.
 func startPrivately(cmd *exec.Cmd) error {
 	umask.Lock()
 	defer umask.Unlock()
@@ -22,7 +23,8 @@ func startPrivately(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// makePrivate lets only the owner read the files of a database. Earlier versions created them readable by everybody.
+// makePrivate makes the files of an SQLite database readable by their owner only. Earlier versions of this package created files
+// that all users could read. Files that do not exist are ignored.
 func makePrivate(database string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Chmod(database+suffix, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -32,6 +34,8 @@ func makePrivate(database string) error {
 	return nil
 }
 
-func terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) } // gone already: fine
+// terminate asks a process to end. An error means that the process has ended already.
+func terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
 
+// killGroup kills a process and all processes in its process group.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

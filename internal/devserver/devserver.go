@@ -1,9 +1,8 @@
-// Package devserver runs a Temporal development server, with its Web UI, as a
-// child process: for `starter dev`, for demos and for end-to-end tests.
+// Package devserver runs a Temporal development server, with its Web UI, as a child process. It is for `starter dev`, for demos
+// and for end-to-end tests.
 //
-// The server is the Temporal CLI's, found on the PATH or built once from the
-// version that internal/cli pins; see [Binary]. It is a child process and not a
-// library, so that nothing of the server's dependencies enters this module.
+// The server is part of the Temporal CLI. The CLI is found on the PATH, or built once in the version that internal/cli pins; see
+// [Binary]. The server is a child process and not a library, so that this module does not depend on the server's dependencies.
 package devserver
 
 import (
@@ -17,51 +16,45 @@ import (
 	"time"
 )
 
-// Options say how to run a server. The zero value is a server with its data in
-// memory on free ports of the loopback interface.
+// Options are the options of a server. With the zero value, the server keeps its data in memory and listens on free ports of the
+// loopback interface.
 type Options struct {
-	// Port is the port of Temporal; 0 picks a free one.
+	// Port is the port of Temporal. 0 means a free port.
 	Port int
-	// UIPort is the port of the Web UI; 0 picks a free one.
+	// UIPort is the port of the Web UI. 0 means a free port.
 	UIPort int
-	// DBFilename keeps the data in a file. Empty means in memory: gone when the
-	// server stops.
+	// DBFilename is the SQLite file for the data. Empty means that the data is in memory and is lost when the server stops.
 	DBFilename string
-	// Namespace is made at start, if it is not there. Defaults to "default".
+	// Namespace is the namespace to use. It is created if it does not exist. Defaults to "default".
 	Namespace string
-	// SearchAttributes are registered at start: the name to its type, such as
-	// Keyword.
+	// SearchAttributes are registered when the server starts. The map holds types, such as Keyword, by name.
 	SearchAttributes map[string]string
-	// DynamicConfig adds to, or replaces, the settings in [DynamicConfig]. The
-	// values are JSON.
+	// DynamicConfig adds settings to [DynamicConfig], or replaces them. The values are JSON.
 	DynamicConfig map[string]string
 
-	// LogTo gets the server's warnings and errors as they come, and nothing
-	// after Stop was called; nil drops them. The last of them are in the error
-	// of a failed start either way.
+	// LogTo receives the server's warnings and errors until Stop is called. Nil discards them. If the start fails, the error
+	// contains the last lines even if LogTo is nil.
 	LogTo io.Writer
-	// Progress gets lines for a person while the server is found, built and
-	// started; nil drops them.
+	// Progress receives messages for people while the CLI is built. Nil discards them.
 	Progress io.Writer
-	// Waiting is called when a wait of minutes begins, with what is waited for; over is called at its end. Nil means lines
-	// on Progress: after 10, 30 and 60 seconds and every minute from then on.
+	// Waiting is called when a wait of minutes begins. The argument what describes the activity. The function over is called when
+	// the wait ends. Nil means that a line is written to Progress after 10, 30 and 60 seconds and then every minute.
 	Waiting func(what string) (over func())
 
-	// StartTimeout is for the server to become ready, once it is built.
-	// Defaults to 60 seconds.
+	// StartTimeout limits the time from the start of the server process until the server is ready. It does not include the build
+	// of the CLI. Defaults to 60 seconds.
 	StartTimeout time.Duration
 }
 
-// host is the address of the servers: an address and not a name, since localhost is
-// ::1 on some machines and clients may be told either.
+// host is the IP address on which servers listen. It is not the name localhost, because localhost is ::1 on some machines and
+// 127.0.0.1 on others.
 const host = "127.0.0.1"
 
-// attempts limits the starts of a server whose free port was taken by
-// another process before the server had it.
+// attempts is the maximum number of starts of a server. A start is repeated if another process may have taken a free port before
+// the server could listen on it.
 const attempts = 3
 
-// Server is a running development server. Its methods are safe for concurrent
-// use.
+// Server is a running development server. Its methods are safe for concurrent use.
 type Server struct {
 	child     *child
 	port      int
@@ -69,9 +62,9 @@ type Server struct {
 	namespace string
 }
 
-// Start returns when the server answers, its namespace can be used, and its Web
-// UI is there. The context is for the start alone; the server runs until Stop,
-// until it ends by itself, or, on Linux, until this process dies in any way.
+// Start starts a server. It returns when the server answers, the namespace can be used and the Web UI answers. The context limits
+// the start only. The server runs until Stop is called or until it ends by itself. On Linux it also ends when this process ends
+// in any way. The error is a [*PortInUseError] if a port in the options is in use.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts.Namespace = cmp.Or(opts.Namespace, "default")
 	opts.StartTimeout = cmp.Or(opts.StartTimeout, time.Minute)
@@ -89,7 +82,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	if opts.DBFilename != "" {
 		if err := makePrivate(opts.DBFilename); err != nil {
-			return nil, fmt.Errorf("the database of the Temporal server holds what agents say, and others must not read it: %w", err)
+			return nil, fmt.Errorf("make the database file of the Temporal server readable by its owner only, because it contains the agents' messages: %w", err)
 		}
 	}
 	binary, err := Binary(ctx, opts.Progress, opts.Waiting)
@@ -98,8 +91,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	for attempt := 1; ; attempt++ {
 		s, err := start(ctx, binary, opts)
-		// A port that someone asked for was free a moment ago; only a free one
-		// that we picked is worth picking anew.
+		// checkFree has found the ports in the options free. Another start helps only if it chooses another free port.
 		retry := errors.Is(err, errEndedEarly) && (opts.Port == 0 || opts.UIPort == 0)
 		if err == nil || !retry || attempt == attempts {
 			return s, err
@@ -107,6 +99,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 }
 
+// start starts the server once and waits until it is ready.
 func start(ctx context.Context, binary string, opts Options) (*Server, error) {
 	s := &Server{port: opts.Port, uiPort: opts.UIPort, namespace: opts.Namespace}
 	for _, port := range []*int{&s.port, &s.uiPort} {
@@ -130,27 +123,27 @@ func start(ctx context.Context, binary string, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Address is the host and port of Temporal.
+// Address returns the host and port of Temporal.
 func (s *Server) Address() string { return address(s.port) }
 
-// UIURL is the URL of the Web UI.
+// UIURL returns the URL of the Web UI.
 func (s *Server) UIURL() string { return "http://" + address(s.uiPort) }
 
-// Namespace is the namespace that was asked for, ready to be used.
+// Namespace returns the namespace of the options. It can be used.
 func (s *Server) Namespace() string { return s.namespace }
 
-// PID is the process ID of the server.
+// PID returns the process ID of the server.
 func (s *Server) PID() int { return s.child.cmd.Process.Pid }
 
-// Stop asks the server to end, kills it if it does not within ten seconds, and
-// returns when it is gone. Stopping a server that has ended does nothing.
+// Stop asks the server to end, kills it if it has not ended within ten seconds, and returns when it has ended. It does nothing if
+// the server has ended already.
 func (s *Server) Stop() { s.child.stop() }
 
-// Done is closed when the server has ended, by Stop or by itself.
+// Done returns a channel that is closed when the server has ended, by Stop or by itself.
 func (s *Server) Done() <-chan struct{} { return s.child.done }
 
-// Err says why the server ended by itself, with the last lines of its log. It
-// is nil while the server runs and after Stop.
+// Err returns an error with the exit status and the last lines of output if the server ended by itself. It returns nil while the
+// server runs, and if Stop has ended the server.
 func (s *Server) Err() error {
 	select {
 	case <-s.child.done:

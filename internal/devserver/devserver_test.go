@@ -22,8 +22,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// holdServer makes the test program start a server, tell its address and wait
-// to be killed.
+// holdServer is an environment variable. If it is set, the test program starts a server, prints the server's address and waits
+// until it is killed.
 const holdServer = "REAGENT_TEST_HOLD_SERVER"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestServerIsReadyAndLeavesNothing(t *testing.T) {
 	c, err := client.Dial(client.Options{HostPort: s.Address(), Namespace: s.Namespace()})
 	require.NoError(t, err)
 	defer c.Close()
-	// Not only listed: a workflow can be started at once.
+	// The namespace is not only listed: a workflow can be started at once.
 	_, err = c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "first", TaskQueue: "none"}, "Nothing")
 	require.NoError(t, err)
 	described, err := c.WorkflowService().DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: "other"})
@@ -70,7 +70,7 @@ func TestServerIsReadyAndLeavesNothing(t *testing.T) {
 	require.NoError(t, s.Err(), "it was asked to end")
 	require.False(t, answers(s.Address()))
 	require.NotNil(t, s.child.cmd.ProcessState, "reaped")
-	s.Stop() // again: nothing
+	s.Stop() // the second call does nothing
 }
 
 func TestServersStartAtOnce(t *testing.T) {
@@ -175,12 +175,12 @@ func TestTailKeepsWholeLinesOfTheEnd(t *testing.T) {
 	require.True(t, strings.HasSuffix(report, "  line 998\n  line 999"))
 }
 
-// A build of 13 minutes is some lines, not one every five seconds.
+// A build of 13 minutes prints 15 lines, and not one line every five seconds.
 func TestNewcomerIsToldOfALongBuildNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		over := elapsed(&out, "Building", nextTick)
-		time.Sleep(13*time.Minute + time.Second) // of the bubble's clock
+		time.Sleep(13*time.Minute + time.Second) // on the fake clock of synctest
 		over()
 		require.True(t, strings.HasPrefix(out.String(), "Building: 10s\nBuilding: 30s\nBuilding: 1m0s\nBuilding: 2m0s\n"), out.String())
 		require.True(t, strings.HasSuffix(out.String(), "Building: 13m0s\n"), out.String())

@@ -4,6 +4,6 @@ package devserver
 
 import "context"
 
-// lock does nothing here: two builds at once cost time, and the rename at the
-// end of each leaves a whole program either way.
+// lock does nothing on these systems. Two builds at the same time only cost time: each of them ends with the rename of a complete
+// program.
 func lock(context.Context, string, func()) (unlock func(), err error) { return func() {}, nil }

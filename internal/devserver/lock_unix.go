@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// lockEvery is the time between two tries of a taken lock. The system call that
-// waits cannot be told to stop.
+// lockEvery is the time between two tries to take a lock that another process holds. The blocking system call is not used,
+// because a context cannot cancel it.
 const lockEvery = 100 * time.Millisecond
 
-// lock takes the lock file at path for this process and returns its release.
-// The kernel releases it too when the process dies. The waiting function is
-// called once, when another has the lock.
+// lock takes the lock on the file at path. It creates the file if necessary. The returned function releases the lock; the kernel
+// also releases it when the process ends. If the lock is held elsewhere, lock calls waiting once and waits until the lock is free
+// or the context ends.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -38,7 +38,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		select {
 		case <-ctx.Done():
 			f.Close()
-			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+			return nil, fmt.Errorf("wait for the lock file %s: %w", path, ctx.Err())
 		case <-time.After(lockEvery):
 		}
 	}

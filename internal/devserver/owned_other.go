@@ -2,5 +2,5 @@
 
 package devserver
 
-// checkOwned returns nil: the permissions of these systems are not checked.
+// checkOwned returns nil. On these systems, owners and permissions are not checked.
 func checkOwned(string) error { return nil }

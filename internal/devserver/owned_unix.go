@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// checkOwned returns an error if somebody else could put a program at path: if the file or a folder on the way to it belongs
-// to another user, or can be written by others. The file need not exist.
+// checkOwned returns an error if another user could put a program at path. That is the case if the file or a folder above it
+// belongs to another user (except root), or if the group or all users can write it. The file may be missing, its folder must
+// exist.
 func checkOwned(path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -27,14 +28,14 @@ func checkOwned(path string) error {
 		if err != nil {
 			return err
 		}
-		// Of a folder with the sticky bit, such as /tmp, others cannot rename what is ours.
+		// In a folder with the sticky bit, such as /tmp, other users cannot rename or delete our files.
 		sticky := place != path && place != folder && info.Mode()&fs.ModeSticky != 0
 		owner := info.Sys().(*syscall.Stat_t).Uid
 		switch {
 		case owner != 0 && int(owner) != os.Geteuid():
 			return fmt.Errorf("%s belongs to another user, who could replace the program; set REAGENT_CACHE to a folder of your own", place)
 		case info.Mode()&0o022 != 0 && info.Mode()&fs.ModeSymlink == 0 && !sticky:
-			return fmt.Errorf("%s can be written by others, who could replace the program; run chmod go-w %[1]s and remove what you do not know, or set REAGENT_CACHE to a folder of your own", place)
+			return fmt.Errorf("%s can be written by others, who could replace the program; run chmod go-w %[1]s and remove files that you do not know, or set REAGENT_CACHE to a folder of your own", place)
 		}
 		if place == filepath.Dir(place) {
 			return nil

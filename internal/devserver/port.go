@@ -5,15 +5,16 @@ import (
 	"net"
 )
 
-// PortInUseError says that a port that was asked for is taken.
+// PortInUseError is the error of [Start] if a port in the options is in use.
 type PortInUseError struct {
 	Port int
 	// For is "Temporal" or "the Web UI".
 	For string
+	// Err is the error of the attempt to listen on the port.
 	Err error
 }
 
-// Error names the port and what it was for.
+// Error names the port and its purpose.
 func (e *PortInUseError) Error() string {
 	return fmt.Sprintf("port %d, for %s, is in use; is a server running already?", e.Port, e.For)
 }
@@ -21,8 +22,8 @@ func (e *PortInUseError) Error() string {
 // Unwrap returns the error of the attempt to listen.
 func (e *PortInUseError) Unwrap() error { return e.Err }
 
-// checkFree tells a taken port from all other reasons for which a server may
-// not start.
+// checkFree returns an error if the server cannot use the ports in the options. The error is a [*PortInUseError] if it cannot
+// listen on a port.
 func checkFree(opts Options) error {
 	for _, p := range []struct {
 		port int
@@ -41,15 +42,14 @@ func checkFree(opts Options) error {
 		l.Close()
 	}
 	if opts.Port != 0 && opts.Port == opts.UIPort {
-		return fmt.Errorf("port %d cannot be both Temporal's and the Web UI's", opts.Port)
+		return fmt.Errorf("port %d is set for both Temporal and the Web UI; set two different ports", opts.Port)
 	}
 	return nil
 }
 
-// freePort returns a port that was free just now. A connection to it is left in
-// TIME_WAIT, closed by the listening side: as long as that lasts Linux does not
-// hand the port out again, while a server may still listen on it. So servers
-// that several test processes start at once do not get one port.
+// freePort returns a port that is free at the moment. It makes a connection to the port and closes it on the listening side, so
+// that the connection stays in the state TIME_WAIT. During this time, Linux does not choose the port again as a free port, but a
+// server can still listen on it. So several test processes that start servers at the same time get different ports.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", address(0))
 	if err != nil {

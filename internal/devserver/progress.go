@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// nextTick returns when a person who has waited so long is told next for how long: after 10, 30 and 60 seconds, then every
-// minute.
+// nextTick returns the time of the next line of a wait that has lasted for the time waited. There is a line after 10, 30 and 60
+// seconds, and then every minute. Both times count from the beginning of the wait.
 func nextTick(waited time.Duration) time.Duration {
 	for _, early := range []time.Duration{10 * time.Second, 30 * time.Second} {
 		if waited < early {
@@ -18,8 +18,9 @@ func nextTick(waited time.Duration) time.Duration {
 	return waited.Truncate(time.Minute) + time.Minute
 }
 
-// elapsed writes a line at every time that next returns until the returned function is called. Next is
-// called with the time for which a person waits, and returns a later one.
+// elapsed writes lines with the elapsed time of a wait to w, until the returned function over is called. The text what begins
+// each line. The function next returns the time of the next line, given the time of the line before (first 0). It must return a
+// later time.
 func elapsed(w io.Writer, what string, next func(time.Duration) time.Duration) (over func()) {
 	began := time.Now()
 	stop := make(chan struct{})
@@ -36,6 +37,6 @@ func elapsed(w io.Writer, what string, next func(time.Duration) time.Duration) (
 	})
 	return func() {
 		close(stop)
-		running.Wait() // no line after the last one
+		running.Wait() // no line is written after over returns
 	}
 }

@@ -17,21 +17,21 @@ import (
 	"go.temporal.io/sdk/log"
 )
 
-// errEndedEarly says that the process ended before it was ready.
+// errEndedEarly means that the server process ended before the server was ready.
 var errEndedEarly = errors.New("it ended")
 
-// pollEvery is short beside the second that a server takes.
+// pollEvery is the time between two checks of a condition in waitReady. It is short compared to the second that a server needs to
+// start.
 const pollEvery = 20 * time.Millisecond
 
-// waitReady returns when Temporal answers, the namespace can be used, and the
-// Web UI is there; or when the server has ended, or the context has.
+// waitReady returns nil when Temporal answers, the namespace can be used and the Web UI answers. It returns an error when the
+// server process or the context has ended.
 func waitReady(ctx context.Context, s *Server) error {
 	conditions := []struct {
 		what string
 		met  func(context.Context) error
 	}{
-		// First, so that gRPC does not begin with a failure: it waits a second
-		// before its next try.
+		// This check is the first, so that gRPC does not begin with a failed connection: it waits a second before the next try.
 		{"Temporal listens", s.listens},
 		{"the namespace " + s.namespace + " can be used", s.namespaceUsable},
 		{"the Web UI answers", s.uiAnswers},
@@ -46,13 +46,12 @@ func waitReady(ctx context.Context, s *Server) error {
 			case <-s.child.done:
 				return fmt.Errorf("%w (%w)", errEndedEarly, s.child.exit())
 			case <-ctx.Done():
-				return fmt.Errorf("waiting until %s: %w (last: %w)", c.what, ctx.Err(), err)
+				return fmt.Errorf("wait until %s: %w (last error: %w)", c.what, ctx.Err(), err)
 			case <-time.After(pollEvery):
 			}
 		}
 	}
-	// A stranger on the port would have answered too, if our server had ended
-	// since it could not have the port.
+	// If another process has the port, our server has ended, and the other process has answered the checks.
 	select {
 	case <-s.child.done:
 		return fmt.Errorf("%w (%w)", errEndedEarly, s.child.exit())
@@ -61,6 +60,7 @@ func waitReady(ctx context.Context, s *Server) error {
 	}
 }
 
+// listens returns nil if Temporal accepts TCP connections.
 func (s *Server) listens(ctx context.Context) error {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", s.Address())
 	if err != nil {
@@ -69,6 +69,7 @@ func (s *Server) listens(ctx context.Context) error {
 	return conn.Close()
 }
 
+// namespaceUsable returns nil if a workflow can be started in the namespace.
 func (s *Server) namespaceUsable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -81,19 +82,20 @@ func (s *Server) namespaceUsable(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	// A list, not a description: it needs the frontend's cache of namespaces, the
-	// history service and the visibility store, as a workflow does.
+	// This lists workflows and does not describe the namespace. The list needs the same parts of the server as a workflow: the
+	// frontend's namespace cache, the history service and the visibility store.
 	_, err = c.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: s.namespace, PageSize: 1,
 	})
 	return err
 }
 
+// uiAnswers returns nil if the Web UI answers and can reach Temporal.
 func (s *Server) uiAnswers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	// Not its page alone: what the page shows comes through the Web UI's own
-	// connection to Temporal, which may have begun with a failure.
+	// The request is not for the page of the Web UI but for data of Temporal. The Web UI has a connection to Temporal of its own,
+	// and the first attempt to connect may have failed.
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.UIURL()+"/api/v1/namespaces", nil)
 	if err != nil {
 		return err
@@ -103,23 +105,23 @@ func (s *Server) uiAnswers(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // the status says all
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // only the status matters
 	if resp.StatusCode >= http.StatusBadRequest {
 		return fmt.Errorf("HTTP %s", resp.Status)
 	}
 	return nil
 }
 
-// inherited are the variables that the server gets of our environment. It needs no key, and a TEMPORAL_ADDRESS of a cluster
-// has no meaning for a server.
+// inherited holds the names of the environment variables that the server inherits. The server needs no API keys. It must not get
+// variables such as TEMPORAL_ADDRESS, which are settings of clients.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "TZ", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
-	"APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", // of Windows
+	"APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", // on Windows
 }
 
-// environment returns the part of an environment that the server gets.
+// environment returns the variables of env that the server inherits.
 func environment(env []string) []string {
-	kept := []string{} // nil would pass on everything
+	kept := []string{} // not nil, because exec.Cmd passes the whole environment if Env is nil
 	for _, e := range env {
 		if name, _, _ := strings.Cut(e, "="); slices.Contains(inherited, name) {
 			kept = append(kept, e)

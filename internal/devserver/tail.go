@@ -6,29 +6,30 @@ import (
 	"sync"
 )
 
-// tailSize is the number of bytes of a server's output that are kept for an error message.
+// tailSize is the maximum number of bytes of the server's output that are kept for an error message.
 const tailSize = 4 << 10
 
-// tail keeps the end of what is added to it.
+// tail keeps the last bytes that were added to it, as whole lines. It is safe for concurrent use.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
+// add appends bytes and removes the oldest bytes if there are more than tailSize.
 func (t *tail) add(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.buf = append(t.buf, p...)
 	if cut := len(t.buf) - tailSize; cut > 0 {
 		t.buf = append(t.buf[:0], t.buf[cut:]...)
-		// The first line is most likely cut in half.
+		// Remove the rest of the first line, which is probably incomplete.
 		if i := bytes.IndexByte(t.buf, '\n'); i >= 0 {
 			t.buf = append(t.buf[:0], t.buf[i+1:]...)
 		}
 	}
 }
 
-// report is the end of a message: the kept lines, or nothing.
+// report returns the kept lines as the end of an error message. If there are none, it returns a text that says so.
 func (t *tail) report() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

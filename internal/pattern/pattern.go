@@ -1,12 +1,13 @@
-// Package pattern knows what regular expressions cost that come from outside.
+// Package pattern estimates the cost of regular expressions from untrusted sources.
 package pattern
 
 import "regexp/syntax"
 
-// Size returns about how many instructions a regular expression in RE2 syntax has when it is compiled. A repetition such
-// as (a{1,30}){1,30} multiplies them, so it is asked before the compiling. The error is that of [syntax.Parse].
+// Size returns the approximate number of instructions of a compiled regular expression in RE2 syntax. Call Size before the
+// expression is compiled: nested repetitions such as (a{1,30}){1,30} multiply the instructions, and compilation takes time and
+// memory for each. The error is the error of [syntax.Parse].
 //
-// Matching takes up to about ten nanoseconds for each instruction and byte.
+// Matching takes up to about ten nanoseconds for each instruction and each byte of the text.
 func Size(expr string) (int, error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -15,8 +16,9 @@ func Size(expr string) (int, error) {
 	return size(re), nil
 }
 
+// size returns the approximate number of instructions of a parsed expression.
 func size(re *syntax.Regexp) int {
-	n := max(1, len(re.Rune)/2) // a literal has an instruction for each rune, a class of runes a range for each pair
+	n := max(1, len(re.Rune)/2) // re.Rune of a character class has two runes for each range; a literal is set below
 	if re.Op == syntax.OpLiteral {
 		n = len(re.Rune)
 	}

@@ -1,5 +1,5 @@
-// Package printable makes text of unknown origin safe to print. A terminal, or a program that reads
-// JSON, then gets no character that moves the cursor, changes the order of the text or cannot be seen.
+// Package printable makes text of unknown origin safe to print. It escapes characters that move the cursor of a terminal, change
+// the order of the text, or are invisible.
 package printable
 
 import (
@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// The zero-width joiner and non-joiner are part of emoji and of words in some scripts.
+// These are the zero-width non-joiner and the zero-width joiner. They occur in emoji and in words of some scripts.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// unsafe reports whether r drives a terminal or cannot be seen: control characters (C0, DEL, C1), bidirectional and other
-// format characters, zero-width characters, and Unicode's line and paragraph separators.
+// unsafe reports whether r controls a terminal or is invisible. Unsafe are control characters (C0, DEL, C1), bidirectional and
+// other format characters, zero-width characters, and Unicode's line and paragraph separators.
 func unsafe(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false
@@ -25,9 +25,9 @@ func unsafe(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Text returns text with every unsafe character replaced by its escape sequence, such as \x1b or \u202e.
-// New lines and tabs stay, and \r\n becomes \n. A zero-width joiner stays between two characters that are not ASCII.
-// Bytes that are not UTF-8 become U+FFFD.
+// Text returns text with every unsafe character replaced by its escape sequence, such as \x1b or \u202e. It keeps new lines and
+// tabs, and replaces \r\n by \n. It keeps a zero-width joiner or non-joiner between two characters that are neither ASCII nor
+// unsafe. Bytes that are not UTF-8 become U+FFFD.
 func Text(text string) string {
 	if safe(text) {
 		return text
@@ -53,7 +53,7 @@ func Text(text string) string {
 	return b.String()
 }
 
-// safe reports whether Text returns text as it is.
+// safe reports whether text has only printable ASCII characters, new lines and tabs. Text and JSON do not change such a text.
 func safe(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
@@ -63,15 +63,18 @@ func safe(text string) bool {
 	return true
 }
 
+// joins reports whether a zero-width joiner may stay next to r.
 func joins(r rune) bool { return r > 0x7f && r != utf8.RuneError && !unsafe(r) }
 
+// first returns the first rune of text, and U+FFFD for an empty text.
 func first(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
 	return r
 }
 
-// Line returns text in one line: white space becomes single spaces, unsafe characters become escape sequences as
-// in [Text], and what exceeds limit runes is replaced by "…".
+// Line returns text on one line, with at most limit runes. Each sequence of white space becomes one space, and unsafe characters
+// become escape sequences as in [Text]. If the line is longer than limit, its end is replaced by "…". The limit must be
+// at least 1.
 func Line(text string, limit int) string {
 	runes := []rune(Text(strings.Join(strings.FieldsFunc(text, blank), " ")))
 	if len(runes) > limit {
@@ -80,14 +83,15 @@ func Line(text string, limit int) string {
 	return string(runes)
 }
 
-// blank reports whether r is white space that Line may replace. U+0085 (next line) is a control character: it is escaped.
+// blank reports whether r is white space that Line replaces by a space. U+0085 (next line) is not: it is a control character and
+// is escaped.
 func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 
-// Name returns a name or an ID in one line, as [Line] does. Names are cut at 250 characters.
+// Name returns a name or an ID on one line with at most 250 characters; see [Line].
 func Name(name string) string { return Line(name, 250) }
 
-// JSON returns encoded JSON with every unsafe character replaced by its \u escape, which
-// decodes to the same value. Outside of strings valid JSON has none but new lines and tabs, which stay.
+// JSON returns encoded JSON with every unsafe character replaced by its \u escape. The result decodes to the same value. The
+// argument must be valid JSON. Its only control characters below U+0020 are white space between values, and JSON keeps them.
 func JSON(encoded []byte) []byte {
 	if safe(string(encoded)) {
 		return encoded

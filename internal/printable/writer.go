@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Writer applies [Text] to everything that is written through it. It is put around the standard output and the
-// standard error of a program, so that no output can be forgotten. It is safe for concurrent use.
+// Writer applies [Text] to everything that is written to it, and writes the result to another writer. Programs wrap their
+// standard output and standard error in a Writer, so that all output is safe. A Writer is safe for concurrent use.
 type Writer struct {
 	out io.Writer
 
 	mu sync.Mutex
-	// rest is the beginning of a character whose other bytes are still to come.
+	// rest holds the first bytes of a character at the end of the last Write. The next Write completes the character.
 	rest []byte
 }
 
-// NewWriter returns a Writer to out. A Writer is returned as it is.
+// NewWriter returns a Writer that writes to out. If out is a Writer already, NewWriter returns out.
 func NewWriter(out io.Writer) *Writer {
 	if w, ok := out.(*Writer); ok {
 		return w
@@ -25,8 +25,8 @@ func NewWriter(out io.Writer) *Writer {
 	return &Writer{out: out}
 }
 
-// Unwrap returns what w writes to if it is a [*Writer], else w. It is for code that drives the terminal itself; such
-// code applies [Text] to all text of others.
+// Unwrap returns the underlying writer if w is a [*Writer], and w otherwise. It is for code that writes terminal control
+// sequences. Such code must apply [Text] to all text of unknown origin.
 func Unwrap(w io.Writer) io.Writer {
 	if safe, ok := w.(*Writer); ok {
 		return safe.out
@@ -34,7 +34,8 @@ func Unwrap(w io.Writer) io.Writer {
 	return w
 }
 
-// Write writes p with its unsafe characters escaped.
+// Write writes p with its unsafe characters escaped. It holds back an incomplete UTF-8 character at the end of p until the next
+// Write.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

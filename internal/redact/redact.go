@@ -1,5 +1,5 @@
-// Package redact hides secrets in text that comes from outside: from endpoints, tools and servers that may repeat the key
-// that they were given.
+// Package redact replaces secrets in texts from endpoints, tools and MCP servers. Such a text may contain the API key that the
+// endpoint or the tool received.
 package redact
 
 import (
@@ -11,29 +11,33 @@ import (
 )
 
 const (
-	// hidden stands in the place of a secret.
+	// hidden is the text that replaces a secret.
 	hidden = "[hidden]"
-	// minSecret is the length below which a text is not taken for a secret, in bytes.
+	// minSecret is the minimum length of a secret in bytes. Shorter secrets are ignored.
 	minSecret = 4
-	// minEncoded is the length from which on the encoded forms of a secret are hidden too.
+	// minEncoded is the minimum length, in bytes, of a secret that is also hidden in hexadecimal and in base64.
 	minEncoded = 8
-	// fragment is the number of consecutive bytes of a secret that are hidden, if [LooksRandom] says yes.
+	// fragment is the minimum number of consecutive bytes of a secret that are hidden, if [LooksRandom] returns true for the
+	// secret.
 	fragment = 12
 )
 
-// Redactor hides secrets. The nil Redactor hides nothing. It is safe for concurrent use.
+// Redactor replaces secrets in texts by "[hidden]". The nil Redactor replaces nothing. A Redactor is safe for concurrent use.
 //
-// It hides each secret, also percent-encoded, with the escapes of JSON, in hexadecimal, in base64 (of both alphabets, with
-// and without padding, alone or within a longer text), and with white space between. Of a secret that looks random it hides
-// every run of 12 bytes in these forms. It does not hide what is encrypted, compressed, reversed or split into smaller pieces.
+// It hides each secret in these forms: plain, percent-encoded, with JSON escapes, and with white space or invisible characters in
+// it. It hides secrets of at least 8 bytes also in hexadecimal and in base64. The base64 text may use either alphabet, may have
+// padding or not, and may encode a longer text that contains the secret. If a secret looks random (see [LooksRandom]), every part
+// of 12 consecutive bytes is hidden in these forms, too. Secrets that are encrypted, compressed, reversed or split into smaller
+// parts are not hidden.
 type Redactor struct {
-	// windows are the byte strings that are hidden, lengths their lengths, begin their first two bytes.
+	// windows holds the byte strings that are hidden. The field lengths holds their different lengths. The field begin is true at
+	// each index that is made of the first two bytes of a window.
 	windows map[string]struct{}
 	lengths []int
 	begin   *[1 << 16]bool
 }
 
-// New returns a Redactor of secrets. Those of fewer than 4 bytes are ignored.
+// New returns a Redactor of the secrets. White space around a secret is ignored, and so are secrets of fewer than 4 bytes.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{windows: map[string]struct{}{}, begin: new([1 << 16]bool)}
 	for _, secret := range secrets {
@@ -58,36 +62,37 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Random returns a Redactor of those secrets that look random. It changes no text that only contains one of the other secrets, such as
-// a word or a path.
+// Random returns a Redactor of the secrets that look random; see [LooksRandom]. The Redactor ignores the other secrets, such as
+// words and paths, because they also occur in harmless texts.
 func Random(secrets ...string) *Redactor { return New(OnlyRandom(secrets)...) }
 
-// OnlyRandom returns those secrets that look random.
+// OnlyRandom returns the secrets that look random; see [LooksRandom]. It does not change its argument.
 func OnlyRandom(secrets []string) []string {
 	return slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !LooksRandom(strings.TrimSpace(s)) })
 }
 
-// LooksRandom reports whether a value is a key rather than a word, a path or a URL: 16 bytes or more, letters and
-// digits, no white space.
+// LooksRandom reports whether a value is probably a key, and not a word, a path or a URL. Such a value has at least 16 bytes, has
+// letters and digits, has no white space and no "://", and does not begin with "/" or ".".
 func LooksRandom(value string) bool {
 	return len(value) >= 16 && strings.ContainsFunc(value, unicode.IsDigit) && strings.ContainsFunc(value, unicode.IsLetter) &&
 		!strings.ContainsFunc(value, unicode.IsSpace) && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, ".") &&
 		!strings.Contains(value, "://")
 }
 
-// addBase64 adds what base64 makes of a secret, at each of the three places that it may have in a longer text.
+// addBase64 adds the base64 forms of a secret, in both alphabets. Base64 encodes groups of three bytes, so a secret within a
+// longer text has three forms: one for each position of its first byte in a group.
 func (r *Redactor) addBase64(secret string, width int) {
 	for before := range 3 {
 		padded := strings.Repeat("\x00", before) + secret
 		whole := len(padded) / 3 * 3
 		encoded := base64.StdEncoding.EncodeToString([]byte(padded[:whole]))
-		encoded = encoded[(before*8+5)/6:] // characters that also hold bits of the text before
+		encoded = encoded[(before*8+5)/6:] // remove the characters that contain bits of the bytes before the secret
 		r.add(encoded, width/3*4-3)
 		r.add(strings.NewReplacer("+", "-", "/", "_").Replace(encoded), width/3*4-3)
 	}
 }
 
-// add hides each run of width bytes of a text.
+// add adds every substring of width bytes of a text to the windows. If the text is shorter than width, it adds the whole text.
 func (r *Redactor) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -103,7 +108,8 @@ func (r *Redactor) add(text string, width int) {
 	}
 }
 
-// Text returns a text without the secrets.
+// Text returns text with each secret replaced by "[hidden]". If it replaces anything, it also replaces bytes that are not UTF-8
+// by U+FFFD.
 func (r *Redactor) Text(text string) string {
 	if r == nil || len(r.windows) == 0 {
 		return text
@@ -135,10 +141,10 @@ func (r *Redactor) Text(text string) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// span is a part of a text.
+// span is a range of bytes of a text. It includes the offset from and excludes the offset to.
 type span struct{ from, to int }
 
-// find adds the parts of a text that are hidden, by its view.
+// find returns spans together with the spans of the original text that must be hidden: those in which the view has a window.
 func (r *Redactor) find(v view, spans []span) []span {
 	for i := range len(v.text) - 1 {
 		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {

@@ -14,7 +14,7 @@ import (
 
 const key = "sk-proj-8Qw/eR+tY7uI0pAsDfGhJkL=Zx"
 
-// Whatever form a key has in a text, nobody reads it there, nor most of it.
+// A key is hidden in every encoded form, and so is a text with most of its bytes.
 func TestAttackKeyIsHiddenInEveryForm(t *testing.T) {
 	escaped, everything := "", ""
 	for _, b := range []byte(key) {
@@ -53,13 +53,14 @@ func TestAttackKeyIsHiddenInEveryForm(t *testing.T) {
 	for name, form := range forms {
 		got := r.Text("the key " + form + " is wrong")
 		require.Contains(t, got, "[hidden]", name)
-		// What is left around a fragment: "Bearer " in base64, and the last bytes.
+		// The rest around a fragment may stay: "Bearer " in base64, and the last bytes.
 		require.LessOrEqual(t, len(got), len("the key QmVhcmVyIH[hidden]Wng= is wrong"), "%s: %s", name, got)
 		require.True(t, strings.HasPrefix(got, "the key ") && strings.HasSuffix(got, " is wrong"), got)
 	}
 }
 
-// 31 of 200 values leaked where one was the beginning of another.
+// A secret is hidden even if it overlaps another secret or is the beginning of one. An earlier version leaked 31 of 200 such
+// secrets.
 func TestAttackSecretWithinAnotherIsHidden(t *testing.T) {
 	secrets := []string{"tiger", "tiger-two", "wo tigers", "TIGER"}
 	for i := range secrets {

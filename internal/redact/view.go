@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// view is a text as it reads decoded, with the places in the original.
+// view is a decoded form of a text. It maps each byte to its place in the original text.
 type view struct {
 	text string
-	// spans are the places in the original of each byte; nil where they are the same.
+	// spans holds, for each byte of text, its span in the original. Nil means that text is the original.
 	spans []span
 }
 
-// span returns the place in the original of n bytes from i on.
+// span returns the span in the original of the n bytes of the view from offset i on. The number n must be positive.
 func (v view) span(i, n int) span {
 	if v.spans == nil {
 		return span{i, i + n}
@@ -23,7 +23,8 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite makes a view with a function that decodes the beginning of a text: how many bytes it takes, and what they stand for.
+// rewrite returns the view of a text that the function decode makes. The function decodes the beginning of the rest of the text.
+// It returns how many bytes it has decoded, at least 1, and the decoded text.
 func rewrite(text string, decode func(rest string) (taken int, as string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))
@@ -38,7 +39,7 @@ func rewrite(text string, decode func(rest string) (taken int, as string)) view 
 	return view{b.String(), spans}
 }
 
-// percentDecoded is a text with its %XX decoded.
+// percentDecoded returns the view of a text with its %XX escapes decoded.
 func percentDecoded(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		if rest[0] == '%' && len(rest) >= 3 {
@@ -50,7 +51,8 @@ func percentDecoded(text string) view {
 	})
 }
 
-// unescaped is a text with the escapes of JSON decoded, such as \u0041 and \/. Escapes may be escaped themselves.
+// unescaped returns the view of a text with its JSON escapes decoded, such as \u0041 and \/. It also decodes escapes in JSON that
+// is itself a JSON string, with two or more backslashes. The escapes of white space become spaces.
 func unescaped(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		slashes := len(rest) - len(strings.TrimLeft(rest, `\`))
@@ -73,10 +75,10 @@ func unescaped(text string) view {
 	})
 }
 
-// ignorable are the characters that do not show: white space, and what has no width.
+// ignorable reports whether r is white space or an invisible format character (Unicode category Cf).
 func ignorable(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
-// compact is a text without the characters that do not show.
+// compact returns the view of a text without its ignorable characters.
 func compact(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		r, n := utf8.DecodeRuneInString(rest)

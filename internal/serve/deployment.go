@@ -12,14 +12,15 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// deployment is the version that the workers of a process have: which agents Temporal gives them.
+// deployment is the worker deployment version of a process. It decides which agents Temporal gives to the worker. The zero value
+// means a worker without a version.
 type deployment struct {
 	worker.DeploymentOptions
-	// current is the version that gets new agents: an empty one where there is none, nil where it is not known.
+	// current is the version that gets new agents. An empty version means that there is none; nil means that it is unknown.
 	current *worker.WorkerDeploymentVersion
 }
 
-// newDeployment reads the flags that name a version; none of them means workers without one.
+// newDeployment returns the version that the options name. If they name none, it returns the zero value.
 func newDeployment(o Options) (deployment, error) {
 	var d deployment
 	switch {
@@ -37,7 +38,8 @@ func newDeployment(o Options) (deployment, error) {
 	return d, nil
 }
 
-// look finds out which version is current, and whether the names are ones that the server takes.
+// look asks the server which version is current. It fails if the server refuses the name of the deployment. It does nothing for a
+// worker without a version.
 func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	if !d.UseVersioning {
 		return nil
@@ -47,8 +49,8 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	found, err := temporal.WorkerDeploymentClient().GetHandle(d.Version.DeploymentName).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	switch {
 	case errors.As(err, new(*serviceerror.PermissionDenied)):
-		return nil // looking is not among what a worker has to be allowed to do
-	case errors.As(err, new(*serviceerror.NotFound)): // its first worker is this one
+		return nil // a worker must not need the permission to describe a deployment
+	case errors.As(err, new(*serviceerror.NotFound)): // this is the first worker of the deployment
 	case err != nil:
 		return fmt.Errorf("--deployment %s: %w", d.Version.DeploymentName, err)
 	}
@@ -56,8 +58,9 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	return nil
 }
 
-// greeting names the version. One that is not current gets no new agents, which looks like a
-// worker that hangs: the greeting says how to make it so.
+// greeting returns the lines about the version in the worker's greeting. A version that is not current gets no new agents, which
+// looks like a worker that hangs. For such a version, the greeting contains the command that
+// makes it current.
 func (d deployment) greeting(address, namespace string) string {
 	if !d.UseVersioning {
 		return ""
@@ -76,6 +79,6 @@ func (d deployment) greeting(address, namespace string) string {
 	default:
 		text += "; current is " + d.current.BuildID
 	}
-	return fmt.Sprintf("%s: to give it the new agents,\n            temporal worker deployment set-current-version --deployment-name %s --build-id %s --address %s --namespace %s\n",
+	return fmt.Sprintf("%s: to give new agents to this build, run\n            temporal worker deployment set-current-version --deployment-name %s --build-id %s --address %s --namespace %s\n",
 		text, d.Version.DeploymentName, d.Version.BuildID, address, namespace)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// agentOptions returns what a configuration defines, with the keys that it names.
+// agentOptions returns the plugin's options for a configuration. It reads the API keys and environment variables that the
+// configuration names. It omits models and MCP servers that no agent uses.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets()),
@@ -64,6 +65,7 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	return options, nil
 }
 
+// mcpServer returns the MCP server of a configuration, with the values of the environment variables that env and headers name.
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	env, err := conf.ResolveEnv()
 	if err != nil {
@@ -101,7 +103,8 @@ func needed(cfg *config.Config, server string) bool {
 	return false
 }
 
-// statefulHere returns which stateful MCP servers run here. The flag names them, with commas between: or "all", or "none".
+// statefulHere returns for each stateful MCP server whether it runs here. The flag is "all", "none", or names of servers with
+// commas between. An unknown name is an error.
 func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 	here := map[string]bool{}
 	var known []string

@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 )
 
-// A setting that the configuration has, and that is lost on its way to the agent, is found here: the file sets all.
+// The configuration in this test sets every setting. The test fails if a setting does not reach the options of the plugin.
 func TestEverySettingReachesTheAgent(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "KEY"} {
 		t.Setenv(name, "value-of-"+name)
@@ -55,7 +55,7 @@ agents:
 	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
 }
 
-// requireSet asserts that every field of a struct has a value, but for some.
+// requireSet asserts that every field of a struct has a value, except for the fields named in but, which must be zero.
 func requireSet(t *testing.T, v any, but ...string) {
 	value := reflect.ValueOf(v)
 	for i := range value.NumField() {

@@ -2,5 +2,5 @@
 
 package serve
 
-// makePrivate does nothing. Only Linux lets a process hide its environment and memory from its own user.
+// makePrivate does nothing and returns nil. Only Linux lets a process hide its environment and memory from its own user.
 func makePrivate() error { return nil }

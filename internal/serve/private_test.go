@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The children of a worker are of its user, whom /proc shows the environment of a process that may be dumped.
+// The child processes of a worker run as the same user. If the worker is dumpable, they can read its environment in /proc.
 func TestAttackWorkerCannotBeDumped(t *testing.T) {
 	const getDumpable = 3
 	before, _, _ := syscall.RawSyscall(syscall.SYS_PRCTL, getDumpable, 0, 0)

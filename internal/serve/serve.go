@@ -1,5 +1,5 @@
-// Package serve is a worker process: it runs the workflows, models and tools of a
-// configuration until it is told to stop. It is what cmd/worker is made of.
+// Package serve runs a worker process. The worker serves the workflows, models and tools of a configuration until it is told to
+// stop. The program cmd/worker and the demo use this package.
 package serve
 
 import (
@@ -18,43 +18,47 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// Options say what to serve, and where. Empty strings mean what the environment
-// or the configuration says.
+// Options say what to serve, and where. An empty string means the value of the environment or of the configuration, unless the
+// field says otherwise.
 type Options struct {
-	// Config is the file; $REAGENT_CONFIG, else agents.yaml.
-	Config    string
+	// Config is the path of the configuration file. Defaults to $REAGENT_CONFIG, else agents.yaml.
+	Config string
+	// TaskQueue defaults to that of the configuration.
 	TaskQueue string
+	// Address and Namespace are those of Temporal. See [config.WorkerOptions] for their defaults.
 	Address   string
 	Namespace string
-	// Stateful names the stateful MCP servers that run here, with commas between: or "all", or
-	// "none".
+	// Stateful says which stateful MCP servers run here: "all", "none", or their names with commas between. Required, even
+	// without a stateful server.
 	Stateful string
-	// Deployment and BuildID name the version of the workers; both are empty for workers without one.
+	// Deployment and BuildID name the worker deployment version. Both are empty for a worker without a version.
 	Deployment string
 	BuildID    string
-	// Pinned keeps the runs of agents on the version on which they began.
+	// Pinned keeps each run of an agent on the version on which the run began. It needs Deployment and BuildID.
 	Pinned bool
-	// Keep is a folder for results that have arrived and are not reported yet; empty means none.
+	// Keep is a folder for results that have arrived and that Temporal does not have yet. Empty means memory only.
 	Keep string
-	// Drain is the time that running calls have to end.
-	Drain   time.Duration
+	// Drain is how long running calls may take to end after the first signal. Zero stops the calls at once.
+	Drain time.Duration
+	// Verbose logs from the level Info on; the default is Warn.
 	Verbose bool
 }
 
-// Run serves until it is told to stop: by a first SIGTERM or Ctrl-C, which lets running
-// calls end, and a second, which does not; or by ctx, which ends the start and later drains.
+// Run serves until SIGTERM or SIGINT (Ctrl-C) arrives. It then takes no new work, waits up to Options.Drain for the running calls
+// to end, and returns nil. A second signal makes Run return an error at once. If ctx ends while the worker starts, Run fails;
+// later, the end of ctx has no effect. If the worker cannot go on, Run returns the cause.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	level := slog.LevelWarn
 	if o.Verbose {
 		level = slog.LevelInfo
 	}
 	if err := makePrivate(); err != nil {
-		return fmt.Errorf("keep other processes from the worker's keys: %w", err)
+		return fmt.Errorf("hide the worker's keys from other processes: %w", err)
 	}
 	path := cmp.Or(o.Config, os.Getenv("REAGENT_CONFIG"), "agents.yaml")
 	cfg, err := config.Load(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no configuration file %s: name one with --config; examples/agents.yaml is one to begin with", path)
+		return fmt.Errorf("there is no configuration file %s: name one with --config, for example examples/agents.yaml", path)
 	}
 	if err != nil {
 		return err
@@ -72,7 +76,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	// A signal before the worker serves ends the start; one after it drains.
+	// A signal before the worker serves cancels the start. A later signal starts the drain.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	early := make(chan struct{})
@@ -91,7 +95,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 	defer w.close()
 	if err := w.worker.Start(); err != nil {
-		return fmt.Errorf("start: %w", err)
+		return fmt.Errorf("start the Temporal worker: %w", err)
 	}
 	close(served)
 	fmt.Fprint(stdout, w.greeting())
@@ -102,7 +106,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	case err := <-w.failed:
 		return err
 	}
-	fmt.Fprintf(stdout, "Stopping: running calls have %s to end; once more stops at once.\n", o.Drain)
+	fmt.Fprintf(stdout, "Stopping: running calls have %s to end; a second signal stops the worker at once.\n", o.Drain)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -113,17 +117,17 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, "Stopped.")
 		return nil
 	case <-signals:
-		return errors.New("stopped at once; what was running is taken up by another worker")
+		return errors.New("stopped at once by a second signal; another worker continues the agents")
 	}
 }
 
-// redacting is a log whose lines hold no secrets.
+// redacting is a writer that hides secrets in the lines of a log.
 type redacting struct {
 	io.Writer
 	hide *redact.Redactor
 }
 
-// Write writes one line of the log.
+// Write writes one line of the log without the secrets. It must get whole lines, because it finds secrets only within one call.
 func (r redacting) Write(line []byte) (int, error) {
 	if _, err := io.WriteString(r.Writer, r.hide.Text(string(line))); err != nil {
 		return 0, err

@@ -23,24 +23,26 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// connectTimeout limits the first contact with Temporal.
+// connectTimeout limits the time to connect to Temporal and to read the namespace. The request for the deployment has the same
+// limit.
 const connectTimeout = 10 * time.Second
 
-// agentWorker is a worker process.
+// agentWorker holds the parts of a worker process.
 type agentWorker struct {
 	cfg       *config.Config
 	temporal  client.Client
-	converter converter.DataConverter
+	converter converter.DataConverter // nil means that there is no codec server
 	namespace string
 	address   string
-	retention time.Duration
+	retention time.Duration // of the namespace; 0 means unknown
 	version   deployment
 	agents    *reagent.Plugin
 	worker    worker.Worker
-	// failed gets an error that the worker cannot go on after.
+	// failed receives an error after which the worker cannot go on. It has room for one error.
 	failed chan error
 }
 
+// newWorker returns a worker that is connected to Temporal and not started yet. The caller must call close.
 func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
 	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
@@ -71,7 +73,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	}
 	w.worker = worker.New(w.temporal, w.cfg.TaskQueue, worker.Options{
 		Plugins:           []worker.Plugin{w.agents},
-		WorkerStopTimeout: max(o.Drain, time.Nanosecond), // zero is the plugin's default of 2 minutes
+		WorkerStopTimeout: max(o.Drain, time.Nanosecond), // zero would mean the plugin's default of 2 minutes
 		OnFatalError:      w.fail,
 		DeploymentOptions: w.version.DeploymentOptions,
 		Interceptors:      fault.Interceptors(),
@@ -79,7 +81,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	return nil
 }
 
-// connect dials Temporal and reads what a person should know of the namespace.
+// connect connects to Temporal and reads the namespace's retention for the greeting. It fails if the namespace does not exist.
 func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) error {
 	opts, err := config.WorkerOptions(o.Address, o.Namespace)
 	if err != nil {
@@ -100,15 +102,16 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	case errors.As(err, &missing):
 		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it, or name another with --namespace or TEMPORAL_NAMESPACE", opts.HostPort, opts.Namespace)
 	case errors.As(err, &denied):
-		// Describing the namespace is not among what a worker has to be allowed to do.
+		// A worker must not need the permission to describe the namespace.
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at namespace %s: %w", opts.Namespace, err)
+		return fmt.Errorf("describe namespace %s: %w", opts.Namespace, err)
 	}
 	w.retention = found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	return nil
 }
 
+// fail records the first error after which the worker cannot go on, and drops later ones.
 func (w *agentWorker) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -116,6 +119,7 @@ func (w *agentWorker) fail(err error) {
 	}
 }
 
+// close releases the MCP servers and the connection to Temporal. It does not stop the worker.
 func (w *agentWorker) close() {
 	if w.agents != nil {
 		w.agents.Close()
@@ -125,7 +129,7 @@ func (w *agentWorker) close() {
 	}
 }
 
-// greeting says what is served, so that a person sees at once what is missing.
+// greeting returns a text about everything that the worker serves, so that people notice at once if something is missing.
 func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
@@ -149,6 +153,7 @@ func (w *agentWorker) greeting() string {
 	return b.String()
 }
 
+// toolsText returns the name of a source of tools and the names of its tools.
 func toolsText(s reagent.ToolSource) string {
 	from := s.Server
 	if from == "" {
@@ -168,6 +173,7 @@ func toolsText(s reagent.ToolSource) string {
 	return text
 }
 
+// retention returns a text about the retention d in parentheses. It is empty if d is 0, which means unknown.
 func retention(d time.Duration) string {
 	if d == 0 {
 		return ""

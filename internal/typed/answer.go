@@ -1,4 +1,4 @@
-// Package typed gives agents the JSON schema of a Go type, and decodes their answers into it.
+// Package typed makes the JSON schema of a Go type for an agent's answers, and decodes answers into the type.
 package typed
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema returns the JSON schema of T. The error says why T has none.
+// Schema returns the JSON schema of T. It returns an error if T has no JSON schema, for example because it has a channel.
 func Schema[T any]() (json.RawMessage, error) {
 	var zero T
 	schema, err := jsonschema.For[T](nil)
@@ -22,7 +22,7 @@ func Schema[T any]() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// Decode decodes an answer.
+// Decode decodes the JSON text of an answer into a T.
 func Decode[T any](answer string) (T, error) {
 	var decoded T
 	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {

@@ -1,4 +1,4 @@
-// Package version tells which version of the programs this is.
+// Package version returns the version of the running program.
 package version
 
 import (
@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// String returns the module's version as Go has recorded it in the program, such as "v0.2.0", or "devel" with the commit where it was
-// built from a folder, and the version of Go.
+// String returns the version of the main module, the commit if Go has recorded it, and the version of Go. An example is
+// "v0.2.0, go1.26". The version is "devel" if Go has recorded none. String returns "unknown" for a program without build
+// information.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -16,6 +17,7 @@ func String() string {
 	return text(info)
 }
 
+// text returns the result of String for the given build information.
 func text(info *debug.BuildInfo) string {
 	version, commit, changed := strings.Trim(info.Main.Version, "()"), "", ""
 	if version == "" {

@@ -1,5 +1,5 @@
-// Package webui reads pages of the Temporal Web UI in a real browser, for the
-// tests that hold what a person sees there and for the picture in the README.
+// Package webui reads pages of the Temporal Web UI in a real browser. It is for tests that check what people see there, and for
+// the picture in the README.
 package webui
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// ErrNoBrowser says that there is no Chromium on this machine.
+// ErrNoBrowser is the error of [Open] if there is no Chromium on the PATH.
 var ErrNoBrowser = errors.New("no Chromium: none of chromium, chromium-browser, google-chrome is on the PATH (Debian: apt-get install chromium)")
 
 // Browser is a running Chromium with one page. It is not safe for concurrent use.
@@ -22,14 +22,13 @@ type Browser struct {
 	close func()
 }
 
-// Size of the window, in pixels of CSS. It is what a laptop shows.
+// Width and Height are the size of the browser window in CSS pixels. It is about the size on a laptop.
 const (
 	Width  = 1280
 	Height = 970
 )
 
-// Open starts Chromium without a window, with a profile that is gone after Close.
-// The context is for the whole life of the browser.
+// Open starts Chromium in headless mode with a temporary profile, which Close removes. The browser ends when the context ends.
 func Open(ctx context.Context) (*Browser, error) {
 	program, err := find()
 	if err != nil {
@@ -37,17 +36,17 @@ func Open(ctx context.Context) (*Browser, error) {
 	}
 	profile, err := os.MkdirTemp("", "reagent-webui-")
 	if err != nil {
-		return nil, fmt.Errorf("profile of the browser: %w", err)
+		return nil, fmt.Errorf("create the profile of the browser: %w", err)
 	}
 	allocated, stop := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
 		chromedp.UserDataDir(profile),
-		// Root in a container has no sandbox, and pages here are our own.
+		// The sandbox does not work for root in a container. It is not needed, because all pages are our own.
 		chromedp.NoSandbox,
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
-		// A browser that starts beside other tests on two cores takes its time.
+		// The browser starts slowly if other tests run at the same time on two cores.
 		chromedp.WSURLReadTimeout(time.Minute),
 	)...)
 	page, cancel := chromedp.NewContext(allocated)
@@ -63,9 +62,10 @@ func Open(ctx context.Context) (*Browser, error) {
 	return b, nil
 }
 
-// Close ends the browser.
+// Close ends the browser and removes its profile.
 func (b *Browser) Close() { b.close() }
 
+// find returns the path of Chromium, or ErrNoBrowser.
 func find() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

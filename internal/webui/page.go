@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Visit goes to a page. It does not wait for what the page loads afterwards.
+// Visit opens the page at the URL. It returns when the page has loaded, and does not wait for data that the page requests later.
 func (b *Browser) Visit(url string) error {
 	if err := chromedp.Do(b.ctx, chromedp.Navigate(url)); err != nil {
 		return fmt.Errorf("visit %s: %w", url, err)
@@ -15,21 +15,21 @@ func (b *Browser) Visit(url string) error {
 	return nil
 }
 
-// visibleText is the page's text and that of its frames, in which the Web UI shows
-// Markdown so that nothing in it can script the page.
+// visibleText is a JavaScript expression for the visible text of the page and of its frames. The Web UI shows Markdown in frames,
+// so that scripts in the Markdown cannot access the page.
 const visibleText = `[document, ...[...document.querySelectorAll("iframe")].map(f => f.contentDocument)]
 	.map(d => d?.body?.innerText ?? "").join("\n")`
 
-// Text is what can be read on the page now.
+// Text returns the text that is visible on the page now, including its frames.
 func (b *Browser) Text() (string, error) {
 	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](visibleText))
 	if err != nil {
-		return "", fmt.Errorf("text of the page: %w", err)
+		return "", fmt.Errorf("read the text of the page: %w", err)
 	}
 	return text, nil
 }
 
-// Click clicks the first button with that text and reports whether there is one.
+// Click clicks the first button with the given text and reports whether there is such a button.
 func (b *Browser) Click(text string) (bool, error) {
 	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf(
 		`(b => { b?.click(); return !!b })([...document.querySelectorAll("button")].find(b => b.innerText.trim() === %q))`, text)))
@@ -43,7 +43,7 @@ func (b *Browser) Click(text string) (bool, error) {
 func (b *Browser) Screenshot(file string) error {
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
-		return fmt.Errorf("screenshot: %w", err)
+		return fmt.Errorf("take a screenshot: %w", err)
 	}
 	return os.WriteFile(file, png, 0o644)
 }
