@@ -72,7 +72,7 @@ func TestModelCallIsRepeatedOnceWhenTheWorkerDiesDuringIt(t *testing.T) {
 	shown := w.show(t.Name())
 	require.Len(t, shown.Messages, 4)
 	require.Equal(t, 1, shown.Usage["lost_attempts"])
-	require.Contains(t, w.must("show", t.Name()), "1 of them lost with a worker, which the provider may have billed too")
+	require.Contains(t, w.must("show", t.Name()), "1 of them lost with a worker; the provider may have billed these, too")
 }
 
 // A tool that may be repeated is, under the same key.

@@ -55,11 +55,11 @@ func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 		return llmtest.Say(fmt.Sprint("reply ", asked(req))), nil
 	}, tools, "")
 	first := w.version("v1", "--pinned")
-	require.Regexp(t, `(?m)^Deployment  d-\S+, build v1, its agents pinned; none is current: to give it the new agents,\n +temporal worker deployment set-current-version --deployment-name d-\S+ --build-id v1 --address \S+ --namespace default$`, first.output())
+	require.Regexp(t, `(?m)^Deployment  d-\S+, build v1, its agents pinned; none is current: to give new agents to this build, run\n +temporal worker deployment set-current-version --deployment-name d-\S+ --build-id v1 --address \S+ --namespace default$`, first.output())
 	w.current("v1")
 	w.must("run", "--chat", "--id", t.Name(), "pay one")
 	second := w.version("v2", "--pinned")
-	require.Contains(t, second.output(), ", build v2, its agents pinned; current is v1: to give it the new agents,")
+	require.Contains(t, second.output(), ", build v2, its agents pinned; current is v1: to give new agents to this build, run")
 	w.current("v2")
 	w.must("send", t.Name(), "pay two")
 	build, behavior := w.runsOn(t.Name())

@@ -72,7 +72,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	_, errs, code = w.starter("run", "--detach", "--id", id+"-slow", "another task")
 	require.Equal(t, 7, code, errs)
 	again := w.start("starter", "run", "--id", id+"-slow", "slow task")
-	w.says(again, "has this task already and runs")
+	w.says(again, "is running with this task already")
 	close(g.open)
 	w.eventually("the answer comes", again.ended)
 	require.Zero(t, again.cmd.ProcessState.ExitCode())

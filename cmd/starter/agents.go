@@ -17,8 +17,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// agents connects to Temporal and returns the client of agents on the task queue of the flag, or of the configuration.
-// The caller calls done at the end.
+// agents connects to Temporal and returns a client for the task queue that taskQueue returns. It also returns the name of that
+// queue. The caller must call done at the end.
 func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -30,8 +30,9 @@ func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, d
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentsOf is agents for a command about an agent that there is: the task queue is the agent's own where the flag names none. It
-// reads no configuration. An empty ID is for commands that need no task queue.
+// agentsOf connects to Temporal for a command on an existing agent, as agents does for a new one. If no flag names the task
+// queue, the queue is that of the agent's newest run. agentsOf reads no configuration. Commands that need no task queue give an
+// empty ID.
 func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.dial(ctx)
 	if err != nil {
@@ -47,12 +48,13 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentName returns the agent that a person means: the named one, or the only one
-// of the configuration.
+// agentName returns the name of the agent to start. An empty name means the only agent of the configuration. If there is a
+// configuration, it must have an agent of that name. A missing configuration file is an error, unless the flags give the name and
+// the task queue. All errors have the code exitUsage.
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.queue != "" {
-		return name, nil // all that the configuration would tell was given
+		return name, nil // the flags give everything that agentName and taskQueue read from the configuration
 	}
 	if err != nil {
 		return "", err
@@ -75,8 +77,9 @@ func (g *globals) agentName(name string) (string, error) {
 	return name, nil
 }
 
-// text returns what a person wrote: the arguments, or standard input for "-" and where there are no arguments. What
-// is too long is refused before it is read to its end.
+// text returns the text for an agent: the arguments with spaces between, or standard input if the only argument is "-" or there
+// are no arguments. It removes one newline at the end of standard input. It reads at most [agent.MaxMessageBytes]+1 bytes,
+// because [agent.CheckMessage] refuses a text of that length. If there is no text, the error has the code exitUsage.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -94,7 +97,8 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), nil
 }
 
-// withExitCode gives the errors of the client the exit codes and the next steps that go with them.
+// withExitCode adds to an error of package client its exit code and the user's next step. It returns all other errors as they
+// are. The text for [client.ErrNoWorker] names the queue.
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError

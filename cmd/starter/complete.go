@@ -14,16 +14,18 @@ import (
 )
 
 const (
-	// completeTimeout bounds what a person waits for after a press of Tab.
+	// completeTimeout limits how long a press of Tab waits for Temporal.
 	completeTimeout = 2 * time.Second
-	// completeLimit bounds how many agents are offered.
+	// completeLimit limits the number of agents that one completion offers.
 	completeLimit = 200
 )
 
+// completion is a function that cobra calls to complete an argument.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeIDs offers the IDs of agents in one of the statuses, all if none is given, for the
-// first most arguments; 0 means for every argument. Where there is no Temporal it offers nothing.
+// completeIDs returns a completion that offers the IDs of agents with one of the statuses, or of all agents if no status is
+// given. [client.Running] includes agents that wait or are held. The completion serves the first most arguments; 0 means every
+// argument. It offers nothing if Temporal does not answer.
 func completeIDs(g *globals, most int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
@@ -49,14 +51,14 @@ func completeIDs(g *globals, most int, statuses ...client.Status) completion {
 				offers = append(offers, cobra.CompletionWithDesc(e.ID, printable.Name(e.Agent)+", "+string(e.Status)))
 			}
 		}
-		// As the list comes: the newest first.
+		// Keep the order of the list: the newest agent comes first.
 		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// completeAgentNames offers the agents of the configuration for --agent.
+// completeAgentNames makes the shell complete the flag --agent with the agents of the configuration.
 func completeAgentNames(g *globals, cmd *cobra.Command) {
-	// It fails for a flag that is not there only.
+	// This fails only if the command has no such flag, or the flag has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		cfg, err := g.config()
 		if err != nil || cfg == nil {

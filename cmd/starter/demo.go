@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/usage"
 )
 
-// demoWorker is the hidden command by which this program becomes the worker process of the demo.
+// demoWorker is the name of the hidden command that runs the worker process of the demo.
 const demoWorker = "demo-worker"
 
 func newDemo(g *globals) *cobra.Command {
@@ -23,19 +23,19 @@ func newDemo(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "See an agent survive the death of its worker",
+		Short: "See an agent survive a crash of its worker",
 		Long: `demo starts a Temporal development server, a worker process, an MCP server and a
 stand-in for a model, and has an agent answer a question about the files of
-this folder. While a tool runs the worker is killed with SIGKILL; a second one
-carries on. At the end it shows what the servers of the model and of the tools
-counted, and fails if anything was done twice.
+this folder. While a tool runs, demo kills the worker with SIGKILL, and a second
+worker continues. At the end demo shows the counts of the model's server and of the
+tool server. It fails if a model request or an effect was repeated.
 
-It needs nothing but Go, and no account. With OPENAI_API_KEY or OPENAI_BASE_URL
-set it asks that model in place of the stand-in, gpt-4o-mini unless OPENAI_MODEL
-names another; what the tools read of the folder is then sent to it.
+It needs nothing but Go, and no account. If OPENAI_API_KEY or OPENAI_BASE_URL is set,
+it uses a real model in place of the stand-in: gpt-4o-mini, or the model in
+OPENAI_MODEL. The parts of the folder that the tools read are then sent to this model.
 
-Temporal is the one of ` + "`starter dev`" + `, on free ports where the usual ones are in
-use. Nothing is left when the demo ends, or is ended with Ctrl-C.`,
+It starts the same Temporal server as ` + "`starter dev`" + `, on free ports if the usual
+ports are in use. Nothing is left when the demo ends, also after Ctrl-C.`,
 		Example: `  starter demo
   starter demo --keep                         # then look around in the Web UI
   OPENAI_API_KEY=… OPENAI_MODEL=gpt-4o starter demo
@@ -50,7 +50,7 @@ use. Nothing is left when the demo ends, or is ended with Ctrl-C.`,
 				return fmt.Errorf("find the path of this program: %w", err)
 			}
 			o.Worker = []string{self, demoWorker}
-			// The demo draws on the terminal itself.
+			// The demo writes control sequences to the terminal, which the printable.Writer would escape.
 			o.Out = printable.Unwrap(cmd.OutOrStdout())
 			if asJSON {
 				o.Out = printable.Unwrap(cmd.ErrOrStderr())
@@ -65,25 +65,26 @@ use. Nothing is left when the demo ends, or is ended with Ctrl-C.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.Keep, "keep", false, "leave the server and the worker running until Ctrl-C")
-	f.BoolVar(&o.Plain, "plain", false, "no colours and no live line, as where the output is no terminal")
-	f.BoolVar(&o.Offline, "offline", false, "take the stand-in, also where OPENAI_API_KEY is set")
-	f.BoolVar(&asJSON, "json", false, "print what was counted as JSON; the rest goes to standard error")
+	f.BoolVar(&o.Plain, "plain", false, "no colours and no live line (the default if the output is not a terminal)")
+	f.BoolVar(&o.Offline, "offline", false, "use the stand-in even if OPENAI_API_KEY is set")
+	f.BoolVar(&asJSON, "json", false, "print the counts as JSON; everything else goes to standard error")
 	return cmd
 }
 
-// verdict is an error where the demo did not show what it should.
+// verdict returns an error if the demo counted a forbidden repeat, or if the agent did not complete. It returns the error about
+// repeats if both are true.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
-		return fmt.Errorf("%d effects or requests were repeated that must not be; what the servers counted says which", s.Repeated)
+		return fmt.Errorf("%d tool effects or model requests were repeated that must happen only once; the counts of the servers show which", s.Repeated)
 	case s.Status != client.Completed:
 		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or leave it out with --offline", statusText(s.Status), s.Failure)
 	}
 	return nil
 }
 
-// newDemoWorker is the worker of cmd/worker. It ends at once when its standard input does: it must not
-// outlive the demo, however that ends.
+// newDemoWorker returns the command of the demo's worker process, which serves agents like cmd/worker. The process exits at once
+// when its standard input is closed. It therefore never outlives the demo, even if the demo is killed.
 func newDemoWorker(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: demoWorker, Hidden: true, Args: usage.NoArguments,

@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/demo"
 )
 
-// A demo that shows a repetition fails, whatever else went well.
+// The demo fails if it counted a repeat, even if the agent completed.
 func TestDemoFailsOnARepetition(t *testing.T) {
 	require.NoError(t, verdict(demo.Summary{Status: client.Completed}))
 	require.Equal(t, exitFailure, codeOf(verdict(demo.Summary{Status: client.Completed, Repeated: 1})))

@@ -16,8 +16,7 @@ import (
 
 const (
 	defaultPort = 7233
-	// uiPortAbove is how far the Web UI's port lies above Temporal's, as in the
-	// Temporal CLI.
+	// uiPortAbove is the Web UI's port minus Temporal's port. The Temporal CLI has the same default.
 	uiPortAbove = 1000
 )
 
@@ -34,11 +33,12 @@ func newDev(g *globals) *cobra.Command {
 		Short: "Run a Temporal development server with Web UI",
 		Long: `dev runs a Temporal development server with its Web UI until Ctrl-C.
 
-The server is the Temporal CLI's: ` + "`temporal`" + ` from the PATH, else one that is
-built once, which takes about 2 minutes, and kept in the user's cache folder
-(or in REAGENT_CACHE). It is set up for quick steps, not for production.`,
+The server is part of the Temporal CLI. dev uses ` + "`temporal`" + ` 1.5 or newer from the
+PATH. If there is none, dev builds the CLI once, which takes 2 to 13 minutes, and
+keeps it in the user's cache folder (or in REAGENT_CACHE). The server's settings make
+single steps fast; they are not for production.`,
 		Example: `  starter dev
-  starter dev --port 7300                 # the Web UI is at 8300 then
+  starter dev --port 7300                 # the Web UI is then at 8300
   starter dev --port 0 --ui-port 0        # any free ports
   starter dev --db-filename dev.db        # keep the agents over a restart`,
 		Args: usage.NoArguments,
@@ -58,7 +58,8 @@ built once, which takes about 2 minutes, and kept in the user's cache folder
 	return cmd
 }
 
-// dev runs a server until the context ends, which is its normal end.
+// dev runs a development server until ctx ends, and then returns nil. It returns an error if the server cannot start. If the
+// server ends before ctx, dev returns the server's error.
 func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.Writer) error {
 	server, err := devserver.Start(ctx, devserver.Options{
 		Port:       o.port,
@@ -92,13 +93,14 @@ func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.
 	}
 }
 
-// greeting says what is where and what to do next.
+// greeting returns the text that dev prints when the server is ready: the addresses, the place of the data, and the command that
+// starts a worker.
 func greeting(server *devserver.Server, dbFilename string) string {
 	data := "in memory, gone when this stops (keep it with --db-filename FILE)"
 	if dbFilename != "" {
 		data = dbFilename
 	}
-	// Only what differs from where everything looks anyway.
+	// Name only the variables whose values differ from the defaults of starter and worker.
 	env := ""
 	if server.Address() != config.DefaultAddress {
 		env += "TEMPORAL_ADDRESS=" + server.Address() + " "

@@ -16,8 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// The whole life of a server as a person has it: started in a terminal, used,
-// ended with Ctrl-C.
+// dev starts a server that can be used, and leaves nothing behind after Ctrl-C.
 func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "dev", "--port", "0", "--namespace", "mine")
 	cmd.Env = append(os.Environ(), asStarter+"=1")
@@ -25,7 +24,7 @@ func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // gone already when all went well
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // the process has ended already if the test passes
 
 	var said strings.Builder
 	for lines := bufio.NewScanner(stdout); !strings.Contains(said.String(), "Ctrl-C") && lines.Scan(); {

@@ -17,8 +17,9 @@ func newClose(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close ID",
 		Short: "Let an agent finish when it has answered",
-		Long: `close lets an agent answer what it was sent and then end. An agent that waits ends at once.
-It takes a worker; while none answers close waits, as long as --wait allows.`,
+		Long: `close lets an agent answer the messages that it has, and then end. An agent that waits
+for a message ends at once. close needs a worker; it waits for one as long as --wait
+allows.`,
 		Example:           "  starter close talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
@@ -40,11 +41,12 @@ func newCancel(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End an agent and its sub-agents now",
-		Long: `cancel ends an agent and the sub-agents below it now. Calls that are open get a
-result that says so; what a tool has done is not undone. Sub-agents that still run
-are cancelled also where the agent itself has ended.
+		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet gets
+a result that says so. Effects of tools are not undone. If the agent itself has ended,
+cancel ends its running sub-agents.
 
-Temporal takes the cancel without a worker; the agent ends when one is up.`,
+cancel needs no worker: Temporal keeps the request, and the agent ends when a worker
+runs.`,
 		Example:           "  starter cancel talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),

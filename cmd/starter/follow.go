@@ -13,25 +13,26 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// following says how a command shows an agent that it has let go on.
+// following holds the flags of run, resume and fork that say how the command shows the agent.
 type following struct {
 	detach, json, quiet bool
-	// limit is the time that it waits for a worker; 0 means without end.
+	// limit is how long the command waits for a worker to answer; 0 means no limit.
 	limit time.Duration
-	// link is the agent's page in the Web UI; empty where it is not known.
+	// link is the address of the agent's page in the Web UI; empty means unknown.
 	link string
 }
 
 func (f *following) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.detach, "detach", false, "return when the agent goes on, and print its ID")
-	flags.BoolVar(&f.json, "json", false, "print the agent as JSON, as show --json does, when it has answered")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print the answer alone")
+	flags.BoolVar(&f.detach, "detach", false, "do not wait for the answer: print the agent's ID and return")
+	flags.BoolVar(&f.json, "json", false, "when the agent has answered, print the agent as JSON, like show --json")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the answer")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 	addWait(cmd, &f.limit, 0)
 }
 
-// show shows an agent's messages as they come, until it has answered or ended.
+// show prints an agent's messages as they come, until the agent has answered, is held or has ended. With --detach it
+// prints the ID and returns at once. The error has the exit code of the command.
 func (f following) show(cmd *cobra.Command, c *client.Client, queue string, started client.Started) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.detach {
@@ -82,8 +83,9 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	return end.verdict()
 }
 
-// follow tells see of an agent's messages until it has nothing to do or has ended. It gives up with [client.ErrNoWorker] where
-// no worker has answered for limit; 0 means without end.
+// follow calls see with everything that [client.Client.Watch] yields, until the agent waits, is held or has ended. It returns
+// that status. If no worker answers for the time limit, the error is [client.ErrNoWorker]; 0 means no limit. The time starts
+// again with each answer, and each time that Temporal itself does not answer.
 func follow(ctx context.Context, c *client.Client, id string, limit time.Duration, see func(client.Progress)) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -108,27 +110,27 @@ func follow(ctx context.Context, c *client.Client, id string, limit time.Duratio
 	return "", context.Cause(ctx)
 }
 
-// ending describes the end of an agent's turn.
+// ending describes how an agent's turn ended.
 type ending struct {
 	ID      string
 	Status  client.Status
 	Answer  string
-	Stopped string // the limit that ended the turn
+	Stopped string // the limit that ended the turn, such as "tokens"; empty if no limit did
 	Failure string
 	Class   string
 	Usage   agent.Usage
 }
 
-// endOf reads how an agent's turn has ended. It needs no worker.
+// endOf reads from the agent's history how its turn ended. It needs no worker.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
 }
 
-// answered reports whether the agent has said something that ends its turn, if only that it has reached a limit.
+// answered reports whether an answer ended the turn. The answer may be a notice that the agent has reached a limit.
 func (e ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
 
-// verdict returns an error with an exit code for a turn that did not come to its answer.
+// verdict returns nil if the model's own answer ended the turn. Otherwise the error has the code exitAgentFailed or exitLimit.
 func (e ending) verdict() error {
 	switch {
 	case !e.answered():
@@ -139,7 +141,7 @@ func (e ending) verdict() error {
 	return nil
 }
 
-// pastLimit says what a person can do about an agent that a limit has stopped.
+// pastLimit returns the user's next step after a limit has ended a turn.
 func (e ending) pastLimit() string {
 	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
 	again := fmt.Sprintf("`starter send %s TEXT`", e.ID)
@@ -148,13 +150,14 @@ func (e ending) pastLimit() string {
 	}
 	switch {
 	case e.Stopped == "model_calls" || e.Stopped == "time" || e.Status == client.Completed:
-		return "it counts anew from the next message: go on with " + again
+		return "the limit starts again with the next message: go on with " + again
 	default:
 		return raise + fmt.Sprintf("`starter reload %s` and %s", e.ID, again)
 	}
 }
 
-// usageLine tells what an agent and its sub-agents have used, and where to look at it.
+// usageLine returns one line with the tokens and the cost of an agent and of its sub-agents that have ended. The link follows, if
+// it is not empty.
 func usageLine(u agent.Usage, link string) string {
 	all := agent.Spending{Usage: u.Usage, Cost: u.Cost}.Add(u.Descendants)
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))

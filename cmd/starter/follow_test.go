@@ -19,13 +19,13 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// A turn that a limit has stopped did not come to its answer: scripts are told by a code of its own, people what to do.
+// A turn that a limit ended has an exit code of its own for scripts, and a next step for people.
 func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 	require.NoError(t, ending{Status: client.Completed}.verdict())
 	require.NoError(t, ending{Status: client.Waiting}.verdict())
 	for e, want := range map[ending]string{
-		{ID: "a", Status: client.Completed, Stopped: "model_calls"}: "limits.model_calls of its configuration; it counts anew from the next message: go on with `starter fork a --message TEXT`",
-		{ID: "a", Status: client.Waiting, Stopped: "time"}:          "limits.time of its configuration; it counts anew from the next message: go on with `starter send a TEXT`",
+		{ID: "a", Status: client.Completed, Stopped: "model_calls"}: "limits.model_calls of its configuration; the limit starts again with the next message: go on with `starter fork a --message TEXT`",
+		{ID: "a", Status: client.Waiting, Stopped: "time"}:          "limits.time of its configuration; the limit starts again with the next message: go on with `starter send a TEXT`",
 		{ID: "a", Status: client.Waiting, Stopped: "cost"}:          "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`",
 	} {
 		err := e.verdict()
@@ -83,7 +83,7 @@ func TestWaitForAWorkerIsADurationOfAtLeastZero(t *testing.T) {
 	}
 }
 
-// A pipe is as good as "-".
+// Without arguments, the text is read from standard input, as with "-".
 func TestNewcomerPipesTheTask(t *testing.T) {
 	for _, c := range []struct {
 		args        []string
@@ -116,7 +116,7 @@ func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {
 	require.Equal(t, "0 tokens in, 0 out", usageLine(agent.Usage{}, ""))
 }
 
-// Only a page that is there is named.
+// On this machine, link returns an address only if a Web UI answers there.
 func TestLinkIsOfAWebUIThatAnswers(t *testing.T) {
 	ui := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// configEnv names the configuration file where --config does not.
+	// configEnv is the environment variable that names the configuration file if --config does not.
 	configEnv = "REAGENT_CONFIG"
-	// defaultConfig is read, if it is there, where neither does.
+	// defaultConfig is the configuration file if neither --config nor configEnv names one. This file need not exist.
 	defaultConfig = "agents.yaml"
-	// dialTimeout is for a Temporal that is far away; one that is not there on
-	// this machine is noticed at once.
+	// dialTimeout limits the time to connect to Temporal. It suffices for a distant server. The method dial uses listens to
+	// notice a missing server on this machine at once.
 	dialTimeout = 10 * time.Second
 )
 
-// globals are the flags that every command takes, and what they lead to. The
-// file is read and Temporal is dialed by the commands that need them, not before.
+// globals holds the flags of all commands. Its methods read the configuration file and connect to Temporal. Each command calls
+// only the methods that it needs.
 type globals struct {
 	configPath string
 	queue      string
 	address    string
 	namespace  string
-	// converter is that of the client that was dialed.
+	// converter is the data converter of the client that dial returned; nil means the SDK's default.
 	converter converter.DataConverter
 }
 
@@ -48,8 +48,8 @@ func (g *globals) register(root *cobra.Command) {
 	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
-// config reads the configuration. It is nil, without an error, when none is
-// named and there is no agents.yaml.
+// config reads the configuration file. It returns nil without an error if no file is named and agents.yaml does not exist. If the
+// named file does not exist, the error is a [*noConfigError].
 func (g *globals) config() (*config.Config, error) {
 	path := cmp.Or(g.configPath, os.Getenv(configEnv))
 	named := path != ""
@@ -65,14 +65,14 @@ func (g *globals) config() (*config.Config, error) {
 	return nil, exitf(exitUsage, "%w", err)
 }
 
-// noConfigError says that the configuration file does not exist that was named.
+// noConfigError says that the named configuration file does not exist.
 type noConfigError struct {
 	path string
-	// fromEnv says that REAGENT_CONFIG named it, and not --config.
+	// fromEnv says that the file was named by REAGENT_CONFIG, not by --config.
 	fromEnv bool
 }
 
-// Error names the file, and the folder where that matters.
+// Error names the file and, if the path is relative, the current folder.
 func (e *noConfigError) Error() string {
 	dir, err := os.Getwd()
 	if filepath.IsAbs(e.path) || err != nil {
@@ -85,8 +85,8 @@ func (e *noConfigError) Error() string {
 	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, configEnv)
 }
 
-// taskQueue is the task queue of the agents: the flag's, else the
-// configuration's, else the default.
+// taskQueue returns the task queue of the agents: that of the flag, else that of the configuration, else
+// [config.DefaultTaskQueue].
 func (g *globals) taskQueue() (string, error) {
 	if g.queue != "" {
 		return g.queue, nil
@@ -101,8 +101,8 @@ func (g *globals) taskQueue() (string, error) {
 	return cfg.TaskQueue, nil
 }
 
-// dial connects to Temporal. The caller closes the client. From then on address, namespace and converter
-// are those of the client.
+// dial connects to Temporal. The caller must close the client. dial sets the fields address, namespace and converter to those of
+// the client.
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	opts, err := config.ClientOptions(g.address, g.namespace)
 	if err != nil {
@@ -134,9 +134,9 @@ func noTemporal(address string) error {
 	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
-// listens looks whether something listens at an address of this machine, so that
-// the most common mistake is told at once and not after gRPC's retries. Of
-// another machine it knows nothing: the way there may lead over a proxy.
+// listens reports whether a program accepts connections at an address of this machine. A server that was not started is the most
+// common mistake. listens notices it at once; gRPC would report it only after its retries. For an address of another machine,
+// listens always returns true, because the connection may need a proxy. It also returns true if ctx has ended.
 func listens(ctx context.Context, address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -144,7 +144,7 @@ func listens(ctx context.Context, address string) bool {
 	}
 	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return ctx.Err() != nil // interrupted: dial says so
+		return ctx.Err() != nil // after an interrupt, dial returns the error of ctx
 	}
 	conn.Close()
 	return true

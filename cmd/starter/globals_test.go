@@ -50,7 +50,8 @@ func TestWrongConfigurationIsAUsageMistake(t *testing.T) {
 	require.Equal(t, exitUsage, codeOf(err))
 }
 
-// A relative path was exported and the folder changed: run says so, unless the command line has all that it needs.
+// REAGENT_CONFIG has a relative path, and the user has changed the folder. run names the missing file, unless the flags give
+// everything that it needs.
 func TestNewcomerExportsARelativeConfigurationAndChangesTheFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(configEnv, "agents.yaml")

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the help of every command into testdata/help")
 
-// What --help says is read by people and copied into documents: a change of it is seen.
+// The help texts are copied into documents. A change of a help text changes a file that a reviewer sees.
 func TestHelpOfEveryCommand(t *testing.T) {
 	root := newRoot()
 	root.InitDefaultHelpCmd()

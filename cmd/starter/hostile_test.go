@@ -19,11 +19,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// hostile drives a terminal in each way that we know: it clears the screen, sets a title with C0 and with C1 controls, reverses
-// the order of letters, hides some and forges a line.
+// hostile manipulates a terminal in each known way: it clears the screen, sets a title with C0 and with C1 controls, reverses the
+// order of letters, hides letters and forges a line.
 const hostile = "\x1b[2J\x1b]0;t\x07\u009b31m\u009d0;t\u009c\u0085\x7f\u202etxt\u2066\u200b\ufeff\u2028\rx\nforged"
 
-// safeTerminal fails where text drives a terminal.
+// safeTerminal fails the test if text contains characters that manipulate a terminal.
 func safeTerminal(t *testing.T, text string) {
 	t.Helper()
 	require.Equal(t, printable.Text(text), text)
@@ -42,7 +42,7 @@ func hostileSnapshot() client.Snapshot {
 	}
 }
 
-// Whatever a command prints and wherever, what others wrote does not drive the terminal.
+// No output of a command lets text of unknown origin manipulate the terminal.
 func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 	rows := []row{{
 		Entry:    client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},

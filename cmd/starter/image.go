@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// readImages makes of files and web addresses what a message takes: a file travels in the message.
+// readImages returns the images of a message. A web address stays as it is. A file becomes a data: URL with its content. The
+// error has the code exitUsage if a file cannot be read, is larger than [agent.MaxImageBytes], or is not an image.
 func readImages(names []string) ([]string, error) {
 	var images []string
 	for _, name := range names {

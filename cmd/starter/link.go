@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// uiEnv names the address of the Web UI where it is not the one that goes with Temporal's own.
+// uiEnv is the environment variable with the address of the Web UI, for a Web UI that uiOf does not find.
 const uiEnv = "REAGENT_UI_URL"
 
-// uiTimeout bounds the look whether there is a Web UI.
+// uiTimeout limits the request that checks whether there is a Web UI.
 const uiTimeout = 500 * time.Millisecond
 
-// link returns the address of an agent's page in Temporal's Web UI. It is empty where no Web UI is known: it is known from
-// REAGENT_UI_URL, of Temporal Cloud, and where one answers on this machine 1000 ports above Temporal, as that of
-// `starter dev` does.
+// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The Web UI is the
+// one in REAGENT_UI_URL, else that of Temporal Cloud for a server there, else the one that answers on this machine at Temporal's
+// port plus 1000. `starter dev` uses this port.
 func (g *globals) link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	if base == "" {
@@ -31,7 +31,8 @@ func (g *globals) link(ctx context.Context, id string) string {
 	return base + "/namespaces/" + url.PathEscape(g.namespace) + "/workflows/" + url.PathEscape(id)
 }
 
-// uiOf returns the base address of the Web UI that goes with Temporal's address; empty where none is known.
+// uiOf returns the base address of the Web UI that belongs to the Temporal server at address, or an empty string if it is
+// unknown.
 func uiOf(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -51,7 +52,8 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI is at that address, and not another program.
+// answersAsUI reports whether Temporal's Web UI answers at the address base. It asks for the Web UI's settings, because another
+// program does not return JSON for them.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

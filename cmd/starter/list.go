@@ -31,23 +31,25 @@ func newList(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the agents, newest first",
-		Long: `list shows the agents of the namespace, sub-agents among them, those that started
-last first, with what each waits for, what it and its sub-agents have used, and its
-task. It reads Temporal's histories and needs no worker.
+		Long: `list shows the agents of the namespace and their sub-agents, the newest first. For each
+it shows what the agent waits for, what it and its sub-agents have used, and its task.
+It reads Temporal's histories and needs no worker.
 
-WAITS FOR tells who has to act: "message" and "approval" wait for a user, "person" for
-someone who removes the cause of a held turn and sends a message, "sub-agents" for
-those. A "?" stands for what is not known. An agent whose history cannot be read is
-"unknown"; it is listed whatever state the flags ask for.
+WAITS FOR shows who has to act. "message" means the user's next message, "approval" a
+decision on a tool call. "person" means that the turn is held: a person has to remove
+the cause and send a message. "sub-agents" means that only sub-agents work. A "?" means
+unknown. If a history cannot be read, the agent has the status "unknown", and list
+always shows it.
 
-Flags that name a state may stand together: an agent in any of them is shown.
+If you give several flags for a status, list shows the agents that have any of them.
 
-An orphan is a sub-agent that runs although the agent that asked for it has ended.
-"starter resume" of the parent waits for it again, "starter cancel" ends it.`,
+An orphan is a sub-agent that runs although its parent has ended. If you resume the
+parent (starter resume), it waits for the sub-agent again. "starter cancel" ends the
+sub-agent.`,
 		Example: `  starter list
-  starter list --waiting --held       # those that wait for someone
+  starter list --waiting --held       # agents that wait for a person
   starter list --failed --agent assistant
-  starter list --orphans              # sub-agents that nobody waits for
+  starter list --orphans              # sub-agents whose parent has ended
   starter list --limit 0 --json`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd, g, o) },
@@ -55,7 +57,7 @@ An orphan is a sub-agent that runs although the agent that asked for it has ende
 	f := cmd.Flags()
 	f.BoolVar(&o.running, "running", false, "only agents that work on something")
 	f.BoolVar(&o.waiting, "waiting", false, "only agents that wait for a message or an approval")
-	f.BoolVar(&o.held, "held", false, "only agents that something holds up")
+	f.BoolVar(&o.held, "held", false, "only agents whose turn is held")
 	f.BoolVar(&o.failed, "failed", false, "only agents that failed, ran out of time or were terminated")
 	f.BoolVar(&o.orphans, "orphans", false, "only sub-agents that run although their parent has ended")
 	f.StringVarP(&o.agent, "agent", "a", "", "only agents of this `name`")
@@ -66,7 +68,7 @@ An orphan is a sub-agent that runs although the agent that asked for it has ende
 	return cmd
 }
 
-// statuses are those that the flags ask for; none means all.
+// statuses returns the statuses that the flags ask for. Nil means all.
 func (o listOptions) statuses() []client.Status {
 	var all []client.Status
 	if o.running {
@@ -89,7 +91,7 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	if o.before != "" {
 		var err error
 		if query.Before, err = time.Parse(time.RFC3339Nano, o.before); err != nil {
-			return exitf(exitUsage, "--before %q is no time such as 2026-01-31T12:00:00Z", o.before)
+			return exitf(exitUsage, "--before must be a time such as 2026-01-31T12:00:00Z, not %q", o.before)
 		}
 	}
 	c, queue, done, err := g.agentsOf(cmd.Context(), "")
@@ -115,13 +117,14 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	return err
 }
 
-// row is one agent of a list.
+// row is one line of the list: an agent, where it stands and what it has used.
 type row struct {
 	client.Entry
 	client.Standing
 }
 
-// find returns the newest agents that the query names, at most limit of them, and whether there are more. Zero means no limit.
+// find returns the newest agents that match the query, at most limit of them, and whether there are more. A limit of 0 means no
+// limit. Agents with the status [client.Unknown] match every status.
 func find(ctx context.Context, c *client.Client, read *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry
@@ -167,7 +170,7 @@ func printRows(w io.Writer, rows []row, now time.Time) error {
 	return table.Flush()
 }
 
-// standingText is the status, with the limit that ended the last turn.
+// standingText returns the status and, in parentheses, the limit that ended the last turn, if there is one.
 func standingText(s client.Standing) string {
 	if s.Stopped == "" {
 		return string(s.Status)
@@ -175,7 +178,7 @@ func standingText(s client.Standing) string {
 	return fmt.Sprintf("%s (%s limit)", s.Status, strings.ReplaceAll(printable.Name(s.Stopped), "_", " "))
 }
 
-// spentText is two columns of a list: tokens and cost.
+// spentText returns the columns TOKENS and COST of the list, with a tab between. Nil gives "?" in both; a cost of 0 gives "-".
 func spentText(s *agent.Spending) string {
 	if s == nil {
 		return "?\t?"
@@ -187,11 +190,11 @@ func spentText(s *agent.Spending) string {
 	return fmt.Sprintf("%d\t%s", s.Tokens(), cost)
 }
 
-// age is a duration in the largest unit that says enough.
+// age returns a duration as a whole number of seconds, minutes, hours or days. A negative duration gives "0 s".
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds()))) // the clocks of two machines may differ
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds()))) // d is negative if the clocks of two machines differ
 	case d < time.Hour:
 		return fmt.Sprintf("%d m", int(d.Minutes()))
 	case d < 48*time.Hour:
@@ -200,18 +203,18 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// rowView is the JSON form of a row. It is read by scripts: fields are added, not changed.
+// rowView is the JSON form of a row. Scripts read it: fields may be added, but must not be changed.
 type rowView struct {
 	ID     string        `json:"id"`
 	Agent  string        `json:"agent"`
 	Status client.Status `json:"status"`
-	// WaitsFor is absent where the agent works, or has ended.
+	// WaitsFor is absent if the agent works or has ended.
 	WaitsFor client.Wait `json:"waits_for,omitempty"`
-	// Stopped names the limit that ended the last turn.
+	// Stopped names the limit that ended the last turn. It is absent if no limit did.
 	Stopped string `json:"stopped,omitempty"`
-	// Class is the type of the failure that holds the agent or with which it ended.
+	// Class is the type of the failure that holds the agent, or with which the agent ended.
 	Class string `json:"class,omitempty"`
-	// Usage is what the agent and its sub-agents that have ended have used; absent where it is not known.
+	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. It is absent if unknown.
 	Usage   *treeUsage `json:"usage,omitempty"`
 	Task    string     `json:"task,omitempty"`
 	Parent  string     `json:"parent,omitempty"`

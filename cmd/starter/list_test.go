@@ -27,7 +27,7 @@ func TestAgeIsInTheLargestUnitThatSaysEnough(t *testing.T) {
 	}
 }
 
-// standingFunc is a client that tells where an agent stands.
+// standingFunc is a client with only the method Standing.
 type standingFunc func(ctx context.Context, e client.Entry) (client.Standing, error)
 
 func (f standingFunc) Standing(ctx context.Context, e client.Entry) (client.Standing, error) {
@@ -58,7 +58,7 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n", out.String())
 }
 
-// Without Temporal nothing is known of any agent: that is an error and no list.
+// If Temporal does not answer, list returns an error and not a list of unknown agents.
 func TestListFailsWhenTemporalGoesAway(t *testing.T) {
 	read := &reading{out: &bytes.Buffer{}}
 	defer read.stop()
@@ -68,7 +68,7 @@ func TestListFailsWhenTemporalGoesAway(t *testing.T) {
 	require.ErrorContains(t, err, "down")
 }
 
-// Many agents are read side by side, within a bound, and a person who waits is told how far it is.
+// list reads at most readAtOnce histories at the same time, and reports its progress.
 func TestListReadsManyAgentsWithinABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

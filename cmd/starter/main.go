@@ -1,5 +1,5 @@
-// Command starter is Reagent's command line for people: it runs a development
-// server, starts agents, talks to them and shows what they did.
+// Command starter is Reagent's command-line program for people. It runs a development server, starts agents, sends them messages
+// and shows what they did.
 package main
 
 import (

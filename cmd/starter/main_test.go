@@ -76,7 +76,7 @@ func TestVersionIsPrinted(t *testing.T) {
 	require.Empty(t, stderr)
 }
 
-// A task such as "--help me" is text, and no flag of ours.
+// After "--", a task such as "--help me" is text and not a flag.
 func TestNothingAfterTheDashesIsAFlag(t *testing.T) {
 	root := newRoot()
 	var got []string

@@ -73,8 +73,8 @@ func nowhere(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Every command of the help and the README, typed before the server was started: one line that says what is missing and how
-// to start it.
+// Without a server, each command of the help and the README prints one line. It says that the server is missing and how to start
+// it.
 func TestNewcomerHasNoTemporal(t *testing.T) {
 	lines := examples(t)
 	t.Chdir(t.TempDir())
@@ -105,7 +105,7 @@ func TestNewcomerIsInAWrongFolder(t *testing.T) {
 	require.Contains(t, stderr, "REAGENT_CONFIG names the configuration file examples/agents.yaml, and there is none in ")
 }
 
-// What is left out or mistyped is named, in words that are no Go.
+// The error for a missing or mistyped argument names the argument, and contains no text of Go's libraries.
 func TestNewcomerMistypes(t *testing.T) {
 	for line, want := range map[string]string{
 		"show":                    "the ID of the agent is missing: `starter show ID`",

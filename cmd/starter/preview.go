@@ -14,20 +14,21 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows, as the last lines of a terminal, what a model says while it says it, and below it a line that says what the
-// agent works on. The message takes their place when it comes. Where there is no terminal it is nil, and does nothing.
+// preview shows the partial text of the running model call in the last lines of a terminal. Below the text it shows one line that
+// says what the agent works on. The committed message replaces both. If the output is not a terminal, the preview is nil. The
+// methods update, end and beside of a nil preview do nothing.
 type preview struct {
 	out  io.Writer
 	size func() (width, height int)
 
 	mu    sync.Mutex
-	words *client.PartialText
-	work  string
-	drawn []int // the width of each line that is on the terminal
+	words *client.PartialText // the partial text; nil means none
+	work  string              // the line below the text; empty means none
+	drawn []int               // the width of each line that is on the terminal
 }
 
-// newPreview returns the preview for a command's standard output. It is nil where that is no terminal
-// on which lines can be drawn anew, and where none is wanted.
+// newPreview returns the preview for a command's standard output. It returns nil if wanted is false, or if stdout is not a
+// terminal that can redraw lines. A terminal with TERM=dumb cannot.
 func newPreview(stdout io.Writer, wanted bool) *preview {
 	file, ok := printable.Unwrap(stdout).(*os.File)
 	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
@@ -42,8 +43,8 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update takes what [client.Client.Watch] yields, and the line that says what the agent works on. While nobody answers nothing
-// is known, and what was shown stays.
+// update shows what [client.Client.Watch] yields next. The parameter work is the line that says what the agent works on. A
+// message or a rewind removes the preview. While no worker or Temporal itself does not answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -54,7 +55,7 @@ func (p *preview) update(progress client.Progress, work string) {
 	}
 }
 
-// end takes the preview away.
+// end removes the preview from the terminal.
 func (p *preview) end() {
 	if p != nil {
 		p.show(nil, "")
@@ -72,7 +73,7 @@ func (p *preview) show(words *client.PartialText, work string) {
 	p.draw(p.clear())
 }
 
-// beside returns a writer of whole lines to the same terminal, above the preview.
+// beside returns a writer to the same terminal that writes above the preview. Each Write must write whole lines.
 func (p *preview) beside(out io.Writer) io.Writer {
 	if p == nil {
 		return out
@@ -80,6 +81,7 @@ func (p *preview) beside(out io.Writer) io.Writer {
 	return above{p, out}
 }
 
+// above is the writer that beside returns.
 type above struct {
 	preview *preview
 	out     io.Writer
@@ -96,8 +98,8 @@ func (a above) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// clear returns what takes the preview off the terminal. The terminal may have become narrower
-// since, which breaks lines. The caller has the lock.
+// clear returns the control sequence that removes the preview from the terminal. It allows for a terminal that has become
+// narrower since the last draw and therefore shows a line in several rows. The caller must hold mu.
 func (p *preview) clear() string {
 	if len(p.drawn) == 0 {
 		return ""
@@ -114,11 +116,12 @@ func (p *preview) clear() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-// draw writes what comes before and the preview at once, or the terminal would flicker. The caller has the lock.
+// draw writes the text in the parameter before, and then the preview. It uses a single write, because the terminal would flicker
+// otherwise. The caller must hold mu.
 func (p *preview) draw(before string) {
 	width, height := p.size()
 	lines := p.lines(width, height)
-	// The last column stays free, as in lines.
+	// Keep the last column free, as in lines.
 	if room := max(1, width-1); p.work != "" && height > len(lines)+1 {
 		lines = append(lines, lipgloss.NewStyle().MaxWidth(room).Render("… "+p.work))
 	}
@@ -131,14 +134,14 @@ func (p *preview) draw(before string) {
 	}
 }
 
-// lines are the last of the words that fit on the terminal. One that began anew says so: what was
-// read before is void.
+// lines returns the last lines of the partial text that fit on the terminal. From the second attempt on, the first line begins
+// with the number of the attempt, because the text of the earlier attempt is discarded.
 func (p *preview) lines(width, height int) []string {
 	if p.words == nil {
 		return nil
 	}
 	if p.work != "" && height > 3 {
-		height-- // for the line below
+		height-- // for the line that says what the agent works on
 	}
 	text := strings.ReplaceAll(printable.Text(p.words.Text), "\t", "  ")
 	text = strings.TrimRight(text, " \n")
@@ -149,17 +152,17 @@ func (p *preview) lines(width, height int) []string {
 	if p.words.Said > len(p.words.Text) {
 		gap = "…"
 	}
-	// The last column stays free: a line that fills it moves the cursor on some terminals and not on others.
+	// Keep the last column free: after a character in it, some terminals move the cursor to the next line and others do not.
 	room := max(1, width-1)
 	lines := strings.Split(lipgloss.Wrap(mark+gap+text, room, ""), "\n")
-	// A line above stays in sight; and what has left the terminal could not be cleared.
+	// Keep a line above the preview visible. A row that has scrolled off the terminal could not be cleared.
 	if most := max(1, height-2); len(lines) > most {
 		lines = lines[len(lines)-most:]
 		if most > 1 {
 			lines[0] = mark + "…"
 		}
 	}
-	for i, line := range lines { // a character wider than the terminal
+	for i, line := range lines { // a single character may be wider than the terminal
 		lines[i] = lipgloss.NewStyle().MaxWidth(room).Render(line)
 	}
 	return lines

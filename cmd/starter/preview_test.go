@@ -22,7 +22,7 @@ func says(text string) client.Progress {
 	return client.Progress{Message: &agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}}}
 }
 
-// watcher shows what it sees as tail does.
+// watcher returns a function that shows progress in the same way as tail.
 func watcher(s *terminal) (see func(client.Progress), p *preview) {
 	p = &preview{out: s, size: s.size}
 	show := newTranscriptPrinter(p.beside(s))
@@ -71,8 +71,8 @@ func TestPreviewShowsTheEndOfWhatDoesNotFit(t *testing.T) {
 	require.Equal(t, "…the end", s.text())
 }
 
-// Whatever is said on whatever terminal, in the end there is the transcript and nothing else, and
-// nothing but it and the preview's own sequences ever comes to the terminal.
+// For random texts and sizes of the terminal, only the transcript is left on the terminal at the end. The terminal receives only
+// the transcript and the preview's own sequences.
 func TestPreviewLeavesNothingBehind(t *testing.T) {
 	letters := []rune("abc   \n\t\x1b[2J\x07\u009bé—…\u202e\u200b")
 	for seed := range uint64(300) {
@@ -93,7 +93,7 @@ func TestPreviewLeavesNothingBehind(t *testing.T) {
 					fmt.Fprintln(&plain, "note")
 				}
 			}
-			message := says(strings.ReplaceAll(text.String(), "\t", " ")) // tabs are the terminal's own affair
+			message := says(strings.ReplaceAll(text.String(), "\t", " ")) // each terminal shows tabs in its own way
 			see(message)
 			newTranscriptPrinter(&plain).message(*message.Message)
 		}
@@ -116,7 +116,7 @@ func TestPreviewIsClearedFromANarrowerTerminal(t *testing.T) {
 	require.Equal(t, "Hello.\n", s.text())
 }
 
-// Scripts read what they have always read.
+// The preview does not change the output for scripts.
 func TestPreviewIsForTerminalsOnly(t *testing.T) {
 	var out bytes.Buffer
 	p := newPreview(&out, true)

@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// batchSize is the number of agents that are read before their states are compared with the flags.
+	// batchSize is the number of agents that find reads before it compares their statuses with the flags.
 	batchSize = 64
-	// readAtOnce is the number of histories that are read at the same time. Each is held in memory and replayed.
+	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
 	readAtOnce = 8
-	// readTimeout bounds the reading of one history.
+	// readTimeout limits the time to read one history.
 	readTimeout = 20 * time.Second
 )
 
-// reading reads where agents stand. It says on out how far it is where that takes longer than [silence].
+// reading reads where agents stand. If that takes longer than [silence], it writes its progress to out. The method all may be
+// called several times; stop must be called at the end.
 type reading struct {
 	out io.Writer
 
@@ -33,14 +34,14 @@ type reading struct {
 	timer *time.Timer
 }
 
-// standings is the part of a client that tells where agents stand.
+// standings is the method of [client.Client] that reading needs.
 type standings interface {
 	Standing(ctx context.Context, e client.Entry) (client.Standing, error)
 }
 
-// all returns the agents with where they stand, in the order of the entries and without those that were deleted meanwhile.
-// What cannot be read is [client.Unknown], with the reason on out. The error is the context's, or says that Temporal does
-// not answer.
+// all returns a row for each entry, in the same order. It omits agents that were deleted meanwhile. If the history of an agent
+// cannot be read, its status is [client.Unknown], and all writes the reason to out. The error is the cause of ctx, or says that
+// Temporal does not answer.
 func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
@@ -87,7 +88,7 @@ func (r *reading) begin() {
 	}
 }
 
-// progress says how far the reading is, and says it again after a while.
+// progress writes the number of histories read so far, and calls itself again after five times [silence].
 func (r *reading) progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +111,7 @@ func (r *reading) sayf(format string, args ...any) {
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// stop ends the words about progress.
+// stop ends the reports of progress.
 func (r *reading) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,16 +16,17 @@ func newReload(g *globals) *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "reload ID",
-		Short: "Give an agent that runs its new configuration",
-		Long: `reload lets an agent that waits, works or is held read its definition anew: model,
-instructions, tools and limits as the workers have them now. An agent that works does so
-as soon as no model or tool call runs. A worker reads its configuration when it
-starts: restart the workers first.
+		Short: "Give a running agent its new configuration",
+		Long: `reload gives a running agent the current definition of the workers: model, instructions,
+tools and limits. If the agent works, it reads the definition as soon as no model or
+tool call runs. A worker reads its configuration only when it starts, so restart the
+workers first.
 
-What the agent said stays. Its sub-agents keep their definitions. A definition that
-cannot be read changes nothing. A held turn stays held: send the agent a message.
+The agent keeps its messages, and its sub-agents keep their definitions. If the
+definition cannot be read, nothing changes. A held turn stays held: send the agent a
+message.
 
-An agent that has ended gets its new configuration with "starter resume --reload".`,
+For an agent that has ended, use "starter resume --reload".`,
 		Example:           "  starter reload talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),

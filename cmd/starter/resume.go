@@ -16,13 +16,15 @@ func newResume(g *globals) *cobra.Command {
 	var show following
 	cmd := &cobra.Command{
 		Use:   "resume ID",
-		Short: "Let an agent go on that failed, or was ended from outside",
-		Long: `resume lets an agent go on that failed, was terminated or cancelled, or ran out of
-time: from its last state, under the same ID. What it has done is not done
-again; calls that have no result are worked off.
+		Short: "Continue an agent that failed or was ended from outside",
+		Long: `resume continues an agent that failed, was terminated or cancelled, or ran out of time.
+The agent goes on from its last state and keeps its ID. Nothing that has a result is
+done again. A tool call without a result runs again only if its tool is read-only or
+idempotent.
 
-An agent that has completed is not resumed: go on from its answer in a new agent with
-"starter fork". An agent that runs gets its new configuration with "starter reload".`,
+An agent that has completed cannot be resumed: use "starter fork" to go on from its
+answer in a new agent. To give a running agent its new configuration, use
+"starter reload".`,
 		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
@@ -40,7 +42,7 @@ An agent that has completed is not resumed: go on from its answer in a new agent
 				return withExitCode(err, queue)
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
-				return exitf(exitWrongState, "agent %s is %s and was not resumed, and its definition was not read anew: use `starter reload %s`", started.ID, started.Status, started.ID)
+				return exitf(exitWrongState, "agent %s is %s; it was not resumed, and its definition was not read anew: use `starter reload %s`", started.ID, started.Status, started.ID)
 			}
 			if started.Found && o.Message != "" {
 				return exitf(exitWrongState, "%s", notResumed(started, o))
@@ -58,11 +60,12 @@ An agent that has completed is not resumed: go on from its answer in a new agent
 	return cmd
 }
 
-// notResumed says that somebody else has resumed an agent.
+// notResumed returns the message for an agent that this command did not resume, because the agent runs already or another command
+// resumed it first.
 func notResumed(found client.Started, o client.ResumeOptions) string {
-	text := fmt.Sprintf("Agent %s runs already; it was not resumed.", found.ID)
+	text := fmt.Sprintf("Agent %s is running already; it was not resumed.", found.ID)
 	if found.Status.Ended() {
-		text = fmt.Sprintf("Agent %s was resumed by somebody else meanwhile and is %s; it was not resumed again.", found.ID, found.Status)
+		text = fmt.Sprintf("Agent %s was resumed by another command meanwhile and is %s; it was not resumed again.", found.ID, found.Status)
 	}
 	if o.Message == "" {
 		return text
@@ -80,13 +83,14 @@ func newFork(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork ID",
 		Short: "Start a new agent with the first messages of another",
-		Long: `fork starts a new agent with the first messages of another, which may run or have ended.
-No call among them is run again. A fork is possible where every call has its result.
+		Long: `fork starts a new agent with the first messages of another agent, which may be running
+or have ended. No call in these messages is run again. A fork is possible only at a
+place where every call has its result.
 
-Where the last of these messages is an answer, the new agent takes --message, or waits
-for a message (starter send). Where it is a user's message or a tool's result, it wants an
-answer: the new agent asks the model at once. To say something else in the place of a
-user's message, keep one message less and give --message.`,
+If the last of these messages is an answer, the new agent takes --message, or waits for
+a message (starter send). If the last message is a user's message or a tool's result,
+the new agent calls the model at once. To replace a user's message, keep one message
+fewer and give --message.`,
 		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1),

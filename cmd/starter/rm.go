@@ -19,14 +19,13 @@ func newRemove(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm ID...",
 		Short: "Delete agents that have ended, with their sub-agents",
-		Long: `rm deletes agents that have ended, the sub-agents below them, and the histories
-of all of them. It asks first. Where one of them still runs it deletes nothing.
+		Long: `rm deletes agents that have ended, the sub-agents below them, and all their histories.
+It asks first. If one of them is still running, rm deletes nothing.
 
-Temporal deletes in the background, which may take a minute where an agent has
-ended just now.
+Temporal deletes in the background. This may take a minute if an agent has just ended.
 
-What is deleted is not found again by an agent that would have recalled or
-reattached it.`,
+A deleted agent cannot be found again. If the parent of a deleted sub-agent is reset or
+resumed, it may start the sub-agent again.`,
 		Example:           "  starter rm talk\n  starter rm --yes daily-report-1 daily-report-2",
 		Args:              usage.SomeIDs,
 		ValidArgsFunction: completeIDs(g, 0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
@@ -51,7 +50,7 @@ reattached it.`,
 				}
 			}
 			for _, id := range args {
-				// An agent that is below another one that was named is gone by now.
+				// An ID may be that of a sub-agent that an earlier Remove has deleted together with its parent.
 				if err := c.Remove(cmd.Context(), g.namespace, id); err != nil && !errors.Is(err, client.ErrNotFound) {
 					return withExitCode(err, queue)
 				}
@@ -64,8 +63,8 @@ reattached it.`,
 	return cmd
 }
 
-// closedTrees returns how many sub-agents there are below the agents. It fails when one
-// of them all has not ended.
+// closedTrees returns the number of sub-agents below the agents, without those that ids names. If one of the agents or sub-agents
+// has not ended, the error is a [client.ErrRunning].
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {
@@ -101,14 +100,14 @@ func removeQuestion(ids []string, below int) string {
 	return "Delete " + what + "?"
 }
 
-// confirm asks and reads one line. No answer is an error, so that a script that
-// forgot --yes does not believe that it deleted something.
+// confirm writes the question and reads one line. It returns true for "y" or "yes". An empty standard input is an error, so that
+// a script without --yes notices that nothing was deleted.
 func confirm(stdin io.Reader, out io.Writer, question string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	line, err := bufio.NewReader(stdin).ReadString('\n')
 	if err != nil && line == "" {
 		fmt.Fprintln(out)
-		return false, exitf(exitUsage, "nobody answered, and nothing was deleted: answer y, or give --yes")
+		return false, exitf(exitUsage, "the question was not answered, and nothing was deleted: answer y, or give --yes")
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

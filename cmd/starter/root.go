@@ -17,44 +17,43 @@ import (
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
-const rootHelp = `starter runs a Temporal development server, starts agents, talks to them and
-shows what they did. The agents themselves run in a worker (cmd/worker).
+const rootHelp = `starter runs a Temporal development server, starts agents, sends them messages
+and shows what they did. The agents themselves run in a worker (cmd/worker).
 
-Flags go before or after the arguments. Everything after -- is taken as it is,
-whatever it begins with.
+Flags go before or after the arguments. Everything after -- is an argument, even if
+it begins with a dash.
 
-Temporal is looked for at --address, else where TEMPORAL_ADDRESS,
-TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_PROFILE and their like say, else
-at 127.0.0.1:7233.
+The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
+Temporal's other variables are read, too, such as TEMPORAL_NAMESPACE,
+TEMPORAL_API_KEY and TEMPORAL_PROFILE.
 
 ` + exitCodeHelp
 
-const rootExample = `  starter demo                                    # see it work, with nothing set up
+const rootExample = `  starter demo                                    # see it work; needs no setup
   starter dev                                     # a server with Web UI, in one terminal
-  starter run -a assistant What time is it?       # in another, with a worker up
-  starter list                                    # what there is
-  starter help dev                                # what a command takes`
+  starter run -a assistant What time is it?       # in another, while a worker runs
+  starter list                                    # the agents
+  starter help dev                                # the help of a command`
 
-// run is the program: it returns the exit code.
+// run runs the program with its command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runRoot(newRoot(), args, stdin, stdout, stderr)
 }
 
-// runRoot runs a command line with a root command.
+// runRoot runs a command line with a root command. It prints the error, if there is one, and returns the exit code.
 func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// SIGHUP too: a closed terminal must not leave a server behind. After the
-	// first signal the others have their default effect, so that a second Ctrl-C
-	// ends a program that does not listen to the first.
+	// Handle SIGHUP, too: a closed terminal must not leave a server behind. After the first signal, all signals have their
+	// default effect again. A second Ctrl-C therefore ends a program that does not react to the first one.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	// Whatever a command prints may hold text of others: names, IDs, the words of models and tools.
+	// The output of a command may contain text of unknown origin, such as names, IDs, and the text of models and tools.
 	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)
 	err := execute(ctx, root, args, stdin, stdout, stderr)
 	code := codeOf(err)
 	if code == exitFailure && ctx.Err() != nil {
-		// Whatever failed then failed because of the signal.
+		// An error without a code of its own, after a signal, is an effect of the signal.
 		code, err = exitInterrupted, errors.New("interrupted")
 	}
 	if err != nil {
@@ -63,10 +62,10 @@ func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	return int(code)
 }
 
-// newRoot makes the root command with all of its commands.
+// newRoot returns the root command with all commands.
 func newRoot() *cobra.Command {
 	g := &globals{}
-	// In the order in which a person comes to need them.
+	// List the commands in the order in which a newcomer needs them.
 	cobra.EnableCommandSorting = false
 	root := &cobra.Command{
 		Use:     "starter",
@@ -74,11 +73,11 @@ func newRoot() *cobra.Command {
 		Long:    rootHelp,
 		Example: rootExample,
 		Version: version.String(),
-		// Errors are printed once, by run, and without the usage text, in which
-		// one line would drown.
+		// The function runRoot prints the error, once and without the usage text. The usage text would hide the one line of the
+		// error.
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// With arguments, so that an unknown command is an error and not the help.
+		// Accept arguments here, so that RunE reports an unknown command as an error.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -94,8 +93,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// execute runs a command line. Whatever cobra refuses before a command begins is
-// a mistake in the command line.
+// execute runs a command line. An error of cobra before a command begins is a mistake in the command line and has the code
+// exitUsage.
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -111,7 +110,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	return err
 }
 
-// similar is the part of a message that names what may have been meant.
+// similar returns the part of an error text that suggests commands with similar names. It is empty if there are none.
 func similar(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 && near[0] != name {

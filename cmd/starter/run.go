@@ -26,20 +26,20 @@ func newRun(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] [TASK|-]",
 		Short: "Start an agent and show its messages as they come",
-		Long: `run starts an agent and shows its messages as they come. It ends with the
-agent's answer; with --chat it ends with the first reply, and the agent waits
-for the next message (starter send). At the end it tells on standard error what
-was used; with --quiet it prints the answer alone.
+		Long: `run starts an agent and shows its messages as they come. It ends with the agent's
+answer. With --chat the agent then waits for the next message (starter send). At the
+end run prints the tokens and the cost on standard error. With --quiet it prints only
+the answer.
 
-TASK is - to read it from standard input; without a TASK it is read from there, too,
-where that is no terminal.
+If TASK is -, run reads it from standard input. It does the same if there is no TASK
+and standard input is not a terminal.
 
-Where an agent of that --id is running with the same task, nothing is started and its
-messages are shown. Any other agent of that ID is left alone, and the exit code is 7.
-A turn that a limit has stopped ends with exit code 6.
+If an agent with this --id is running with the same task, run starts nothing and shows
+the messages of that agent. If the ID belongs to any other agent, run starts nothing,
+and the exit code is 7. If a limit ends the turn, the exit code is 6.
 
-The agent runs on Temporal and on the workers: it goes on when this command is
-interrupted. While no worker answers, run waits; --wait bounds that.`,
+The agent runs on Temporal and on the workers, so it goes on if you interrupt this
+command. While no worker answers, run waits; --wait limits this.`,
 		Example: `  starter run -a assistant What is in the file notes.md?
   starter run -a assistant --id daily-report --detach -- --verbose is a flag, explain it
   starter run -a assistant --chat --id talk Hello
@@ -50,16 +50,17 @@ interrupted. While no worker answers, run waits; --wait bounds that.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAgent(cmd, g, o, args) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.agent, "agent", "a", "", "`name` of the agent (default: the configuration's, if it has one only)")
+	f.StringVarP(&o.agent, "agent", "a", "", "`name` of the agent (default: the only agent of the configuration)")
 	f.StringVar(&o.id, "id", "", "`ID` to give the agent (default: a new one)")
 	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered")
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
-	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema that the answer has to fit")
+	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema for the answer")
 	o.addFlags(cmd)
 	completeAgentNames(g, cmd)
 	return cmd
 }
 
+// runAgent starts an agent, or finds the agent that has the same ID and task, and shows it.
 func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	name, err := g.agentName(o.agent)
@@ -113,7 +114,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		return exitf(exitTaken, "the ID %s is taken: that agent is %s with another task, and this one was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
 			started.ID, started.Status, started.ID, started.ID)
 	case started.Found:
-		fmt.Fprintf(stderr, "Agent %s has this task already and runs; it was not started again.\n", started.ID)
+		fmt.Fprintf(stderr, "Agent %s is running with this task already; it was not started again.\n", started.ID)
 	case !o.quiet:
 		fmt.Fprintf(stderr, "Agent %s\n", started.ID)
 	}
@@ -123,7 +124,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	return o.show(cmd, c, queue, started)
 }
 
-// nextStep says what a person can do about an agent that did not answer.
+// nextStep returns what the user can do about an agent whose turn ended without an answer.
 func nextStep(snap ending) string {
 	again := "go on with `starter resume --reload " + snap.ID + "`"
 	if snap.Status == client.Held {

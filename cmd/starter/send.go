@@ -17,16 +17,16 @@ func newSend(g *globals) *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "send [flags] ID [--] [TEXT|-]",
-		Short: "Send an agent the next message and print its reply",
-		Long: `send gives a message to an agent and prints the reply. To an agent that waits, the message
-is its next turn. An agent that works on something reads it before its next
-step; with --next it reads it when it has answered.
+		Short: "Send an agent the next message and print its answer",
+		Long: `send sends a message to an agent and prints the answer. If the agent waits, the message
+begins a new turn. If the agent works, it reads the message before its next step; with
+--next it reads the message after its answer.
 
-A worker takes the message; while none answers send waits, as long as --wait allows,
-and then ends with exit code 5.
+send needs a worker. It waits for one as long as --wait allows, and then ends with exit
+code 5.
 
-An agent takes each message ID once. A script that sends again what may have arrived gives
---message-id: the agent drops what it has already, and send says so.`,
+An agent takes each message ID once. A script that may send a message twice should give
+it a --message-id: the agent then drops the second one, and send says so.`,
 		Example: `  starter send talk And in French?
   starter send --detach talk -- --verbose
   starter send talk - < question.txt
@@ -65,14 +65,14 @@ An agent takes each message ID once. A script that sends again what may have arr
 			cancel()
 			if err != nil {
 				return unanswered(err, wait, fmt.Sprintf(
-					"it is not known whether the agent has the message; send it again with --message-id %s, and the agent takes it once", sent.MessageID))
+					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", sent.MessageID))
 			}
-			wait.limit = 0 // the agent has the message, and goes on by itself
+			wait.limit = 0 // from here on the command waits without a limit, because the agent has the message
 			wait.over()
 			if sent.Duplicate && !asJSON {
 				fmt.Fprintf(words.beside(cmd.ErrOrStderr()), "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 			}
-			// What the agent had already may be answered already: there is nothing to wait for.
+			// Do not wait for the answer to a duplicate: it may have come long ago.
 			if detach || sent.Duplicate {
 				if asJSON {
 					return printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
@@ -104,17 +104,17 @@ An agent takes each message ID once. A script that sends again what may have arr
 	f.StringArrayVar(&pictures, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
 	f.StringVar(&messageID, "message-id", "", "`ID` of the message: the agent takes each ID once (default: a new one)")
 	f.BoolVar(&next, "next", false, "let a busy agent read the message after its answer")
-	f.BoolVar(&asJSON, "json", false, "print the reply as JSON")
+	f.BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	return cmd
 }
 
-// sentView is the JSON form of what send did.
+// sentView is the JSON form of the result of send. Scripts read it: fields may be added, but must not be changed.
 type sentView struct {
 	ID        string        `json:"id"`
 	MessageID string        `json:"message_id"`
 	Duplicate bool          `json:"duplicate,omitempty"`
 	Status    client.Status `json:"status,omitempty"`
-	// Stopped names the limit that ended the turn.
+	// Stopped names the limit that ended the turn. It is absent if no limit did.
 	Stopped string `json:"stopped,omitempty"`
 	Reply   string `json:"reply,omitempty"`
 }

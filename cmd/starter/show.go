@@ -23,9 +23,10 @@ func newShow(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what an agent said and did",
-		Long: `show prints an agent's messages, what it waits for, its sub-agents and what it
-has used, also when it has ended. Of a conversation that was summarised it shows what
-came after the summary; --all reads the rest from Temporal's histories.`,
+		Long: `show prints an agent's messages, open calls, unread messages, sub-agents and usage. The
+agent may be running or have ended. If the beginning of the conversation was
+summarised, show prints only the messages after it; --all reads the others from
+Temporal's histories.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1),
@@ -58,40 +59,40 @@ came after the summary; --all reads the rest from Temporal's histories.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&all, "all", false, "show also the messages that a long conversation has summarised")
+	cmd.Flags().BoolVar(&all, "all", false, "show also the messages that were summarised")
 	return cmd
 }
 
-// agentView is the JSON form of an agent. It is read by scripts: fields are added,
-// not changed.
+// agentView is the JSON form of an agent. Scripts read it: fields may be added, but must not be changed.
 type agentView struct {
 	ID       string        `json:"id"`
 	Agent    string        `json:"agent"`
 	Status   client.Status `json:"status"`
 	Messages []messageView `json:"messages"`
-	// Earlier is the number of messages before them, which --all shows.
+	// Earlier is the number of messages before Messages. They were summarised; --all shows them.
 	Earlier int           `json:"earlier_messages,omitempty"`
 	Retry   *retryView    `json:"retry,omitempty"`
 	Pending []pendingView `json:"pending"`
-	// Inbox are messages that the agent has not read yet.
+	// Inbox holds the messages that the agent has not taken yet.
 	Inbox    []inboxView `json:"inbox,omitempty"`
 	Children []childView `json:"children"`
-	// EarlierChildren is the number of sub-agents that ended before those.
+	// EarlierChildren is the number of sub-agents that are not in Children. They ended before those in Children, or have not
+	// started yet.
 	EarlierChildren int       `json:"earlier_children,omitempty"`
 	Usage           usageView `json:"usage"`
 	Result          string    `json:"result,omitempty"`
-	// Stopped names the limit that ended the last turn.
+	// Stopped names the limit that ended the last turn. It is absent if no limit did.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
-// retryView is a call that failed and is tried again.
+// retryView is the JSON form of a call that failed and is tried again.
 type retryView struct {
 	What    string `json:"what"`
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Attempt int    `json:"attempt"`
-	// Next is the time of the next attempt; absent while one runs.
+	// Next is the time of the next attempt. It is absent while an attempt runs.
 	Next *time.Time `json:"next,omitempty"`
 }
 
@@ -130,22 +131,25 @@ type usageView struct {
 	ToolCalls    int `json:"tool_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// Of them, and what they cost in US dollars. Tree is the same with all sub-agents that have ended.
+	// CachedTokens is a part of InputTokens, ReasoningTokens a part of OutputTokens. CostUSD is the cost in US dollars. Tree
+	// counts the agent and all sub-agents that have ended.
 	CachedTokens    int       `json:"cached_tokens"`
 	ReasoningTokens int       `json:"reasoning_tokens"`
 	CostUSD         float64   `json:"cost_usd"`
 	Tree            treeUsage `json:"tree"`
 	Compactions     int       `json:"compactions"`
-	// What recovery did: see agent.Usage.
+	// These four fields count what recovery did: see [agent.Usage].
 	Recalled    int `json:"recalled"`
 	Reattached  int `json:"reattached"`
 	Interrupted int `json:"interrupted"`
 	Repaired    int `json:"repaired"`
-	// What the model's endpoint and other programs did.
+	// EmptyReplies counts replies without content that were requested again. RepairedReplies counts replies in an unusual form
+	// that the worker could repair.
 	EmptyReplies    int `json:"empty_replies"`
 	RepairedReplies int `json:"repaired_replies"`
-	// Attempts at model calls before those that brought the replies. Lost attempts are those whose worker was lost: the
-	// provider may have billed them, in addition to the tokens above.
+	// RepeatedAttempts counts the attempts at model calls before the attempts that brought the replies. LostAttempts counts those
+	// of them whose worker did not report. The provider may have billed lost attempts in addition to the tokens above.
+	// LostInputTokens are the input tokens of the lost attempts.
 	RepeatedAttempts int `json:"repeated_attempts"`
 	LostAttempts     int `json:"lost_attempts"`
 	LostInputTokens  int `json:"lost_input_tokens"`
@@ -219,7 +223,7 @@ func viewMessage(m agent.Message) messageView {
 
 func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// encodeJSON writes v as JSON and a new line; an empty indent makes it one line.
+// encodeJSON writes v as JSON and a newline. An empty indent writes the JSON on one line.
 func encodeJSON(w io.Writer, v any, indent string) error {
 	var encoded bytes.Buffer
 	e := json.NewEncoder(&encoded)
@@ -269,13 +273,13 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	}
 }
 
-// transcriptPrinter writes messages for people.
+// transcriptPrinter prints the messages of a transcript for people.
 type transcriptPrinter struct {
 	out   io.Writer
-	calls map[string]printedCall // by call ID, of the last assistant message
+	calls map[string]printedCall // the printed tool calls by call ID
 }
 
-// printedCall is a tool call that was printed: the tool's name, and when the model asked, in Unix milliseconds.
+// printedCall is a tool call that was printed: the tool's name, and the time of the model's reply in Unix milliseconds.
 type printedCall struct {
 	name  string
 	asked int64
@@ -307,7 +311,8 @@ func (p *transcriptPrinter) message(m agent.Message) {
 	}
 }
 
-// repeatsText says how often model calls were asked again, and what of it the provider may have billed. It is empty where none was.
+// repeatsText returns how many attempts at model calls were repeated, and which of them the provider may have billed. It is empty
+// if no attempt was repeated.
 func repeatsText(r agent.Repeats) string {
 	if r.Attempts == 0 {
 		return ""
@@ -317,12 +322,13 @@ func repeatsText(r agent.Repeats) string {
 		text = "1 attempt at a model call was repeated"
 	}
 	if r.Lost > 0 {
-		text += fmt.Sprintf("; %d of them lost with a worker, which the provider may have billed too (%d tokens in)", r.Lost, r.LostInputTokens)
+		text += fmt.Sprintf("; %d of them lost with a worker; the provider may have billed these, too (%d tokens in)", r.Lost, r.LostInputTokens)
 	}
 	return text
 }
 
-// costText tells what the agent and its sub-agents have cost, where a price is known.
+// costText returns ", " and the cost of the agent and of its sub-agents that have ended. It is empty if the cost is 0, for
+// example because the models have no price.
 func costText(u agent.Usage) string {
 	cost := u.Cost + u.Descendants.Cost
 	if cost == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// What was paid for more than once is not hidden.
+// show reports the attempts that may have been paid for in addition to the replies.
 func TestShowTellsRepeatedAttempts(t *testing.T) {
 	shown := func(r agent.Repeats) string {
 		var out bytes.Buffer
@@ -21,7 +21,7 @@ func TestShowTellsRepeatedAttempts(t *testing.T) {
 	require.NotContains(t, shown(agent.Repeats{}), "repeated")
 	require.Contains(t, shown(agent.Repeats{Attempts: 1}), "\n1 attempt at a model call was repeated\n")
 	lost := agent.Repeats{Attempts: 3, Lost: 2, LostInputTokens: 200}
-	require.Contains(t, shown(lost), "\n3 attempts at model calls were repeated; 2 of them lost with a worker, which the provider may have billed too (200 tokens in)\n")
+	require.Contains(t, shown(lost), "\n3 attempts at model calls were repeated; 2 of them lost with a worker; the provider may have billed these, too (200 tokens in)\n")
 
 	var out bytes.Buffer
 	require.NoError(t, printJSON(&out, view(client.Snapshot{Usage: agent.Usage{Repeats: lost}})))

@@ -21,12 +21,11 @@ func newTail(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail ID",
 		Short: "Show an agent's messages as they come",
-		Long: `tail shows the messages of an agent from the first on, as they come, until the
-agent has ended. While no worker or no Temporal answers it says so and
-keeps trying.
+		Long: `tail shows all messages of an agent, and then each new one, until the agent has ended.
+If Temporal or a worker does not answer, tail says so and keeps trying.
 
-With --json each message is one line of JSON, with its place in the transcript as
-"index"; a line with "status" comes whenever the agent waits, is held or has ended.`,
+With --json each message is one line of JSON; "index" is its place in the transcript.
+A line with "status" follows whenever the agent waits, is held or has ended.`,
 		Example: `  starter tail talk
   starter tail --last 5 talk
   starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
@@ -34,7 +33,7 @@ With --json each message is one line of JSON, with its place in the transcript a
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.last < 0 {
-				return exitf(exitUsage, "--last %d: it has to be 0 or more", o.last)
+				return exitf(exitUsage, "--last must be 0 or more, not %d", o.last)
 			}
 			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {
@@ -52,16 +51,18 @@ With --json each message is one line of JSON, with its place in the transcript a
 	return cmd
 }
 
-// tailView is a line of tail --json. It is read by scripts: fields are added, not changed.
+// tailView is the JSON form of a message in tail --json. Scripts read it: fields may be added, but must not be changed.
 type tailView struct {
 	Index int `json:"index"`
 	messageView
 }
 
+// statusView is the JSON form of a status in tail --json.
 type statusView struct {
 	Status client.Status `json:"status"`
 }
 
+// tail prints the messages of an agent until the agent has ended or ctx ends.
 func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
 	words := newPreview(stdout, !o.json)
 	defer words.end()
@@ -82,7 +83,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 		wait.update(p)
 		switch {
 		case p.Rewound:
-			fmt.Fprintf(stderr, "The agent was taken back to message %d.\n", p.Index)
+			fmt.Fprintf(stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
 		case p.Message == nil:
 		case o.json:
 			err = encodeJSON(stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
@@ -103,6 +104,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	return nil
 }
 
+// hint returns the next step for an agent with that status, or an empty string if there is none.
 func hint(id string, status client.Status) string {
 	switch status {
 	case client.Held:
@@ -113,7 +115,8 @@ func hint(id string, status client.Status) string {
 	return ""
 }
 
-// firstOf returns the place of the first of the last messages; 0 for a negative last, which means all.
+// firstOf returns the index from which tail has to print to show the last messages. A negative last means all messages and gives
+// 0. The result is too small, and tail shows more messages, if the beginning of the transcript was summarised.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil
@@ -128,7 +131,7 @@ func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *w
 			count++
 		}
 		if p.Status != "" {
-			break // all that there is for now
+			break // Watch has yielded all messages that exist now
 		}
 	}
 	return max(0, count-last), context.Cause(ctx)

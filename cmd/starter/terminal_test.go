@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// terminal is what a person sees: it understands what the preview sends and refuses all else.
+// terminal emulates a terminal. It understands the control sequences of the preview and fails the test for all others.
 type terminal struct {
 	t             *testing.T
 	width, height int
@@ -33,7 +33,7 @@ func (s *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sequence does what a control sequence says.
+// sequence carries out the control sequence at the beginning of text and returns the rest.
 func (s *terminal) sequence(text []rune) (rest []rune) {
 	require.Greater(s.t, len(text), 2)
 	require.Equal(s.t, '[', text[1])
@@ -82,7 +82,7 @@ func (s *terminal) down() {
 	}
 }
 
-// narrow makes the terminal narrower, which breaks lines that do not fit any more.
+// narrow makes the terminal narrower and breaks the lines that do not fit any more.
 func (s *terminal) narrow(width int) {
 	require.Equal(s.t, len(s.rows)-1, s.row)
 	var all [][]rune
@@ -96,7 +96,7 @@ func (s *terminal) narrow(width int) {
 	s.column = len(all[s.row])
 }
 
-// text is all that was written, what has scrolled away too.
+// text returns all lines of the terminal, including those that have scrolled away.
 func (s *terminal) text() string {
 	var lines []string
 	for _, row := range s.rows {

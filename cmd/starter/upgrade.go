@@ -17,9 +17,9 @@ func newUpgrade(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade ID",
 		Short: "Let an agent go on with the current version of the workers",
-		Long: `upgrade lets an agent go on in a new run, as soon as no model or tool call runs. With
-versions of workers (worker --deployment), the new run begins on the current one:
-an agent of pinned workers stays on its version until then. Nothing is repeated.`,
+		Long: `upgrade lets an agent go on in a new run, as soon as no model or tool call runs. If the
+workers have versions (worker --deployment), the new run begins on the current version.
+An agent of pinned workers stays on its version until then. Nothing is repeated.`,
 		Example:           "  starter upgrade talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1, client.Running),

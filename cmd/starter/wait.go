@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// startWorker is the command that hints name.
+	// startWorker is the command that error texts recommend to start a worker.
 	startWorker = "go run ./cmd/worker --config agents.yaml"
-	// defaultWait is the time that a command which needs a worker for a moment waits for one.
+	// defaultWait is the default of --wait for commands that need a worker only for a moment.
 	defaultWait = time.Minute
 )
 
-// addWait adds --wait to a command that needs a worker. The default 0 means without end.
+// addWait adds the flag --wait to a command that needs a worker. The parameter value is the default; 0 means no limit.
 func addWait(cmd *cobra.Command, limit *time.Duration, value time.Duration) {
 	*limit = value
 	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
 }
 
-// waitValue is a duration that is not negative.
+// waitValue is a flag value for a duration that is not negative.
 type waitValue time.Duration
 
 func (v *waitValue) String() string {
@@ -45,8 +45,8 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends with context.DeadlineExceeded as its cause when limit has passed, unless lift was called before. A
-// limit of 0 means no end. The caller calls cancel.
+// within returns a context that ends when limit has passed, with [context.DeadlineExceeded] as its cause. A call of lift before
+// that time removes the limit. A limit of 0 means no limit. The caller must call cancel.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	if limit == 0 {
@@ -56,7 +56,8 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent, and says so after a while. It returns where the agent stands.
+// reach waits until a worker answers for an agent, and returns the agent's status and the number of its messages. It waits for at
+// most wait.limit, and wait tells the user about a longer wait.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Look, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
@@ -67,7 +68,8 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 	return look, err
 }
 
-// unanswered gives an error the exit code that goes with it. Where no worker has answered, so says what that means for the command.
+// unanswered returns err with its exit code. If no worker has answered, the error text contains so, which says what that means
+// for the command.
 func unanswered(err error, wait *waitNotice, so string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
@@ -76,8 +78,8 @@ func unanswered(err error, wait *waitNotice, so string) error {
 		wait.queue, wait.limit, so, startWorker)
 }
 
-// change waits for a worker and lets do change an agent. Do calls taken when the agent has been told: what it waits for from
-// then on is not bounded by --wait.
+// change waits until a worker answers for an agent, and then calls do to change the agent. Both together may take twice the
+// limit. The function do calls taken as soon as the agent has accepted the change; the limit does not apply from then on.
 func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, taken func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)
@@ -92,10 +94,11 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 	}
 	bounded, lift, cancel := within(ctx, limit)
 	defer cancel()
-	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent was told, and telling it again does no harm")
+	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent has received the command; you can repeat the command safely")
 }
 
-// goesOn says, where a person has interrupted a command, that the agent goes on. Another error is returned as it is.
+// goesOn returns an error that says that the agent goes on, if err is not nil and ctx has ended because the user interrupted the
+// command. Otherwise it returns err.
 func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -103,7 +106,7 @@ func goesOn(ctx context.Context, err error, id string) error {
 	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `starter tail %s`, end it with `starter cancel %s`", id, id, id)
 }
 
-// goOnFrom says how to go on from an agent that has ended.
+// goOnFrom returns the user's next steps with an agent that has ended.
 func goOnFrom(id string, status client.Status) string {
 	if status == client.Completed {
 		return fmt.Sprintf("see what it did with `starter show %s`; go on from its answer in a new agent with `starter fork %s --message TEXT`", id, id)

@@ -12,33 +12,36 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// silence is how long something may go wrong before a person is told: most of it is
-// over sooner.
+// silence is how long a problem must last before the user is told. Most problems end sooner.
 const silence = 2 * time.Second
 
-// waitNotice tells a person who waits for an agent what keeps it: no worker, no Temporal, a
-// call that is tried again. Each is told once, after a while, and its end too.
+// waitNotice tells a user who waits for an agent why the agent does not go on: no worker answers, Temporal does not answer, or a
+// call is tried again. It reports a problem once, after the time [silence]; a call that is tried again, once for each attempt. It
+// also reports when a worker or Temporal answers again. It is safe for concurrent use.
 type waitNotice struct {
 	out   io.Writer
 	queue string
-	// id is the agent's, where the command can say what to do about it.
-	id    string
+	// id is the agent's ID for commands in the reports. It may be empty.
+	id string
+	// first reports a missing worker, if the command gets no answer at all during the time [silence].
 	first *time.Timer
-	// limit is the time that the command waits for a worker; 0 means without end.
+	// limit is how long the command waits for a worker; 0 means no limit.
 	limit time.Duration
-	// live is where a person sees what the agent works on; nil where lines tell it.
+	// live shows what the agent works on. If it is nil, waitNotice writes lines to out instead.
 	live *preview
 
 	mu    sync.Mutex
 	kind  trouble
-	since time.Time // of the trouble
-	told  string    // what was said of it; empty while nothing was
-	tried *client.Retry
+	since time.Time     // when the trouble began
+	told  string        // identifies the last report of the trouble; empty before the first report
+	tried *client.Retry // the call that is tried again
 	work  work
-	// reported is the time of the last line about the agent's work.
+	// reported is the time of the last line about the agent's work, or of the last message or moment without work if that is
+	// later.
 	reported time.Time
 }
 
+// trouble is a kind of problem.
 type trouble string
 
 const (
@@ -48,8 +51,8 @@ const (
 	retrying  trouble = "retrying"
 )
 
-// newWaitNotice returns the patience of a command that waits for a worker. The limit is the longest wait; 0 means no limit. The caller
-// must call stop.
+// newWaitNotice returns the waitNotice of a command that waits for a worker on the queue. The limit is the longest wait; 0 means
+// no limit. The notice assumes at first that no worker answers. The caller must call stop.
 func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNotice {
 	now := time.Now()
 	p := &waitNotice{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
@@ -61,10 +64,10 @@ func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNot
 	return p
 }
 
-// stop ends the wait, whether somebody answered or not.
+// stop stops the timer for the first report. It may be called several times.
 func (p *waitNotice) stop() { p.first.Stop() }
 
-// over says that somebody answered.
+// over records that a worker has answered.
 func (p *waitNotice) over() {
 	p.first.Stop()
 	p.mu.Lock()
@@ -72,7 +75,7 @@ func (p *waitNotice) over() {
 	p.turn(noTrouble)
 }
 
-// update takes what [client.Client.Watch] yields.
+// update reports what [client.Client.Watch] yields next.
 func (p *waitNotice) update(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
@@ -90,13 +93,14 @@ func (p *waitNotice) update(progress client.Progress) {
 		p.turn(noTrouble)
 		return
 	}
-	// A name that no worker knows is most often a mistyped one, for which waiting is no cure.
+	// Report an unknown agent at once. The usual cause is a mistyped name, and waiting does not help then.
 	if time.Since(p.since) >= silence || p.kind == retrying && p.tried.Class == protocol.UnknownAgent {
 		p.print()
 	}
 }
 
-// report shows what the agent works on: as the live line of a terminal, else as a line every reportEvery.
+// report shows what the agent works on, either in the preview of a terminal or as one line each [reportEvery]. The caller must
+// hold mu.
 func (p *waitNotice) report(progress client.Progress) {
 	now := time.Now()
 	text := p.work.line(progress, now)
@@ -112,7 +116,8 @@ func (p *waitNotice) report(progress client.Progress) {
 	}
 }
 
-// turn begins another trouble, or none.
+// turn sets the current trouble. If the old trouble was reported and is over, turn reports the end of it. The caller must hold
+// mu.
 func (p *waitNotice) turn(kind trouble) {
 	if kind == p.kind {
 		return
@@ -130,17 +135,17 @@ func (p *waitNotice) turn(kind trouble) {
 	p.kind, p.since, p.told = kind, time.Now(), ""
 }
 
-// print says what is wrong, unless it was said.
+// print reports the current trouble, unless it was reported before. The caller must hold mu.
 func (p *waitNotice) print() {
 	var text string
 	switch p.kind {
 	case noWorker:
 		if p.limit > 0 {
-			text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this waits for it for %s (--wait).",
+			text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this command waits %s for it (--wait).",
 				p.queue, startWorker, p.limit)
 			break
 		}
-		text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this goes on when it is up.", p.queue, startWorker)
+		text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this command goes on as soon as the worker answers.", p.queue, startWorker)
 	case noServer:
 		text = "Temporal does not answer; trying again until it does."
 	case retrying:
@@ -148,7 +153,8 @@ func (p *waitNotice) print() {
 	default:
 		return
 	}
-	// The same text but for the time would be no news.
+	// The text contains the remaining time, which changes. Compare only the attempt and the class, so that print does not repeat
+	// itself.
 	news := text
 	if p.kind == retrying {
 		if news = p.tried.Class; news != protocol.UnknownAgent {
@@ -161,10 +167,10 @@ func (p *waitNotice) print() {
 	p.told = news
 }
 
-// retryText describes a call that is tried again, and what can be done about it where that is more than waiting.
+// retryText describes a call that failed and is tried again. For an unknown agent it also says what the user can do.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
-		return fmt.Sprintf("%s. It waits some minutes for a worker that has this agent; if the name is wrong, end it with `starter cancel %s`.",
+		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",
 			printable.Line(r.Message, 500), id)
 	}
 	// The text of a model's failure begins with "model: ".
@@ -178,7 +184,7 @@ func retryText(r client.Retry, id string) string {
 	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
 }
 
-// attemptText returns such as "attempt 3 of 8"; a limit of 0 is unknown.
+// attemptText returns a text such as "attempt 3 of 8", or "attempt 3" if limit is 0, which means that it is unknown.
 func attemptText(attempt, limit int) string {
 	if limit == 0 {
 		return fmt.Sprintf("attempt %d", attempt)

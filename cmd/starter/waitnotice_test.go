@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Trouble is told once, after a while, and so is its end; what is over sooner is not.
+// waitNotice reports a problem once, after a while, and also the end of it. It does not report a problem that ends sooner.
 func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -54,6 +54,6 @@ func TestPatienceBeginsWithNobodyThere(t *testing.T) {
 		time.Sleep(silence) // of the bubble's clock
 		synctest.Wait()
 		p.stop()
-		require.Equal(t, "No worker has answered yet on task queue \"q\". Start one with `go run ./cmd/worker --config agents.yaml`; this waits for it for 1m0s (--wait).\n", out.String(), "and no end of it: nobody came")
+		require.Equal(t, "No worker has answered yet on task queue \"q\". Start one with `go run ./cmd/worker --config agents.yaml`; this command waits 1m0s for it (--wait).\n", out.String(), "and no end of it: nobody came")
 	})
 }

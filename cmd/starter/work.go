@@ -11,19 +11,20 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// reportEvery is the least time between two lines that say what an agent works on, where no line can be drawn anew.
+// reportEvery is the shortest time between two lines that say what an agent works on. It applies if the output is not a terminal.
 const reportEvery = 10 * time.Second
 
-// work follows what an agent works on, from the messages that it shows.
+// work derives from the messages of an agent what the agent works on.
 type work struct {
-	// since is the time at which the command began to wait or, if later, the newest message arrived.
+	// since is the time from which line counts: the start of the command or, if later, the last message or moment without work.
 	since time.Time
-	// calls are the tool calls without a result.
+	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall
 }
 
-// line takes what [client.Client.Watch] yields and returns one line that says what the agent works on, for how long, how
-// many words have arrived and which attempt it is. It is empty while the agent does not work, or nobody answers for it.
+// line returns one line about the work of an agent: the model or the tools, the time so far, the number of words of partial text,
+// and the attempt. The parameter p is what [client.Client.Watch] yields next. The line is empty for a message, while the agent
+// does not work, and while no worker or Temporal itself does not answer.
 func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)
@@ -54,6 +55,7 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
+// message records a message of the transcript that arrived at the time now.
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since = now
 	if m.Role != llm.Tool {
@@ -69,7 +71,7 @@ func (w *work) message(m agent.Message, now time.Time) {
 	w.calls = open
 }
 
-// callsText names the tools of calls, the first three of them.
+// callsText returns the tool names of the first three calls and the number of the other calls.
 func callsText(calls []llm.ToolCall) string {
 	var names []string
 	for i, c := range calls {
@@ -82,7 +84,8 @@ func callsText(calls []llm.ToolCall) string {
 	return strings.Join(names, ", ")
 }
 
-// partialText counts the words that have arrived. Of a long text the client has the end only; then it is an estimate.
+// partialText returns the number of words in the partial text. The client has only the end of a long text; the number is an
+// estimate then.
 func partialText(w client.PartialText) string {
 	n, about := len(strings.Fields(w.Text)), ""
 	if w.Said > len(w.Text) && len(w.Text) > 0 {
@@ -103,7 +106,8 @@ func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
 }
 
-// tookText says how long a tool took, in brackets; it is empty for a tenth of a second or less, and where nobody knows.
+// tookText returns in parentheses how long a tool took. It is empty for less than 0.1 s. It is also empty for a negative time,
+// which a recalled result has.
 func tookText(milliseconds int64) string {
 	d := time.Duration(milliseconds) * time.Millisecond
 	switch {

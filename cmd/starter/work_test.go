@@ -24,7 +24,7 @@ func answers(at int64, id, content string) client.Progress {
 
 var slowCalls = []llm.ToolCall{{ID: "1", Name: "read_file"}, {ID: "2", Name: "search_files"}}
 
-// A person who waits sees for what, for how long, how much has arrived and which attempt it is.
+// A user who waits sees what the agent works on, for how long, how many words have arrived, and the attempt.
 func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTerminal(t, 60, 10)
@@ -56,7 +56,7 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 	})
 }
 
-// A log gets whole lines, at most one every ten seconds.
+// Without a terminal, the output is whole lines, at most one in ten seconds.
 func TestNewcomerSeesLinesWhereThereIsNoTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

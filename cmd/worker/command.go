@@ -11,29 +11,32 @@ import (
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
+// help is the long help text of the command.
 const help = `worker serves the agents of a configuration. Start as many workers as you
-like: what one leaves undone when it dies, another goes on with.
+like: if one of them crashes, the others continue its agents.
 
-The first SIGTERM or Ctrl-C lets the running model and tool calls end, for as long as
---drain allows, and takes no new work; the second stops at once.
+After the first SIGTERM or Ctrl-C the worker takes no new work, and the running model
+and tool calls may take as long as --drain to end. The second stops it at once.
 
-Temporal is looked for at --address, else where TEMPORAL_ADDRESS,
-TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_PROFILE and their like say, else
-at 127.0.0.1:7233. API keys are read from the environment variables that the
-configuration names. OPENAI_BASE_URL is the endpoint of the models whose base_url the
-configuration leaves out.
+The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
+Temporal's other variables are read, too, such as TEMPORAL_NAMESPACE,
+TEMPORAL_API_KEY and TEMPORAL_PROFILE. API keys are read from the files and
+environment variables that the configuration names. OPENAI_BASE_URL is the endpoint
+of the models without a base_url in the configuration.
 
-An MCP server with state in its process (stateful: true) has to be run by one
-worker only. Every worker runs all of them unless --stateful says otherwise: with
-more than one worker, give the others --stateful none.
+An MCP server that keeps state in its process (stateful: true) must run in one worker
+only. By default each worker runs all of them. If you start more than one worker,
+give the others --stateful none.
 
 --deployment and --build-id name a version of the workers (Temporal's worker
-deployments). Agents begin on the version that is made current, and go on with the
-current one at their next task; with --pinned they stay on theirs, until they go on
-in a new run (starter upgrade).
+deployments). New agents begin on the current version. At their next workflow task,
+agents continue on the version that is current then. With --pinned they stay on their
+version until they continue in a new run (starter upgrade).
 
-The exit code is 0 after a drain and 1 when the worker could not start or go on.`
+The exit code is 0 after a drain, and 1 if the worker could not start or go on or was
+stopped at once.`
 
+// newCommand returns the command of the program.
 func newCommand() *cobra.Command {
 	var o serve.Options
 	cmd := &cobra.Command{
@@ -55,12 +58,12 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.TaskQueue, "task-queue", "", "task `queue` to serve (default: the configuration's)")
 	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+config.DefaultAddress+")")
 	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
-	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or names with commas between")
-	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; with --build-id")
-	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment")
-	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began")
-	f.StringVar(&o.Keep, "keep", "", "`folder` in which results of models and tools are kept, as plain text, for a worker that is started again after a crash")
-	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM")
+	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or names separated by commas")
+	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; needs --build-id")
+	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment; needs --deployment")
+	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment")
+	f.StringVar(&o.Keep, "keep", "", "`folder` for results of models and tools that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
+	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C")
 	f.BoolVar(&o.Verbose, "verbose", false, "log more")
 	return cmd
 }

@@ -1,5 +1,4 @@
-// Command worker serves the agents of a configuration: it runs their workflows,
-// calls their models and runs their tools.
+// Command worker serves the agents of a configuration. It runs their workflows, calls their models and runs their tools.
 package main
 
 import (
@@ -12,9 +11,9 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the program: it returns the exit code.
+// run runs the program with its command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	// Whatever the worker prints may hold text of others: the names of MCP tools, an endpoint's words.
+	// The output may contain text of unknown origin, such as names of MCP tools and messages of endpoints.
 	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)
 	cmd := newCommand()
 	cmd.SetArgs(args)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a newcomer types in a wrong folder, or mistypes, is answered in one line that says what to do.
+// For a wrong folder or a mistyped command line, the worker prints one line that says what to do.
 func TestNewcomerStartsAWorkerInAWrongFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("REAGENT_CONFIG", "")
