@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// digestMark stands before the digest of a worker's definitions in its identity.
+	// digestMark stands before the digest of the definitions in a worker's identity.
 	digestMark = " definitions "
-	// compareTimeout limits the look at the other workers of the task queue.
+	// compareTimeout limits the time of compareDefinitions.
 	compareTimeout = 5 * time.Second
-	// polledWithin is the age up to which a poll counts as one of a worker that still runs. Temporal lists a poller for five
-	// minutes, and a poll lasts up to one.
+	// polledWithin is the time for which a worker counts as running after its last poll. A poll lasts up to one minute. Temporal lists a
+	// worker for five minutes after its last poll, even if the worker has ended.
 	polledWithin = 90 * time.Second
 )
 
-// identity returns the worker's name for Temporal, which the Web UI shows: the SDK's own, and the digest of its definitions.
+// identity returns the identity of the worker, which the Web UI shows: process ID, host and the digest of the definitions.
 func identity(digest string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -31,8 +31,9 @@ func identity(digest string) string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
 }
 
-// compareDefinitions warns about workers of the task queue that define their agents differently: an agent has the definition of whichever
-// worker is asked first. What cannot be compared is logged, and is no reason not to serve.
+// compareDefinitions logs a warning for each other worker of the task queue that defines its agents differently. A new agent gets the
+// definition of the worker that is asked first, so such workers are usually a mistake. If Temporal does not list the workers,
+// compareDefinitions logs this and returns; the worker starts all the same.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()

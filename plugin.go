@@ -59,8 +59,8 @@ type Plugin struct {
 	running   []worker.Worker
 }
 
-// New checks the options, connects the MCP servers and defines each agent once. The error names everything that is wrong. The Temporal
-// client must be the one with which the worker is made. The context limits the time of New only.
+// New checks the options, connects the MCP servers and defines each agent once. The Temporal client must be the one with which the worker is
+// made. The context limits the time of New only.
 //
 // If the worker is never started, call [Plugin.Close].
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// offline returns a Temporal client that connects when it is used first.
+// offline returns a Temporal client that connects at its first use.
 func offline(t *testing.T) client.Client {
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 		`unknown tool "price"`:               func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
 		"must be a struct or a map":          func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
 		`no stateful MCP server "browser"`:   func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
-		`install "/nowhere", or correct`:     func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
+		`check that "/nowhere" is installed`: func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
 		`there is no agent "helper" to call`: func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
 		"agent clerk: limit Time is -1s":     func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
 		"limit ModelCalls is -1: set at":     func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
@@ -56,7 +56,7 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	require.ErrorContains(t, err, "client is nil")
 }
 
-// Agents of another task queue than the worker's would never be served.
+// A worker would never run the agents of another task queue.
 func TestWorkerOfAnotherTaskQueueDoesNotStart(t *testing.T) {
 	agents, err := reagent.New(t.Context(), offline(t), valid())
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestWorkerOfAnotherTaskQueueDoesNotStart(t *testing.T) {
 	require.ErrorContains(t, w.Start(), `the task queue "orders" and its agents are on "agents": set Options.TaskQueue`)
 }
 
-// What the caller has set stays; what he has not set suits agents.
+// The plugin sets only those options of the worker that are zero.
 func TestPluginSetsWhatIsNotSet(t *testing.T) {
 	agents, err := reagent.New(t.Context(), offline(t), valid())
 	require.NoError(t, err)

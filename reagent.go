@@ -39,15 +39,15 @@ type Options struct {
 	// them.
 	Elsewhere []string
 
-	// Secrets are texts of at least 4 bytes that must not enter a payload, such as the API keys of tools. Three kinds need not be named
-	// here if they have at least 16 bytes with letters and digits: keys of Models, and the environment and the headers of MCPServers.
+	// Secrets are texts of at least 4 bytes that must not enter a payload, such as the API keys of tools. Some need not be named here if they
+	// have at least 16 bytes with letters and digits: the keys and headers of Models; the environment, headers and URL queries of MCPServers.
 	Secrets []string
 	// KeepDir is a folder for replies and results that Temporal does not have yet. After a restart, the worker reports them instead of
 	// asking again. Empty means that the worker keeps them in memory only. The files are plain text, and only their owner can read them.
 	KeepDir string
 	// ToolTimeout limits one run of a tool. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// Streamer receives the replies of models piece by piece. Nil means no streaming. [activities.Hub] is an implementation.
+	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [activities.Hub] is an implementation.
 	Streamer activities.Streamer
 	// Converter must be the data converter of the Temporal client. Nil means the SDK's default.
 	Converter converter.DataConverter
@@ -74,7 +74,7 @@ type Model struct {
 	// Client calls the model. If it is set, BaseURL, APIKey, Headers, Timeout, IdleTimeout and NoStream are ignored.
 	Client llm.Client
 
-	// Timeout limits the time of one reply. IdleTimeout limits the time between two pieces of it. Zero means the defaults of package
+	// Timeout limits the time of one reply. IdleTimeout limits the time between two chunks of it. Zero means the defaults of package
 	// llm/openai.
 	Timeout     time.Duration
 	IdleTimeout time.Duration

@@ -15,24 +15,26 @@ import (
 
 // ToolSource names tools that have one origin.
 type ToolSource struct {
-	// Server is the name of the MCP server; empty for the tools in this process.
+	// Server is the name of the MCP server. It is empty for the tools of [Options.Tools].
 	Server string
-	// Stateful says that the server keeps something between calls. Here says that its process runs in this worker.
+	// Stateful says that the server keeps state between calls. Here says that calls of the tools run in this worker; it is false for a server
+	// of [Options.Elsewhere].
 	Stateful, Here bool
 	// Tools are the names that models see.
 	Tools []string
 }
 
-// toolbox holds the tools of a worker process.
+// toolbox holds the tools and the MCP servers of a worker.
 type toolbox struct {
 	registry tool.Registry
 	servers  []*mcp.Source
-	// queues are the task queues of the stateful servers that run here.
+	// queues are the task queues of the stateful servers that run in this worker.
 	queues  []string
 	sources []ToolSource
 }
 
-// newToolbox adds the tools in this process and connects the MCP servers.
+// newToolbox returns a toolbox with the tools of the options and the tools of all MCP servers, which it connects. The error names all MCP
+// servers that failed.
 func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	t := new(toolbox)
 	problems := []error{t.addTools(o.Tools)}
@@ -66,6 +68,7 @@ func (t *toolbox) addTools(tools []Tool) error {
 	return nil
 }
 
+// addServer connects an MCP server and adds its tools. It closes the connection at once if the server runs in another worker.
 func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) error {
 	if server.Stateful {
 		server.Queue = o.TaskQueue + ".mcp." + server.Name
@@ -101,38 +104,37 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 
 func (t *toolbox) close() {
 	for _, server := range t.servers {
-		_ = server.Close() // the worker ends
+		_ = server.Close() // the worker ends, so an error has no consequence
 	}
 }
 
 func closeServer(ctx context.Context, server *mcp.Source, name string, log *slog.Logger) {
 	if err := server.Close(); err != nil {
-		log.WarnContext(ctx, "close MCP server", "server", name, "error", err)
+		log.WarnContext(ctx, "the MCP server could not be closed", "server", name, "error", err)
 	}
 }
 
-// ServerError says that an MCP server could not be connected.
+// ServerError says that an MCP server could not be started or connected.
 type ServerError struct {
 	Server mcp.Server
 	Err    error
 }
 
-// Error names the problem and what to check.
+// Error returns the problem and what to check.
 func (e *ServerError) Error() string {
 	if e.Server.URL != "" {
-		return fmt.Sprintf("%v: check that the server is running, and its url", e.Err)
+		return fmt.Sprintf("%v: check that the server is running and that its url is right", e.Err)
 	}
 	if len(e.Server.Command) == 0 {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("%v: install %q, or correct the server's command", e.Err, e.Server.Command[0])
+	return fmt.Sprintf("%v: check that %q is installed and that the server's command is right", e.Err, e.Server.Command[0])
 }
 
 // Unwrap returns Err.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// listed is the tools of a stateful server that runs in another worker. They are
-// not called here: their calls go to the queue of that worker.
+// listed holds the tools of a stateful MCP server that runs in another worker. Their calls go to the task queue of that worker.
 type listed []tool.Tool
 
 // Tools returns the tools that the server had when this worker started.

@@ -19,7 +19,8 @@ type Task struct {
 	// Agent is the name of the definition, and Message the task. Both are required.
 	Agent   string
 	Message string
-	// Images of the message are https: or data: URLs.
+	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
+	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
 	Images []string
 	// ID is the agent's ID. Empty means that Run makes one of the ID of the workflow and a digest of the other fields. So if a workflow runs
 	// the same task twice without an ID, the second call returns the answer of the first. The workflow's history records the ID, so a later

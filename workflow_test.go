@@ -11,12 +11,12 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Price is what an agent is asked for.
+// Price is the type of an agent's answer.
 type Price struct {
 	Euros int `json:"euros"`
 }
 
-// execute runs a workflow where an agent answers with its message. It returns the IDs of the agents.
+// execute runs a workflow. Its agents answer with the text of their message. It returns the IDs of the agents.
 func execute(w func(workflow.Context) error) (ids []string, err error) {
 	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
 	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, in workflows.Start) (workflows.Result, error) {
@@ -28,7 +28,7 @@ func execute(w func(workflow.Context) error) (ids []string, err error) {
 	return ids, env.GetWorkflowError()
 }
 
-// Another task is another agent, and so is an ID of its own.
+// Tasks that differ in a field run different agents, and so does a task with an ID.
 func TestEachTaskHasAnAgentOfItsOwn(t *testing.T) {
 	ids, err := execute(func(ctx workflow.Context) error {
 		for _, task := range []reagent.Task{

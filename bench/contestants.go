@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// contestant is one of the two that run the same turns.
+// contestant is one of the two workflows that are compared.
 type contestant int
 
 const (
@@ -27,10 +27,10 @@ const (
 	reagent
 )
 
-// contestants in the order of the table's columns.
+// contestants holds the contestants in the order of the columns of the table.
 var contestants = [...]contestant{byHand, reagent}
 
-// start starts a run of so many turns.
+// start starts a workflow that runs the given number of turns.
 func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
 	l.started++
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench-%d", l.started), TaskQueue: queue}
@@ -40,7 +40,7 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("x", options.ID, turns))
 }
 
-// task is the start of an agent that makes so many turns.
+// task returns the input of an agent that runs the given number of turns.
 func task(name, life string, turns int) workflows.Start {
 	return workflows.Start{Agent: name, Incarnation: life, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
@@ -82,19 +82,19 @@ func register(temporal client.Client, w worker.Worker) error {
 	return nil
 }
 
-// clientFunc is a model that costs nothing. Those of llmtest keep every request.
+// clientFunc is a model in this process. The models of llmtest would keep every request in memory.
 type clientFunc func(context.Context, llm.Request) (llm.Reply, error)
 
 func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return f(ctx, req)
 }
 
-// model asks for as many tool calls as its task says.
+// model makes one tool call in each reply, and answers after as many calls as the first user message says.
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {
 		if m.Role == llm.User && turns == 0 {
-			_, _ = fmt.Sscan(m.Content, &turns) // or it is a summary
+			_, _ = fmt.Sscan(m.Content, &turns) // a summary has no number
 		}
 	}
 	if n := len(req.Messages); n > 1 && len(req.Messages[n-2].ToolCalls) > 0 {
@@ -109,10 +109,10 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, page))), nil
 }
 
-// window is the context of the model that counts, in tokens.
+// window is the number of tokens from which on the long agent summarises its conversation.
 const window = 32_000
 
-// counting is model, but tells how many tokens a request has, and writes summaries.
+// counting is model, but it also reports the tokens of the request, and it writes summaries.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)
 	if req.Params.ToolChoice != "none" {
@@ -124,8 +124,8 @@ func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, err
 }
 
-// ByHand is the least that runs the same turns: a model and a tool activity each,
-// with references as inputs. It has no keys, no updates and nothing to see.
+// ByHand is the smallest workflow that runs the same turns, with one model activity and one tool activity each. The inputs of the model are
+// not the messages, but numbers that refer to them. The workflow has no keys, no updates and no queries.
 func ByHand(ctx workflow.Context, turns int) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	var transcript []string

@@ -19,10 +19,10 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// patience bounds the wait for a step.
+// patience limits the time to wait for a request to the model.
 const patience = time.Minute
 
-// kills measures the time from a worker's SIGKILL to the next step, which another worker does.
+// kills measures the time from the SIGKILL of a worker to the next request to the model, which another worker sends.
 func (l *lab) kills(ctx context.Context, rounds int) error {
 	progressf("SIGKILL of a worker, %d rounds", rounds)
 	k, err := newKiller(ctx, l)
@@ -50,14 +50,14 @@ func (l *lab) kills(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// killer has a model, and a worker program to serve it.
+// killer holds a model, and a worker program that uses the model.
 type killer struct {
 	dir    string
 	env    []string
 	model  *llmtest.Server
 	agents *client.Client
-	asked  chan time.Time // requests, as they come to the model
-	stands atomic.Bool    // the next request gets no answer
+	asked  chan time.Time // the times of requests to the model
+	stands atomic.Bool    // if true, the next request gets no answer
 }
 
 func newKiller(ctx context.Context, l *lab) (*killer, error) {
@@ -69,7 +69,7 @@ func newKiller(ctx context.Context, l *lab) (*killer, error) {
 	k.model = llmtest.Serve(llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 		k.asked <- time.Now()
 		if k.stands.CompareAndSwap(true, false) {
-			<-ctx.Done() // its worker is killed meanwhile
+			<-ctx.Done() // the worker that sent the request is killed meanwhile
 			return llm.Reply{}, ctx.Err()
 		}
 		return llmtest.Say("done"), nil
@@ -96,8 +96,8 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill lets a worker have an agent, during a model call or in wait for a message, and kills it while
-// another worker waits for work.
+// kill kills a worker that has an agent in its cache, either during a model call or while the agent waits for a message. A second worker is
+// running and takes over. It returns the time from the kill to the next request to the model.
 func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duration, error) {
 	first, err := k.worker(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duratio
 	if _, err := k.next(); err != nil {
 		return 0, err
 	}
-	for !during { // until it has answered
+	for !during { // wait until the agent has answered
 		view, err := k.agents.State(ctx, id)
 		if err != nil {
 			return 0, err
@@ -136,16 +136,17 @@ func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duratio
 	return at.Sub(killed), err
 }
 
+// next returns the time of the next request to the model.
 func (k *killer) next() (time.Time, error) {
 	select {
 	case at := <-k.asked:
 		return at, nil
 	case <-time.After(patience):
-		return time.Time{}, errors.New("the model was not asked within " + patience.String())
+		return time.Time{}, errors.New("the model got no request within " + patience.String())
 	}
 }
 
-// worker starts a worker process and waits until it serves.
+// worker starts a worker process and waits until it is ready.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env
@@ -158,7 +159,7 @@ func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 		return nil, err
 	}
 	kill = func() {
-		_ = cmd.Process.Kill() // it may be gone
+		_ = cmd.Process.Kill() // the process may have ended before
 		_ = cmd.Wait()
 	}
 	var said strings.Builder

@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// long measures one agent that goes on and on, from run to run and from summary to summary: how long its turns
-// take, what its history costs, and the memory of this process, which holds its worker.
+// long measures one agent with many turns, which continues as new and summarises its conversation many times. It measures the time of a
+// turn, the size of the history, and the memory of this process, which has the worker.
 func (l *lab) long(ctx context.Context, turns int) error {
 	if turns == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (l *lab) long(ctx context.Context, turns int) error {
 	return nil
 }
 
-// heap returns what lives on the heap, in MB.
+// heap returns the size of all objects on the heap after a garbage collection, in MB.
 func heap() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -57,7 +57,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// watchHeap keeps the highest size of the heap, what has died and is not collected yet included.
+// watchHeap records the highest size of the heap in bytes, with objects that are not collected yet. It measures until done is called.
 func watchHeap() (highest *atomic.Uint64, done func()) {
 	highest = new(atomic.Uint64)
 	stop, stopped := make(chan struct{}), make(chan struct{})

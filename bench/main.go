@@ -1,5 +1,5 @@
-// Command bench measures what Reagent costs: against a workflow written by hand that runs the same
-// turns, the two taking turns on one server in one run. Ratios hold better than times. `make bench`.
+// Command bench measures the costs of Reagent. It compares an agent with a workflow written by hand that runs the same turns. The two run
+// alternately, on the same server. Ratios depend less on the machine than times do. Run it with `make bench`.
 package main
 
 import (
@@ -20,17 +20,17 @@ import (
 
 const queue = "bench"
 
-// lab is where everything is measured: one server, and one worker in this process.
+// lab holds one server, and one worker in this process. All measurements use them.
 type lab struct {
 	server   *devserver.Server
 	temporal client.Client
 	worker   worker.Worker
 	report   report
-	started  int // runs, to give each an ID of its own
+	started  int // number of started runs, which is part of their IDs
 }
 
 func main() {
-	rounds := flag.Int("rounds", 5, "how often each thing is measured; the table shows medians")
+	rounds := flag.Int("rounds", 5, "how often each measurement is repeated; the table shows medians")
 	long := flag.Int("long", 10_000, "turns of the long agent; 0 leaves it out")
 	flag.Parse()
 	if err := run(context.Background(), *rounds, *long); err != nil {
@@ -110,5 +110,5 @@ func (l *lab) close() {
 	l.server.Stop()
 }
 
-// progressf tells a person that something is being measured.
+// progressf prints the current measurement to standard error.
 func progressf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// replay measures how long a worker that has nothing in its cache takes to be where a run is.
+// replay measures how long a worker takes to replay the whole history of a run that is not in its cache.
 func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 	progressf("cold replay")
 	var took [len(contestants)][]float64
@@ -25,7 +25,7 @@ func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 		if err != nil {
 			return err
 		}
-		// Keys hold the agent's ID.
+		// The keys of an agent depend on its ID, so a replay needs the original ID.
 		options := worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: run.GetID(), RunID: run.GetRunID()}}
 		var h historypb.History
 		events := l.temporal.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 )
 
-// report is the table.
+// report holds the rows of the table.
 type report struct {
 	rows  [][]string
-	early float64 // bytes a turn of a short run
+	early float64 // history bytes of one turn, in an agent of 50 turns
 }
 
-// compare adds a row for both contestants. Goal is the highest ratio that is good enough; 0 is none.
+// compare adds a row for both contestants. Goal is the highest ratio that meets the goal; 0 means no goal.
 func (r *report) compare(what, format string, v [len(contestants)]float64, goal float64) {
 	ratio := v[reagent] / v[byHand]
 	row := []string{what, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
@@ -24,18 +24,18 @@ func (r *report) compare(what, format string, v [len(contestants)]float64, goal 
 	r.rows = append(r.rows, row)
 }
 
-// goal adds a row for what only an agent can do.
+// goal adds a row for a measurement of the agent alone, with a goal.
 func (r *report) goal(what, value string, met bool, goal string) {
 	r.rows = append(r.rows, []string{what, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row that holds the bytes of a late turn against those of an early one.
+// steady adds a row with the ratio of the bytes of one turn to those in an agent of 50 turns.
 func (r *report) steady(what string, late float64) {
 	ratio := late / r.early
 	r.goal(what, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }
 
-// note adds a row without a goal.
+// note adds a row for a measurement of the agent alone, without a goal.
 func (r *report) note(what, value string) {
 	r.rows = append(r.rows, []string{what, "", value, "", "", ""})
 }

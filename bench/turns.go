@@ -9,10 +9,10 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// costs are what the rounds of one measurement took, for each contestant.
+// costs holds the milliseconds of a turn that each round took, for each contestant: wall time, CPU of the worker, CPU of the server.
 type costs struct{ time, worker, server [len(contestants)][]float64 }
 
-// turns measures one run alone: time and CPU of each turn, and its history.
+// turns measures one workflow at a time: the time, the CPU and the history of a turn.
 func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	progressf("%d turns, %d rounds of each", turns, rounds)
 	var c costs
@@ -20,7 +20,7 @@ func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	per := float64(turns)
 	for round := range rounds {
 		for i := range contestants {
-			who := contestants[(i+round)%len(contestants)] // nobody always goes first
+			who := contestants[(i+round)%len(contestants)] // the contestants take turns to go first
 			before, worker, server := time.Now(), workerCPU(), serverCPU(l.server.PID())
 			run, err := l.start(ctx, who, turns)
 			if err == nil {
@@ -54,7 +54,7 @@ func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	return nil
 }
 
-// history returns the events and bytes of all runs of a workflow.
+// history returns the number of events and bytes in the histories of all runs of a workflow.
 func (l *lab) history(ctx context.Context, id string) (events, bytes float64, err error) {
 	for run := ""; ; {
 		found, err := l.temporal.DescribeWorkflowExecution(ctx, id, run)
@@ -74,7 +74,7 @@ func (l *lab) history(ctx context.Context, id string) (events, bytes float64, er
 	}
 }
 
-// crowd measures many runs at once.
+// crowd measures many workflows at the same time.
 func (l *lab) crowd(ctx context.Context, agents, turns, rounds int) error {
 	progressf("%d agents at once", agents)
 	var rate [len(contestants)][]float64

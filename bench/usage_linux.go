@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// workerCPU is the time that this process has computed: the worker, and the little that drives it.
+// workerCPU returns the CPU time of this process. Almost all of it is the worker's.
 func workerCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -17,13 +17,13 @@ func workerCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// serverCPU is the time that another process has computed, in steps of 10 ms.
+// serverCPU returns the CPU time of another process, in steps of 10 ms. It returns 0 if the time cannot be read.
 func serverCPU(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// The second field is the program's name, in parentheses; it may hold anything.
+	// The second field is the name of the program in parentheses, which may contain spaces.
 	_, rest, _ := strings.Cut(string(text), ") ")
 	var user, system int64
 	if _, err := fmt.Sscan(strings.Join(strings.Fields(rest)[11:13], " "), &user, &system); err != nil {
@@ -32,7 +32,7 @@ func serverCPU(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// loadAverage tells how busy the machine was in the last minute.
+// loadAverage returns the load average of the last minute.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -4,7 +4,7 @@ package main
 
 import "time"
 
-// What only Linux tells; the table shows NaN for its ratio.
+// These functions return nothing useful, because only Linux has the values. The table shows NaN for their ratios.
 
 func workerCPU() time.Duration { return 0 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/reagent-dev/reagent"
 )
 
-// Glossary is a workflow of one's own. It has one agent explain each topic, all at the same time, and
-// returns the explanations in the order of the topics.
+// Glossary is a workflow. It lets one agent explain each topic, all at the same time, and returns the explanations in the order of the
+// topics.
 func Glossary(ctx workflow.Context, topics []string) ([]string, error) {
 	lines := make([]string, len(topics))
 	group := workflow.NewWaitGroup(ctx)
@@ -18,7 +18,7 @@ func Glossary(ctx workflow.Context, topics []string) ([]string, error) {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
-			// Where this workflow was reset or started again, the agent is there already, and its answer is paid for.
+			// If this workflow was reset or started again, the agent exists already. Run then returns its answer without a model call.
 			result, err := reagent.Run(ctx, reagent.Task{Agent: "writer", Message: topic})
 			if err != nil {
 				failed = fmt.Errorf("%s: %w", topic, err)

@@ -1,5 +1,5 @@
-// Command childworkflow runs a workflow of one's own that asks agents: it serves both the
-// workflow and the agents, starts the workflow, and prints what comes of it.
+// Command childworkflow runs a workflow that asks agents. The program serves the workflow and the agents, starts the workflow, and prints
+// its result.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command gotool is a worker of one's own: it serves one agent with two tools that
-// are Go functions. Start it, and talk to its agent with starter.
+// Command gotool is a worker that serves one agent with two tools, which are Go functions. Use starter to send messages to the agent.
 package main
 
 import (
@@ -26,7 +25,7 @@ func main() {
 }
 
 func serve(ctx context.Context) error {
-	// TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and their like say where Temporal is.
+	// WorkerOptions reads TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and Temporal's other variables.
 	options, err := config.WorkerOptions("", "")
 	if err != nil {
 		return err
@@ -40,7 +39,7 @@ func serve(ctx context.Context) error {
 	agents, err := reagent.New(ctx, temporal, reagent.Options{
 		TaskQueue: taskQueue, Models: map[string]reagent.Model{"main": model()},
 		Agents: []reagent.Agent{clerk}, Tools: tools(),
-		Converter: options.DataConverter, // payloads may be encrypted
+		Converter: options.DataConverter, // a codec may encrypt payloads
 	})
 	if err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Fruit is what the model fills in to ask for a price. The schema it is shown is made of it.
+// Fruit has the arguments of the tool price. The model sees a JSON schema made from it.
 type Fruit struct {
 	Name string `json:"name" jsonschema:"the fruit, in English and singular"`
 }
 
-// Order is what the model fills in to buy.
+// Order has the arguments of the tool order.
 type Order struct {
 	Name  string `json:"name" jsonschema:"the fruit, in English and singular"`
 	Kilos int    `json:"kilos"`
@@ -38,19 +38,19 @@ func tools() []reagent.Tool {
 	}
 	return []reagent.Tool{
 		reagent.Func("price", "The price of a kilo, in euros.", reagent.ReadOnly, price),
-		// It may run again when it is not known whether it ran, since the book knows the key.
+		// If it is not known whether a call ran, the call runs again. The book recognises its key.
 		reagent.Func("order", "Orders fruit.", reagent.Idempotent, order),
 	}
 }
 
-// book stands for the far side, such as a payment provider: what has a key that it knows is not
-// done again. In earnest it outlives the worker.
+// book stands for a remote service, such as a payment provider. It does not repeat an order with a key that it knows. A real service keeps
+// its data when the worker ends.
 type book struct {
 	mu      sync.Mutex
 	numbers map[string]int
 }
 
-// enter returns the number of the order with that key, the same however often it is asked.
+// enter returns the number of the order with the key. The same key always gets the same number.
 func (b *book) enter(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

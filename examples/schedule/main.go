@@ -1,5 +1,5 @@
-// Command schedule has Temporal start an agent every morning. Any worker that serves the agent
-// will do: this program only makes the schedule and ends.
+// Command schedule creates a Temporal Schedule that starts an agent every morning. Then the program ends. The agents run in any worker that
+// serves them, such as cmd/worker.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 func main() {
 	queue := flag.String("task-queue", "agents", "`queue` of the workers that serve the agent")
 	name := flag.String("agent", "assistant", "`name` of the agent")
-	task := flag.String("task", "Which files of this project have no tests?", "what the agent is told each time")
-	now := flag.Bool("now", false, "start the agent once at once, too")
+	task := flag.String("task", "Which files of this project have no tests?", "the `message` to each agent")
+	now := flag.Bool("now", false, "also start the agent once now")
 	flag.Parse()
 	if err := run(context.Background(), *queue, *name, *task, *now); err != nil {
 		log.Fatal(err)
@@ -69,8 +69,7 @@ func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOption
 			Calendars: []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 7}}}},
 		},
 		Action: action,
-		// Yesterday's agent that still runs is left alone, and what was missed for longer than
-		// this is not made up for.
+		// If an earlier agent is still running, no new one starts. Temporal makes up for a start that it missed by less than CatchupWindow.
 		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: time.Hour,
 	}, err

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Note is a line to keep.
+// Note has the arguments of the tool add.
 type Note struct {
 	Text string `json:"text" jsonschema:"one line"`
 }
@@ -25,7 +25,7 @@ func main() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{
 		Name: "read", Description: "All notes, one a line.",
-		// The hint decides what happens when a worker dies during a call: this may run again.
+		// With this hint, a call runs again if the worker crashed during it.
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 	}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		data, err := os.ReadFile(file) //nolint:gosec // named by whoever configures the server
@@ -36,15 +36,15 @@ func main() {
 	})
 	mcp.AddTool(server, &mcp.Tool{
 		Name: "add", Description: "Adds a note.",
-		// No hint: it never runs twice for one call.
+		// Without a hint, a call never runs twice.
 	}, func(_ context.Context, _ *mcp.CallToolRequest, in Note) (*mcp.CallToolResult, any, error) {
 		if err := add(file, in.Text); err != nil {
-			return nil, nil, err // the model reads it
+			return nil, nil, err // the model reads the error
 		}
 		return say("Noted."), nil, nil
 	})
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-		log.Fatal(err) // standard error is the worker's log
+		log.Fatal(err) // the worker logs standard error
 	}
 }
 
