@@ -209,7 +209,7 @@ func TestTerminatedAgentIsResumed(t *testing.T) {
 	require.Equal(t, []string{"user: pay", "assistant: [pay {}][read {}]", "tool: did {}", "tool: text", "assistant: done"}, w.show(t.Name()).lines())
 	_, errs, code := w.starter("resume", t.Name())
 	require.Equal(t, 4, code)
-	require.Contains(t, errs, "it has completed")
+	require.Contains(t, errs, "the agent has completed")
 }
 
 // A failed task goes on where it failed, once, however many resume it.
