@@ -38,7 +38,7 @@ func (d *driver) open(ctx workflow.Context) error {
 	}
 	d.begin(state)
 	// The loop begins after the updates that have arrived in the meantime are applied.
-	return workflow.Await(d.root, func() bool { return d.early == 0 })
+	return workflow.Await(d.root, func() bool { return d.served == d.early })
 }
 
 // read returns the compressed state of the earlier run that the start input names. It reads the state page by page, by

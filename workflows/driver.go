@@ -36,8 +36,8 @@ type driver struct {
 	reset bool
 	// version grows with each event that changed the state, and whenever else the loop has to run again.
 	version int
-	// early counts the update handlers that wait for the state.
-	early int
+	// early counts the updates that came before the state, and served those of them that have got it.
+	early, served int
 	// upgrade says that the agent has received an [UpgradeUpdate].
 	upgrade bool
 	// begunEvents and begunBytes are the length and the size of the history at the time at which the run got its state.

@@ -149,6 +149,33 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
 }
 
+// Messages that come while the agent reads its state enter the inbox in the order in which they came.
+func TestMessagesBeforeTheStateKeepTheirOrder(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two"), 5: llmtest.Say("three")})
+	packed, err := protocol.Pack(agent.New("default-test-workflow-id", workflows.Start{Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l"}, 0))
+	require.NoError(t, err)
+	sent := make(chan struct{})
+	b.RegisterActivityWithOptions(func(context.Context, protocol.ReadAgentInput) (protocol.Page, error) {
+		<-sent
+		return protocol.Page{Data: packed, Pages: 1}, nil
+	}, activity.RegisterOptions{Name: protocol.ReadAgent})
+	for i, text := range []string{"first", "second", "third"} {
+		b.RegisterDelayedCallback(func() {
+			b.UpdateWorkflowNoRejection(workflows.MessageUpdate, text, t, agent.InboxMessage{ID: text, Text: text})
+			if i == 2 {
+				close(sent)
+			}
+		}, time.Duration(i)*time.Millisecond)
+	}
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "close", t) }, time.Hour)
+	b.ExecuteWorkflow(workflows.Agent, workflows.Start{
+		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", From: &agent.RunRef{ID: "default-test-workflow-id", RunID: "earlier", Resume: true},
+	})
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two", "user: third", "assistant: three"}, b.transcript(t))
+}
+
 // The usage counts messages that came twice, and resumes that came too late.
 func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 	b := newBench(t)

@@ -205,17 +205,19 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 // errMoved refuses a steering message because its place (After) is not the place at which it would enter now.
 var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
-// await waits until the driver has a state. A cancel of the workflow does not end the wait: the update is accepted, so the
-// agent has to take its message.
+// await waits until the driver has a state, and until the updates that came before have it. The SDK runs the handlers of
+// later workflow tasks first, so without this order a later message would enter the inbox before an earlier one. A cancel
+// of the workflow does not end the wait: the update is accepted, so the agent has to take its message.
 func (d *driver) await(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
 	}
+	before := d.early
 	d.early++
-	defer func() { d.early-- }()
-	// What was accepted is taken, also where a cancel comes beside it.
 	free, _ := workflow.NewDisconnectedContext(ctx)
-	return workflow.Await(free, func() bool { return d.state != nil })
+	err := workflow.Await(free, func() bool { return d.state != nil && d.served == before })
+	d.served++
+	return err
 }
 
 // errReading is the error of [protocol.RequestQuery] while the driver has no state.
