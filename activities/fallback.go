@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate.
@@ -29,11 +30,11 @@ func (h *heartbeat) candidate() int {
 // called again.
 //
 // fallBack returns failed itself if no candidate is left, if failed is not retryable because of too many attempts, or if failed
-// is a cancellation. It also returns failed if the context is too long: the core compacts the context, and other models are not
-// tried.
+// is a cancellation. It also returns failed if the worker stops: the candidate has not failed, and the next attempt calls it
+// again. It also returns failed if the context is too long: the core compacts the context, and other models are not tried.
 func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)
-	if !ok || app.Type() == string(llm.ContextTooLong) {
+	if !ok || app.Type() == string(llm.ContextTooLong) || app.Type() == protocol.Interrupted {
 		return failed
 	}
 	h.mu.Lock()
