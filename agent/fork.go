@@ -8,13 +8,15 @@ import (
 )
 
 // ForkPointError says that an agent cannot be forked after its first At messages. It has fewer messages, or a tool call
-// among these messages has its result after them.
+// among these messages has its result after them, or a compaction has removed some of them.
 type ForkPointError struct {
 	At int // the number of messages that the fork would have
 	// Count is the number of the agent's messages.
 	Count int
 	// Before and After are the nearest numbers of messages at which a fork is possible; -1 if there is none.
 	Before, After int
+	// Dropped is the number of messages that compactions have removed.
+	Dropped int
 }
 
 // Error returns a text that says why the agent cannot be forked there and names the nearest points at which it can.
@@ -25,6 +27,8 @@ func (e *ForkPointError) Error() string {
 		text = fmt.Sprintf("the agent cannot be forked after message %d: it has %d messages", e.At, e.Count)
 	case e.At < 1:
 		text = fmt.Sprintf("the agent cannot be forked after message %d: the first message has number 1", e.At)
+	case e.At < e.Dropped:
+		text = fmt.Sprintf("the agent cannot be forked after message %d: the first %d messages were summarised", e.At, e.Dropped)
 	}
 	switch {
 	case e.Before >= 0 && e.After >= 0:
@@ -44,7 +48,7 @@ func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
 	}
-	e := &ForkPointError{At: at, Count: s.Count(), Before: -1, After: -1}
+	e := &ForkPointError{At: at, Count: s.Count(), Before: -1, After: -1, Dropped: s.Dropped}
 	for n := min(at, s.Count()); n > 0 && e.Before < 0; n-- {
 		if s.forkable(n) {
 			e.Before = n

@@ -194,7 +194,14 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 		return first.Text == o.Message && slices.Equal(first.Images, o.Images), nil
 	}
 	s := run.State
-	return s != nil && s.Dropped == 0 && len(s.Messages) > 0 && o.Message != "" && len(o.Images) == 0 && s.Messages[0].Content == o.Message, nil
+	if s == nil || s.Dropped > 0 || len(s.Messages) == 0 {
+		return false, nil
+	}
+	var images []string
+	for _, part := range s.Messages[0].Parts {
+		images = append(images, part.URL)
+	}
+	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
 // newMessage returns m with a new ID, and the error of [agent.CheckMessage].

@@ -171,6 +171,7 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	require.Equal(t, append(whole.lines(), "user: and?", "assistant: read 20 pages"), all.lines())
 	require.Zero(t, all.Earlier)
 	require.Contains(t, w.must("show", t.Name()), fmt.Sprintf("%d earlier messages were summarised; --all shows them", s.Earlier))
+	require.Equal(t, "read 20 pages\n", w.must("tail", "--last", "1", t.Name()))
 
 	// Among what was let go of, and behind it.
 	for _, at := range []int{3, whole.Usage["model_calls"] + 1} {

@@ -78,8 +78,8 @@ func (g *globals) agentName(name string) (string, error) {
 }
 
 // text returns the text for an agent: the arguments with spaces between, or standard input if the only argument is "-" or there
-// are no arguments. It removes one newline at the end of standard input. It reads at most [agent.MaxMessageBytes]+1 bytes,
-// because [agent.CheckMessage] refuses a text of that length. If there is no text, the error has the code exitUsage.
+// are no arguments. It removes one newline at the end of standard input. It reads at most [agent.MaxMessageBytes]+2 bytes:
+// without that newline, this is more than [agent.CheckMessage] accepts. If there is no text, the error has the code exitUsage.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -87,7 +87,7 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	if file, ok := cmd.InOrStdin().(*os.File); ok && len(args) == 0 && term.IsTerminal(file.Fd()) {
 		return "", exitf(exitUsage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
 	}
-	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), agent.MaxMessageBytes+1))
+	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), agent.MaxMessageBytes+2))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}

@@ -116,7 +116,7 @@ func hint(id string, status client.Status) string {
 }
 
 // firstOf returns the index from which tail has to print to show the last messages. A negative last means all messages and gives
-// 0. The result is too small, and tail shows more messages, if the beginning of the transcript was summarised.
+// 0.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil
@@ -128,7 +128,7 @@ func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *w
 		}
 		wait.update(p)
 		if p.Message != nil {
-			count++
+			count = p.Index + 1 // the messages before the first one may be summarised
 		}
 		if p.Status != "" {
 			break // Watch has yielded all messages that exist now

@@ -1,8 +1,10 @@
 package devserver
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 )
 
 // PortInUseError is the error of [Start] if a port in the options is in use.
@@ -22,8 +24,8 @@ func (e *PortInUseError) Error() string {
 // Unwrap returns the error of the attempt to listen.
 func (e *PortInUseError) Unwrap() error { return e.Err }
 
-// checkFree returns an error if the server cannot use the ports in the options. The error is a [*PortInUseError] if it cannot
-// listen on a port.
+// checkFree returns an error if the server cannot use the ports in the options. The error is a [*PortInUseError] if a port is in
+// use.
 func checkFree(opts Options) error {
 	for _, p := range []struct {
 		port int
@@ -36,8 +38,11 @@ func checkFree(opts Options) error {
 			return fmt.Errorf("port %d, for %s, must be between 0 and 65535", p.port, p.what)
 		}
 		l, err := net.Listen("tcp", address(p.port))
-		if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
 			return &PortInUseError{Port: p.port, For: p.what, Err: err}
+		}
+		if err != nil {
+			return fmt.Errorf("listen on port %d, for %s: %w", p.port, p.what, err)
 		}
 		l.Close()
 	}

@@ -4,6 +4,7 @@ package trajectory
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,8 +53,11 @@ type record struct {
 // ".flagged." in their names.
 func Load(dir string) ([]Conversation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("no conversations in %s: %w", dir, err)
+	if err == nil && len(files) == 0 {
+		err = errors.New("there are no *.jsonl files")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read conversations in %s: %w", dir, err)
 	}
 	var all []Conversation
 	for _, file := range files {
