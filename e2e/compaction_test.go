@@ -171,7 +171,6 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	require.Equal(t, append(whole.lines(), "user: and?", "assistant: read 20 pages"), all.lines())
 	require.Zero(t, all.Earlier)
 	require.Contains(t, w.must("show", t.Name()), fmt.Sprintf("%d earlier messages were summarised; --all shows them", s.Earlier))
-	require.Equal(t, "read 20 pages\n", w.must("tail", "--last", "1", t.Name()))
 
 	// Among what was let go of, and behind it.
 	for _, at := range []int{3, whole.Usage["model_calls"] + 1} {
@@ -188,6 +187,9 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	}
 	_, errs, _ := w.starter("fork", t.Name(), "--at", "4")
 	require.Contains(t, errs, "fork it after message 3 or 5")
+
+	w.must("close", t.Name())
+	require.Equal(t, "read 20 pages\n", w.must("tail", "--last", "1", t.Name()))
 }
 
 // An agent may work for thousands of turns: its state stays as small as its window, over all
