@@ -75,8 +75,8 @@ attacks: ## run the tests of hostile input: endpoints, servers, files, neighbour
 	$(GO) test ./... -run '^TestAttack' -count=1
 
 .PHONY: mutants
-mutants: ## break the code in the ways of testdata/mutants and demand red tests
-	testdata/mutants/run
+mutants: ## break the code in the ways of internal/mutants/testdata and demand red tests; MUTANTS=late-* tries only some
+	$(GO) run ./internal/mutants $(MUTANTS)
 
 .PHONY: quirks
 quirks: ## run every quirk of the catalogue of endpoints, with a table of the outcomes

@@ -1,0 +1,146 @@
+// Command mutants breaks the code in each of the ways that the files in testdata describe, and requires that the test that
+// the file names fails. The tree itself stays as it is: each test gets its mutant by the -overlay flag of the go command.
+//
+// Run it in the root of the tree, as `make mutants` does. The arguments are patterns for names, such as "late-*". Without
+// arguments it tries every mutant, and also requires that each row of docs/failures.md has one.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(patterns []string) error {
+	all, err := readAll("internal/mutants/testdata", patterns)
+	if err != nil {
+		return err
+	}
+	if len(patterns) == 0 {
+		if err := requireRows(all); err != nil {
+			return err
+		}
+	}
+	if err := requireGreen(all); err != nil {
+		return err
+	}
+	alive := 0
+	for _, m := range all {
+		verdict, output, err := m.try()
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-7s %-28s %-8s %s %s\n", verdict, m.name, strings.Join(m.rows, " "), m.testPackage, m.test)
+		if verdict != "killed" {
+			alive++
+			fmt.Print(output)
+		}
+	}
+	fmt.Printf("%d mutants, %d alive\n", len(all), alive)
+	if alive > 0 {
+		return errors.New("a test cannot fail for the reason that it is there for")
+	}
+	return nil
+}
+
+// requireRows returns an error if a row of the tables of failures has no mutant.
+func requireRows(all []mutant) error {
+	text, err := os.ReadFile("docs/failures.md")
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ([ABC][0-9]+) \|`).FindAllStringSubmatch(string(text), -1) {
+		if !slices.ContainsFunc(all, func(m mutant) bool { return slices.Contains(m.rows, row[1]) }) {
+			missing = append(missing, row[1])
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("rows of docs/failures.md without a mutant: %s", strings.Join(missing, " "))
+	}
+	return nil
+}
+
+// requireGreen runs the tests of the mutants on the code as it is. A test that fails without a mutant proves nothing.
+func requireGreen(all []mutant) error {
+	tests := map[string][]string{}
+	for _, m := range all {
+		if !slices.Contains(tests[m.testPackage], m.test) {
+			tests[m.testPackage] = append(tests[m.testPackage], m.test)
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(tests)) {
+		fmt.Printf("%s: %d tests on the code as it is\n", folder, len(tests[folder]))
+		if output, err := goTest(folder, strings.Join(tests[folder], "|"), ""); err != nil {
+			return fmt.Errorf("a test of %s fails before anything is broken:\n%s", folder, output)
+		}
+	}
+	return nil
+}
+
+// try runs the mutant's test with the mutant. The verdict is "killed" if the test fails, "ALIVE" if it passes, "NO FIT" if the
+// code has changed so that the mutant does not apply, and "BROKEN" if the mutant does not compile.
+func (m mutant) try() (verdict, output string, err error) {
+	changed, err := m.apply(".")
+	if err != nil {
+		return "NO FIT", err.Error() + "\n", nil
+	}
+	folder, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(folder)
+	replace := map[string]string{}
+	for file, text := range changed {
+		source, err := filepath.Abs(file)
+		if err != nil {
+			return "", "", err
+		}
+		replace[source] = filepath.Join(folder, fmt.Sprint(len(replace), ".go"))
+		if err := os.WriteFile(replace[source], text, 0o600); err != nil {
+			return "", "", err
+		}
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", "", err
+	}
+	file := filepath.Join(folder, "overlay.json")
+	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		return "", "", err
+	}
+	output, failed := goTest(m.testPackage, m.test, file)
+	switch {
+	case failed == nil:
+		return "ALIVE", "", nil
+	case strings.Contains(output, "[build failed]"), strings.Contains(output, "[setup failed]"):
+		return "BROKEN", output, nil
+	}
+	return "killed", "", nil
+}
+
+// goTest runs tests of a package with an overlay, if one is given. The overlay is in the environment, because e2e tests build the
+// worker and the starter themselves.
+func goTest(folder, tests, overlay string) (output string, err error) {
+	cmd := exec.Command("go", "test", folder, "-run", "^("+tests+")$", "-count=1")
+	cmd.Env = os.Environ()
+	if overlay != "" {
+		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mutant is one way to break the code. The file of a mutant has, in this order:
+//   - the title, in one line
+//   - rows: the rows of docs/failures.md that the mutant stands for
+//   - test: the package and the name of the test that must fail
+//   - in: the folder and the declaration that is changed, such as "agent State.dropChildren"
+//   - lines that begin with "-", and after them lines that begin with "+": the Go text to find in the declaration, and the
+//     text that replaces it
+//
+// There may be several changes in one declaration, and several declarations.
+//
+// The text to find is compared token by token, without comments and white space, and must occur once in the declaration.
+type mutant struct {
+	name, title string
+	rows        []string
+	testPackage string
+	test        string
+	changes     []change
+}
+
+// change replaces a text in a declaration.
+type change struct {
+	folder       string // of the package, below the root of the tree
+	symbol       string // the declaration: "Name", or "Type.Name" for a method
+	old, changed string
+}
+
+// read reads the mutant in a file.
+func read(file string) (mutant, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return mutant{}, err
+	}
+	m := mutant{name: strings.TrimSuffix(filepath.Base(file), ".txt")}
+	var in change
+	adds := true
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		key, value, _ := strings.Cut(line, ": ")
+		switch {
+		case m.title == "":
+			m.title = line
+		case strings.HasPrefix(line, "-"):
+			if adds {
+				m.changes = append(m.changes, in)
+			}
+			adds = false
+			m.changes[len(m.changes)-1].old += line[1:] + "\n"
+		case strings.HasPrefix(line, "+") && len(m.changes) > 0:
+			adds = true
+			m.changes[len(m.changes)-1].changed += line[1:] + "\n"
+		case key == "rows":
+			m.rows = strings.Fields(value)
+		case key == "test":
+			m.testPackage, m.test, _ = strings.Cut(value, " ")
+		case key == "in":
+			in.folder, in.symbol, _ = strings.Cut(value, " ")
+		case line != "":
+			return mutant{}, fmt.Errorf("%s: unknown line %q", file, line)
+		}
+	}
+	if len(m.rows) == 0 || m.test == "" || in.symbol == "" || len(m.changes) == 0 {
+		return mutant{}, fmt.Errorf("%s: a title, rows, test, in and a change are required", file)
+	}
+	return m, nil
+}
+
+// apply returns the changed texts of the source files below root that the mutant changes, by the names of the files.
+func (m mutant) apply(root string) (map[string][]byte, error) {
+	changed := map[string][]byte{}
+	for _, c := range m.changes {
+		if err := c.apply(root, changed); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", m.name, c.symbol, err)
+		}
+	}
+	return changed, nil
+}
+
+// apply adds the changed text of the source file that has the declaration to changed. If the file is there already, apply
+// changes that text.
+func (c change) apply(root string, changed map[string][]byte) error {
+	files, err := filepath.Glob(filepath.Join(root, c.folder, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, known := changed[file]
+		if !known {
+			if text, err = os.ReadFile(file); err != nil {
+				return err
+			}
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range parsed.Decls {
+			if !slices.Contains(names(decl), c.symbol) {
+				continue
+			}
+			from, to := set.Position(decl.Pos()).Offset, set.Position(decl.End()).Offset
+			body, err := c.replace(text[from:to])
+			changed[file] = slices.Concat(text[:from], body, text[to:])
+			return err
+		}
+	}
+	return fmt.Errorf("there is no such declaration in %s", c.folder)
+}
+
+// names returns the symbols that a declaration declares.
+func names(decl ast.Decl) []string {
+	var all []string
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		name := decl.Name.Name
+		if decl.Recv != nil {
+			receiver := decl.Recv.List[0].Type
+			if star, ok := receiver.(*ast.StarExpr); ok {
+				receiver = star.X
+			}
+			if generic, ok := receiver.(*ast.IndexExpr); ok {
+				receiver = generic.X
+			}
+			if ident, ok := receiver.(*ast.Ident); ok {
+				name = ident.Name + "." + name
+			}
+		}
+		all = append(all, name)
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			switch spec := spec.(type) {
+			case *ast.ValueSpec:
+				for _, name := range spec.Names {
+					all = append(all, name.Name)
+				}
+			case *ast.TypeSpec:
+				all = append(all, spec.Name.Name)
+			}
+		}
+	}
+	return all
+}
+
+// replace replaces the one place in body that has the tokens of c.old.
+func (c change) replace(body []byte) ([]byte, error) {
+	all, old := tokens(body), tokens([]byte(c.old))
+	at := -1
+	for i := range len(all) - len(old) + 1 {
+		if !slices.EqualFunc(all[i:i+len(old)], old, func(a, b lexeme) bool { return a.text == b.text }) {
+			continue
+		}
+		if at >= 0 {
+			return nil, fmt.Errorf("the text occurs more than once:\n%s", c.old)
+		}
+		at = i
+	}
+	if at < 0 || len(old) == 0 {
+		return nil, fmt.Errorf("the text does not occur:\n%s", c.old)
+	}
+	return slices.Concat(body[:all[at].from], []byte(strings.TrimSpace(c.changed)), body[all[at+len(old)-1].to:]), nil
+}
+
+// lexeme is a token of Go source text, and its place.
+type lexeme struct {
+	text     string
+	from, to int
+}
+
+// tokens returns the tokens of a piece of Go source text, without comments and the semicolons that line ends stand for.
+func tokens(text []byte) []lexeme {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	s.Init(file, text, func(token.Position, string) {}, 0)
+	var all []lexeme
+	for {
+		pos, kind, literal := s.Scan()
+		if kind == token.EOF {
+			return all
+		}
+		if kind == token.SEMICOLON && literal != ";" {
+			continue
+		}
+		if literal == "" || kind == token.SEMICOLON {
+			literal = kind.String()
+		}
+		from := file.Offset(pos)
+		all = append(all, lexeme{literal, from, from + len(literal)})
+	}
+}
+
+// readAll reads the mutants in folder whose names match one of the patterns; no patterns match all names.
+func readAll(folder string, patterns []string) ([]mutant, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var all []mutant
+	for _, file := range files {
+		m, err := read(file)
+		if err != nil {
+			return nil, err
+		}
+		if len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { ok, _ := filepath.Match(p, m.name); return ok }) {
+			all = append(all, m)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no mutant has such a name")
+	}
+	return all, nil
+}
