@@ -9,17 +9,17 @@ import (
 
 // Client sends requests to a model.
 type Client interface {
-	// Complete sends one request and returns the model's reply, which has passed [Reply.Validate]. If the model, the endpoint
-	// or the connection caused an error, it is an [*Error].
+	// Complete sends one request and returns the model's reply, which has passed [Reply.Validate]. An error that the model, the
+	// endpoint or the connection caused is an [*Error]. If ctx ends first, the error wraps the error of ctx instead.
 	//
 	// Complete must not retry, because the caller has the only retry policy. It must be safe for concurrent use and must not
-	// modify the request. If it receives the reply as a stream, it passes each delta to the function that [Stream] returns
-	// for ctx.
+	// modify the request. If it receives the reply as a stream, it passes each delta to the function that [Stream] returns for
+	// ctx.
 	Complete(ctx context.Context, req Request) (Reply, error)
 }
 
-// Request is a request to a model. The keys of model calls are hashes of its JSON form, so empty fields are not encoded.
-// Therefore a new field does not change the keys of agents that do not use it.
+// Request is a request to a model. The key of a model call is computed from hashes of the JSON form of its request. Empty
+// fields are not encoded. Therefore a new field does not change the keys of agents that do not use the field.
 type Request struct {
 	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. The caller tries the
 	// others if the first one cannot reply.
@@ -31,14 +31,14 @@ type Request struct {
 	// Messages are the messages of the conversation, oldest first.
 	Messages []Message `json:"messages,omitempty"`
 
-	// Key is sent as the Idempotency-Key header, unless it is empty. It is not part of the JSON form, because it is computed
-	// from that form.
+	// Key is the key of the model call. It is sent as the Idempotency-Key header, unless it is empty. It is not part of the
+	// JSON form, because it is computed from that form.
 	Key string `json:"-"`
 }
 
 // Candidate is one model that may reply to a [Request].
 type Candidate struct {
-	// Name is the model's name in the configuration. With this name, the worker finds the URL, the API key and the timeout.
+	// Name is the model's name in the configuration. The worker uses this name to find the URL, the API key and the timeout.
 	Name string `json:"name"`
 	// Model is the provider's name of the model, as it is sent to the endpoint.
 	Model string `json:"model"`
@@ -78,9 +78,9 @@ type Reply struct {
 	Repaired []string `json:"repaired,omitempty"`
 }
 
-// MapText returns a copy of the reply in which f has replaced each text that comes from the endpoint. These texts are the
-// content, the reasoning, the IDs, names and arguments of tool calls, the model's name, the finish reason, and the texts in
-// Repaired. MapText does not change the Parts of the message.
+// MapText returns a copy of r in which each text that comes from the endpoint is replaced by the result of f for this text.
+// These texts are the content, the reasoning, the IDs, names and arguments of tool calls, the model's name, the finish reason,
+// and the texts in Repaired. MapText does not change the Parts of the message.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)

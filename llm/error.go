@@ -19,7 +19,7 @@ const (
 	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 425
 	Connection  Class = "Connection"  // no response, or an incomplete one
 	EmptyReply  Class = "EmptyReply"  // a reply without text and without a tool call
-	BadReply    Class = "BadReply"    // a response with a success status that is not a valid reply
+	BadReply    Class = "BadReply"    // a response that has a success status but is not a valid reply
 
 	// Compact: the same request never succeeds, but a shorter one may succeed.
 
@@ -67,7 +67,7 @@ func (c Class) Text() string { return cmp.Or(classTexts[c], string(c)) }
 // ErrEmptyReply matches every [*Error] of class [EmptyReply] with [errors.Is].
 var ErrEmptyReply = &Error{Class: EmptyReply, Message: "empty reply"}
 
-// Error is the error of a [Client] if it did not get a reply from the model. Its text never contains an API key.
+// Error is the error that a [Client] returns if it got no valid reply from the model. Its text never contains an API key.
 type Error struct {
 	// Class says what the caller can do about the error.
 	Class Class
@@ -79,7 +79,7 @@ type Error struct {
 	// RetryAfter is how long the provider asked to wait; 0 if it did not say.
 	RetryAfter time.Duration
 
-	// Model, FinishReason and Usage are those of the response, if it had them.
+	// Model, FinishReason and Usage are copied from the response. Each is empty if the response did not have it.
 	Model        string
 	FinishReason string
 	Usage        Usage

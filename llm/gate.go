@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Check returns an [*Error] of class [InvalidRequest] if endpoints would refuse the request, or if its tools are not sorted by
-// name. A valid request meets these conditions:
+// Check returns an [*Error] of class [InvalidRequest] if endpoints would refuse the request, or if the request's tools are not
+// sorted by name. A valid request meets these conditions:
 //   - It has at least one candidate.
 //   - The tools are sorted by name, and no name occurs twice.
 //   - A system message is the first message. All roles are known.
 //   - The tool calls of a message have different IDs, which are not empty. Their arguments are JSON objects.
-//   - Directly after a message with tool calls come the tool messages with its results, exactly one for each call, in any
+//   - A message with tool calls is followed directly by the tool messages with the results: exactly one for each call, in any
 //     order. There are no other tool messages.
 //   - Each tool message has text or a part.
 //
-// Check is the last check before a request is sent. The code that builds requests must meet the conditions. If it did not, the
-// endpoint would refuse the agent's requests in every later turn, too.
+// Check is the last check before a request is sent. The code that builds requests is responsible for the conditions. If a
+// transcript violated one of them, the endpoint would refuse all later requests of the agent, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {
 		return refusef("the request has no candidate")
@@ -28,10 +28,10 @@ func (r Request) Check() error {
 			return refusef("tool %q comes before %q: tools must be sorted by name, without duplicates", r.Tools[i].Name, t.Name)
 		}
 	}
-	var open []string // calls of the last assistant message without a result
+	var open []string // IDs of the calls in the last assistant message that have no result yet
 	for i, m := range r.Messages {
 		if m.Role != Tool && len(open) > 0 {
-			return refusef("message %d: the calls %v before it have no result", i, open)
+			return refusef("message %d is not a tool message, but the tool calls %q before it have no result yet", i, open)
 		}
 		switch m.Role {
 		case System:
@@ -63,7 +63,7 @@ func (r Request) Check() error {
 		}
 	}
 	if len(open) > 0 {
-		return refusef("the calls %v have no result", open)
+		return refusef("the tool calls %q have no result", open)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func object(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
-// refusef returns the error of [Request.Check].
+// refusef returns an [*Error] of class [InvalidRequest] for [Request.Check]. Its message says that the request was not sent.
 func refusef(format string, args ...any) error {
 	return &Error{Class: InvalidRequest, Message: "not sent: " + fmt.Sprintf(format, args...)}
 }

@@ -23,8 +23,8 @@ func TestGateLetsPassWhatAnEndpointTakes(t *testing.T) {
 	}{
 		"whole":                {[]llm.Message{{Role: llm.System, Content: "be"}, user, calls, result("1"), result("2"), answer, user}, ""},
 		"results in any order": {[]llm.Message{user, calls, result("2"), result("1")}, ""},
-		"a result missing":     {[]llm.Message{user, calls, result("1")}, "the calls [2] have no result"},
-		"a result too late":    {[]llm.Message{user, calls, result("1"), user, result("2")}, "message 3: the calls [2] before it have no result"},
+		"a result missing":     {[]llm.Message{user, calls, result("1")}, `the tool calls ["2"] have no result`},
+		"a result too late":    {[]llm.Message{user, calls, result("1"), user, result("2")}, `message 3 is not a tool message, but the tool calls ["2"] before it have no result yet`},
 		"a result twice":       {[]llm.Message{user, calls, result("1"), result("1"), result("2")}, `the result of "1" has no call`},
 		"an orphan":            {[]llm.Message{user, result("1")}, `the result of "1" has no call`},
 		"an empty result":      {[]llm.Message{user, call("{}"), {Role: llm.Tool, ToolCallID: "1"}}, `the result of "1" is empty`},

@@ -33,7 +33,7 @@ type Message struct {
 	// ToolCalls are the tool calls of an assistant message, in the model's order.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 
-	// ToolCallID is the ID of the call whose result a tool message has.
+	// ToolCallID is set in a tool message. It is the ID of the tool call that the result in the message belongs to.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 
 	// Reasoning is the reasoning text of an assistant message. It is shown to people. A client sends it back to the model
@@ -58,7 +58,7 @@ type ToolCall struct {
 	ID string `json:"id"`
 	// Name is the name of the tool.
 	Name string `json:"name"`
-	// Arguments is the text that the model wrote. It should be a JSON object, but it need not be one.
+	// Arguments is the text that the model wrote as the arguments. It should be a JSON object, but it need not be one.
 	Arguments string `json:"arguments"`
 }
 

@@ -14,7 +14,8 @@ type Delta struct {
 
 // ToolCallDelta is one increment of a tool call in a streamed reply.
 type ToolCallDelta struct {
-	// Index identifies the call among the calls of the reply. The call whose first delta came first has index 0.
+	// Index identifies the call among the calls of the reply. The calls are numbered from 0, in the order in which their first
+	// deltas arrive.
 	Index int
 	// Name is the name of the tool as far as it is known. It is empty if this delta does not change the name. If an endpoint
 	// sends a name in several parts, each of these deltas has the whole name so far.
@@ -23,24 +24,25 @@ type ToolCallDelta struct {
 	Arguments string
 }
 
-// streamKey is the key of the function in a context.
+// streamKey is the context key of the function that [WithStream] adds to a context.
 type streamKey struct{}
 
-// WithStream returns a copy of ctx with which [Client.Complete] calls f with the deltas of the reply as they arrive. f is a
-// value of the context and not a parameter of Complete, so it also works with clients that wrap another client.
+// WithStream returns a copy of ctx that contains the function f. If [Client.Complete] gets this context and receives the reply
+// as a stream, it calls f with each delta as soon as the delta arrives. f is a value of the context and not a parameter of
+// Complete, so it also works with clients that wrap another client.
 //
 // Complete calls f in the goroutine of its caller, in the order of the deltas, and never after it has returned. f should return
-// quickly, because Complete does not read the response while f runs. Use the returned context for one call of Complete
-// only. Otherwise f gets the deltas of several replies and cannot tell them apart.
+// quickly, because Complete does not read the response while f runs. Use the returned context for one call of Complete only.
+// Otherwise f gets the deltas of several replies and cannot distinguish them.
 //
-// The deltas are a preview. The reply may differ from them, because the client repairs mistakes after the reply is complete.
-// If Complete returns an error, the deltas are discarded. A client that does not stream never calls f.
+// The deltas are a preview. The reply may differ from them, because the client repairs mistakes after the reply is complete. If
+// Complete returns an error, the deltas are discarded. A client that does not stream never calls f.
 func WithStream(ctx context.Context, f func(Delta)) context.Context {
 	return context.WithValue(ctx, streamKey{}, f)
 }
 
-// Stream returns the function of [WithStream]. If ctx has none, Stream returns a function that does nothing. Implementations of
-// [Client] call it.
+// Stream returns the function that [WithStream] has added to ctx. If there is none, Stream returns a function that does
+// nothing. Implementations of [Client] call Stream to get the function for the deltas.
 func Stream(ctx context.Context) func(Delta) {
 	if f, ok := ctx.Value(streamKey{}).(func(Delta)); ok && f != nil {
 		return f

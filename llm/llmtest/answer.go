@@ -11,7 +11,7 @@ type goodAnswer struct {
 	whole  completion
 	stream bool            // send an event stream
 	usage  bool            // send the usage at the end of the stream
-	random *rand.Rand      // where to cut the stream; nil cuts it evenly
+	random *rand.Rand      // decides where the stream is cut; nil means even cuts
 	pace   func(event int) // see Endpoint.Pace
 }
 
@@ -47,8 +47,9 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns a length. A client must treat every prefix of body that is not longer as incomplete. A stream counts as complete
-// when the client has its finish reason.
+// safe returns a length n for the given body of the response. If body is cut to n bytes or less, a client must treat the
+// response as incomplete. For a stream, n is the position of the finish reason, because a stream counts as complete when the
+// client has its finish reason.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

@@ -36,7 +36,7 @@ func (r *request) check() *refusal {
 	return r.checkOrder()
 }
 
-// checkTools checks the tools.
+// checkTools returns the refusal for the first invalid tool; nil if all tools are valid.
 func (r *request) checkTools() *refusal {
 	var names []string
 	for i, t := range r.Tools {
@@ -59,7 +59,8 @@ func (r *request) checkTools() *refusal {
 	return nil
 }
 
-// check checks one message without the others. at is the message's place in the request, for the text of the refusal.
+// check returns the refusal for a message that is invalid by itself, regardless of the other messages; nil if the message is
+// valid. at is the message's place in the request, such as "messages[0]". It appears in the text of the refusal.
 func (m message) check(at string) *refusal {
 	var text string
 	var list []json.RawMessage
@@ -97,7 +98,7 @@ func (m message) check(at string) *refusal {
 	return m.checkCalls(at)
 }
 
-// checkCalls checks the tool calls of one message.
+// checkCalls returns the refusal for the first invalid tool call of the message; nil if all calls are valid. For at, see check.
 func (m message) checkCalls(at string) *refusal {
 	var ids []string
 	for i, call := range m.ToolCalls {
@@ -121,10 +122,10 @@ func (m message) checkCalls(at string) *refusal {
 	return nil
 }
 
-// checkOrder checks that each tool call has exactly one tool message, and that the tool messages come directly after the message
-// with the calls.
+// checkOrder returns nil if each tool call has exactly one tool message, and the tool messages come directly after the message
+// with the calls. Otherwise it returns a refusal.
 func (r *request) checkOrder() *refusal {
-	var open []string // calls of the last assistant message without a result
+	var open []string // IDs of the calls in the last assistant message that have no result yet
 	for i, m := range r.Messages {
 		if m.Role == "tool" {
 			at := slices.Index(open, *m.ToolCallID)
@@ -147,7 +148,8 @@ func (r *request) checkOrder() *refusal {
 	return nil
 }
 
-// unanswered returns the refusal for tool calls without a result. i is the index of the message before which they are missing.
+// unanswered returns the refusal for tool calls without a result. open has the IDs of the calls. i is the index in the list of
+// messages at which OpenAI expects a tool message.
 func unanswered(i int, open []string) *refusal {
 	return invalid(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }

@@ -32,7 +32,7 @@ type spoken struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// spokenCall is a tool call. In a stream it is a part of a tool call, and Index says which call it belongs to.
+// spokenCall is a tool call. In a stream, it is a part of a tool call, and Index identifies the call.
 type spokenCall struct {
 	Index    *int           `json:"index,omitempty"`
 	ID       string         `json:"id,omitempty"`

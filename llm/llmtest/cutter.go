@@ -2,8 +2,8 @@ package llmtest
 
 import "math/rand/v2"
 
-// pieceSize is about how many bytes of a text one event of a stream has. It is small, so that clients are tested with words and
-// arguments that are split.
+// pieceSize is the approximate size of the text in one event of a stream, in bytes. It is small so that events split words and
+// arguments. Clients must be able to join them.
 const pieceSize = 7
 
 // cutter cuts texts for a stream. If random is nil, all parts have the same size; else their sizes are random.
@@ -33,7 +33,9 @@ func (c cutter) size() int {
 	return 1 + c.random.IntN(3*pieceSize)
 }
 
-// mix joins lists. It keeps the order within each list. With random, the lists are mixed; else they follow each other.
+// mix joins lists of deltas into one list and keeps the order within each list. If c.random is set, it takes each delta from
+// the beginning of a random list. Otherwise the lists follow each other. mix modifies the argument. None of the lists may be
+// empty.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

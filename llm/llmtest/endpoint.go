@@ -15,36 +15,38 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint is an HTTP handler that serves an [llm.Client] with OpenAI's chat completions API, streamed or not. It handles POST
-// on paths that end in /chat/completions and GET on paths that end in /models, so it works below any path.
+// Endpoint is an HTTP handler for OpenAI's chat completions API. An [llm.Client] makes the replies. Endpoint sends a reply as a
+// stream if the request asks for a stream. It handles POST on paths that end in /chat/completions and GET on paths that end in
+// /models, so clients can use any base path.
 //
-// Endpoint refuses a request that OpenAI would refuse. Such a request gets a response with status 400 and is not passed to the
-// client. An [*llm.Error] of the client determines the response:
+// Endpoint refuses a request that OpenAI would refuse. Such a request gets a response with status 400 and is not passed to
+// Client. An [*llm.Error] of Client determines the response:
 //   - [llm.Connection] cuts the connection.
 //   - [llm.BadReply] becomes plain text with status 200.
 //   - [llm.EmptyReply] becomes a completion without text.
-//   - Any other class becomes an error in OpenAI's format, with the error's Status or else the usual status of the class, and
-//     with a Retry-After header if the error has RetryAfter.
+//   - Any other class becomes an error in OpenAI's format. It has the error's Status or, if Status is 0, the usual status of
+//     the class. It has a Retry-After header if the error has RetryAfter.
 //
 // An error of another type becomes status 500.
 //
 // Endpoint encodes and decodes JSON with its own types. With the types of a client library, a mistake in that library could
 // remain hidden.
 type Endpoint struct {
-	// Client makes the replies. Its requests have the Idempotency-Key header as Key, and one candidate with the provider's
-	// model name as Name and Model.
+	// Client makes the replies. Each request that Client gets has the Idempotency-Key header as Key, and has one candidate. The
+	// Name and the Model of the candidate are the model in the body of the HTTP request.
 	Client llm.Client
-	// Lenient accepts requests that OpenAI would refuse, if they can be decoded. Set it before the first request.
+	// Lenient makes the Endpoint accept requests that OpenAI would refuse, if they can be decoded. Set it before the first
+	// request.
 	Lenient bool
-	// Seed cuts streams at random places, which depend only on Seed and the body of the request. Texts are cut between any
-	// two characters, the parts of different calls are mixed, and the bytes of the stream are sent in random portions. If
-	// Seed is 0, streams are cut evenly. Set it before the first request.
+	// Seed makes the Endpoint cut streams at random places. The places depend only on Seed and the body of the request. Texts
+	// are cut between any two characters, the parts of different calls are mixed, and the bytes of the stream are sent in
+	// random portions. If Seed is 0, streams are cut evenly. Set it before the first request.
 	Seed uint64
 	// Faults makes some responses faulty; nil means none. Set it before the first request.
 	Faults *Faults
-	// Pace is called before each event of a stream is sent; event counts from 0. The event is sent when Pace returns. If Pace
-	// panics with [http.ErrAbortHandler], the stream is cut. Pace is not called if Seed is set. Set it before the first
-	// request.
+	// Pace is called before each event of a stream is sent. req is the request, and event counts the events of the stream from
+	// 0. The event is sent when Pace returns. If Pace panics with [http.ErrAbortHandler], the stream is cut. Pace is not called
+	// if Seed is set. Set it before the first request.
 	Pace func(req llm.Request, event int)
 
 	mu       sync.Mutex
@@ -53,7 +55,7 @@ type Endpoint struct {
 
 // Recorded is one chat request that an [Endpoint] received.
 type Recorded struct {
-	// Time is when the body had arrived.
+	// Time is when the Endpoint had received the whole body.
 	Time   time.Time
 	Header http.Header
 	// Key is the Idempotency-Key header.
@@ -65,7 +67,7 @@ type Recorded struct {
 	Stream bool
 }
 
-// Handler returns an [Endpoint] for c.
+// Handler returns an [Endpoint] with the Client c.
 func Handler(c llm.Client) http.Handler { return &Endpoint{Client: c} }
 
 // Server is an [Endpoint] with an HTTP server.
@@ -76,7 +78,7 @@ type Server struct {
 	http *httptest.Server
 }
 
-// Serve starts a server for c on the loopback interface. The caller must call [Server.Close].
+// Serve starts a server for an [Endpoint] with the Client c, on the loopback interface. The caller must call [Server.Close].
 func Serve(c llm.Client) *Server { return (&Endpoint{Client: c}).Serve() }
 
 // Serve starts a server for e on the loopback interface. The caller must call [Server.Close].
@@ -85,7 +87,7 @@ func (e *Endpoint) Serve() *Server {
 	return &Server{Endpoint: e, URL: listening.URL + "/v1", http: listening}
 }
 
-// Close stops the server. It cuts the connections of requests that have not got their whole response yet.
+// Close stops the server. It cuts all connections, even if a response is not complete.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
@@ -157,7 +159,7 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// record adds a request to those that Requests returns.
+// record adds r to the requests that Requests returns.
 func (e *Endpoint) record(r Recorded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 // [ExerciseAnswers], the same tests with streams that are cut at random places, and tests of the HTTP requests and responses.
 //
 // Exercise calls newClient for every test. newClient starts a server for the handler and returns a client that uses it; the
-// base URL of the client is the server's URL + "/v1". newClient cleans up with t.Cleanup. Call Exercise twice for a client that
-// can stream or not: once with streaming and once without.
+// base URL of the client is the server's URL + "/v1". newClient cleans up with t.Cleanup. If streaming is an option of the
+// client, call Exercise twice: once with streaming and once without.
 func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
 	t.Helper()
 	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
@@ -33,8 +33,9 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 	exerciseWire(t, newClient)
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass. connect returns a client whose replies come from far: a
-// client of an endpoint that serves far, a client that wraps far, or far itself.
+// ExerciseAnswers runs the tests that every [llm.Client] should pass. It calls connect for every test. connect returns the
+// client under test, which must get its replies from far. The client may be a client of an [Endpoint] with the Client far, a
+// client that wraps far, or far itself.
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
 	tests := []struct {
@@ -164,7 +165,7 @@ func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Clien
 
 	got := far.Requests()
 	require.Len(t, got, 1)
-	asked.Candidates, got[0].Candidates = nil, nil // the client sends only the provider's model name
+	asked.Candidates, got[0].Candidates = nil, nil // the client sends only the Model of a candidate
 	require.Equal(t, asked, got[0])
 }
 
@@ -218,7 +219,7 @@ func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm
 	}
 }
 
-// retryAfterArrives checks that a client returns the time of the Retry-After header.
+// retryAfterArrives checks that a client returns the wait time in the headers Retry-After and Retry-After-Ms as RetryAfter.
 func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
 		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {

@@ -26,8 +26,8 @@ func long() llm.Reply {
 	return reply
 }
 
-// piecesMakeTheReply checks that a streaming client passes on all deltas, in order, and none after its return. A client that does
-// not stream must pass on none.
+// piecesMakeTheReply checks that a streaming client calls the function of [llm.WithStream] with all deltas, in order, and not
+// after Complete has returned. A client that does not stream must not call the function.
 func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
@@ -69,8 +69,8 @@ func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// cutStream cuts the stream of a reply at many places before its end. The client must return an error of class
-// [llm.Connection].
+// cutStream cuts the stream of a reply at many places before the finish reason. For each place, the client must return an error
+// of class [llm.Connection].
 func cutStream(t *testing.T, newClient connectHTTP) {
 	whole := goodAnswer{whole: completionOf("test-model", long()), stream: true, usage: true}
 	body := whole.body()
@@ -97,8 +97,8 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// faultsPass sends requests to an endpoint with [Faults] and retries them. Each fault must be a retryable error, and the reply
-// must be the same as without faults.
+// faultsPass sends requests to an endpoint with [Faults] and retries each request until it succeeds. Each fault must be a
+// retryable error, and the reply must be the same as without faults.
 func faultsPass(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// connectHTTP is the newClient of [Exercise].
+// connectHTTP is the type of the parameter newClient of [Exercise].
 type connectHTTP = func(testing.TB, http.Handler) llm.Client
 
 // exerciseWire runs the tests of the HTTP requests and responses.
@@ -37,7 +37,8 @@ func exerciseWire(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// keyIsAHeader checks that the key of a request is its Idempotency-Key header.
+// keyIsAHeader checks that a client sends the Key of a request as the Idempotency-Key header, and no such header for an empty
+// Key.
 func keyIsAHeader(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("Hi."))}
 	client := newClient(t, endpoint)
@@ -134,7 +135,8 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 }
 
 // cutConnection checks that a client does not retry when the connection is cut. The second request uses the connection of the
-// first one. In this case an HTTP client may send a request again by itself. It must not: only the caller retries.
+// first one. In this case, some HTTP clients send a request again by themselves. The client under test must prevent this,
+// because only its caller retries.
 func cutConnection(t *testing.T, newClient connectHTTP) {
 	for _, test := range []struct {
 		name string

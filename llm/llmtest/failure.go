@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// refusal is an error response.
+// refusal is an error response of an [Endpoint].
 type refusal struct {
 	status     int
 	message    string
@@ -34,12 +34,12 @@ type errorObject struct {
 	Code    *string `json:"code"`
 }
 
-// invalid returns the refusal of an invalid request. param names the invalid parameter; it may be empty.
+// invalid returns a refusal with status 400 for an invalid request. param names the invalid parameter; it may be empty.
 func invalid(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// usual has OpenAI's error response for each class.
+// usual has the error response that OpenAI usually sends for each class.
 var usual = map[llm.Class]refusal{
 	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
 	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},
@@ -53,7 +53,8 @@ var usual = map[llm.Class]refusal{
 	llm.TooLarge:       {status: http.StatusRequestEntityTooLarge, code: "request_too_large"},
 }
 
-// emptyReply returns the empty reply from which an error of class [llm.EmptyReply] was made, and whether err is such an error.
+// emptyReply returns true and the empty reply that caused err if err is an [*llm.Error] of class [llm.EmptyReply]. Otherwise it
+// returns false.
 func emptyReply(err error) (llm.Reply, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Class != llm.EmptyReply {
@@ -62,7 +63,7 @@ func emptyReply(err error) (llm.Reply, bool) {
 	return llm.Reply{Model: told.Model, FinishReason: told.FinishReason, Usage: told.Usage}, true
 }
 
-// fail sends the response for an error of the client. See [Endpoint].
+// fail sends the response for err, an error of [Endpoint.Client]. The comment of [Endpoint] says which response an error gets.
 func fail(w http.ResponseWriter, err error) {
 	var told *llm.Error
 	if !errors.As(err, &told) {

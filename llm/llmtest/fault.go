@@ -94,7 +94,9 @@ var kinds = []struct {
 	}},
 }
 
-// inject sends a faulty response and returns true if this attempt gets a fault. Else it returns false.
+// inject decides whether an attempt at a request gets a fault. If so, it sends a faulty response to w and returns true.
+// Otherwise it sends nothing and returns false. key and body identify the request, and a is its correct response. If f is nil,
+// inject returns false.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false
@@ -115,8 +117,8 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at the request with the digest id. It returns nil if the attempt gets no fault, else the random source
-// for the fault.
+// next counts an attempt at the request with the digest id. If the attempt gets a fault, next returns a random source with
+// which to choose the fault. Otherwise it returns nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,7 +135,7 @@ func (f *Faults) next(id uint64) *rand.Rand {
 	return random
 }
 
-// digest returns a hash of a text.
+// digest returns a 64-bit hash (FNV-1a) of a text.
 func digest(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, text)

@@ -32,10 +32,10 @@ type Model struct {
 
 var _ llm.Client = (*Model)(nil)
 
-// Script returns a model that returns replies in order. The number of assistant messages in a request determines the reply: a
-// request without one gets the first reply. So the same request always gets the same reply, and several conversations can use
-// the model at the same time. After the last reply, the model returns an [*llm.Error] of class [llm.InvalidRequest]. For an
-// empty reply, it returns an error of class [llm.EmptyReply].
+// Script returns a model that returns the given replies in order. The number of assistant messages in a request selects the
+// reply: a request without assistant messages gets the first reply. So the same request always gets the same reply, and several
+// conversations can use the model at the same time. After the last reply, the model returns an [*llm.Error] of class
+// [llm.InvalidRequest]. For an empty reply, it returns an error of class [llm.EmptyReply].
 func Script(replies ...llm.Reply) *Model {
 	return Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		turn := 0
@@ -57,7 +57,8 @@ func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 	return &Model{answer: f}
 }
 
-// Complete implements [llm.Client]. It sets the role of the reply, and the finish reason, Candidate and Model if they are empty.
+// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. It sets the role of
+// the reply to assistant. It sets the finish reason, Candidate and Model if they are empty.
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, clone(req))
@@ -90,12 +91,12 @@ func (m *Model) Requests() []llm.Request {
 	return slices.Clone(m.requests)
 }
 
-// Say returns a reply with a text.
+// Say returns a reply with the given text and the finish reason "stop".
 func Say(text string) llm.Reply {
 	return llm.Reply{Message: llm.Message{Role: llm.Assistant, Content: text}, FinishReason: "stop"}
 }
 
-// Call returns a reply with tool calls.
+// Call returns a reply with the given tool calls and the finish reason "tool_calls".
 func Call(calls ...llm.ToolCall) llm.Reply {
 	return llm.Reply{Message: llm.Message{Role: llm.Assistant, ToolCalls: calls}, FinishReason: "tool_calls"}
 }
@@ -105,7 +106,7 @@ func ToolCall(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: arguments}
 }
 
-// finishReason returns OpenAI's finish reason for a complete reply.
+// finishReason returns OpenAI's finish reason for a complete reply: "tool_calls" if the reply has tool calls, else "stop".
 func finishReason(reply llm.Reply) string {
 	if len(reply.Message.ToolCalls) > 0 {
 		return "tool_calls"
@@ -113,7 +114,8 @@ func finishReason(reply llm.Reply) string {
 	return "stop"
 }
 
-// clone copies the parts of a request that a caller may modify later.
+// clone returns a copy of req. Later changes to the slices of req or to its Extra map do not change the copy. The copy shares
+// JSON texts and the targets of pointers with req.
 func clone(req llm.Request) llm.Request {
 	req.Candidates = slices.Clone(req.Candidates)
 	req.Tools = slices.Clone(req.Tools)

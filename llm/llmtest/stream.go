@@ -30,8 +30,8 @@ type delta struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// events returns a completion as the data of server-sent events. The order is: the role, the reasoning, the text and the calls in
-// parts, the finish reason, the usage if usage is true, and [DONE].
+// events returns a completion as the data of server-sent events. cut cuts the texts of the completion into parts. The order is:
+// the role, the reasoning, the text and the calls in parts, the finish reason, the usage if usage is true, and [DONE].
 func events(whole completion, usage bool, cut cutter) [][]byte {
 	next := chunk{ID: whole.ID, Object: "chat.completion.chunk", Created: whole.Created, Model: whole.Model}
 	said := whole.Choices[0]

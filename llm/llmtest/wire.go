@@ -72,7 +72,8 @@ var known = []string{
 	"max_completion_tokens", "seed", "reasoning_effort", "parallel_tool_calls", "tool_choice", "response_format",
 }
 
-// readRequest decodes a body. If it returns a refusal, the request has the fields that could be decoded.
+// readRequest decodes the body of a chat request. If the body cannot be decoded, readRequest returns a refusal, and the request
+// has only the fields that could be decoded.
 func readRequest(body []byte) (*request, *refusal) {
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -114,7 +115,7 @@ func (r *request) request() llm.Request {
 	return req
 }
 
-// toolChoice returns the value for [llm.Params.ToolChoice].
+// toolChoice returns the value for [llm.Params.ToolChoice]: the string in tool_choice, or the name of the function in it.
 func (r *request) toolChoice() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {

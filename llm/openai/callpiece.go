@@ -11,9 +11,10 @@ import (
 // assembledCalls are the tool calls of a stream, in the order in which their first deltas came.
 type assembledCalls []*assembledCall
 
-// assembledCall is one tool call of a stream, as far as it has come.
+// assembledCall is one tool call of a stream, assembled from the deltas that have arrived so far.
 type assembledCall struct {
-	// key is the index in the call's first delta. Without an index, it is the position of that delta in the event's list.
+	// key is the index in the call's first delta. If that delta has no index, key is the delta's position in the event's list
+	// of tool calls.
 	key       int
 	indexed   bool // key is an index
 	id        string
@@ -21,11 +22,11 @@ type assembledCall struct {
 	arguments strings.Builder
 }
 
-// add adds a delta of a tool call and returns its content for the listener. i is the delta's position in the event's list of
-// tool calls, which has n elements.
+// add adds a delta of a tool call to its call. It returns the delta in the form for the function of [llm.WithStream]. i is the
+// position of the delta in the event's list of tool calls, and n is the length of the list.
 //
 // Endpoints say in different ways which call a delta belongs to, and some say it wrongly. These are the rules:
-//   - An index identifies a call. It is not the position of the call.
+//   - An index identifies a call. The index may differ from the call's position in the reply.
 //   - A delta without an index belongs to the call with the same ID, or to the call at the same position in the list. If the
 //     delta is alone in its list, it belongs to the last call.
 //   - A delta with a new ID begins a new call. A delta with a name may also begin one; see startsCall.
@@ -55,8 +56,8 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find returns the position of the call that a delta may continue. If several calls match, it returns the last one; -1 if there
-// is none.
+// find returns the position in all of the call that the delta piece may continue. If several calls match, it returns the
+// position of the last one. If no call matches, it returns -1. i and n have the same meaning as in add.
 func (all assembledCalls) find(piece call, i, n int) int {
 	if piece.Index == nil && piece.ID != "" {
 		if at := all.last(func(c *assembledCall) bool { return c.id == string(piece.ID) && (n == 1 || c.key == i) }); at >= 0 {
@@ -100,7 +101,8 @@ func startsCall(piece call, c *assembledCall) bool {
 		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
 }
 
-// rename adds the name in a delta. An endpoint may send a name once, repeat it in every delta, or send it in parts.
+// rename sets the call's name from the name in a delta. An endpoint may send a name once, repeat it in every delta, or send it
+// in parts. After the arguments have begun, rename ignores a name that does not begin with the name so far.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:
@@ -111,8 +113,8 @@ func (c *assembledCall) rename(name string) {
 	}
 }
 
-// whole returns the calls. If all calls have an index, they are in the order of their indexes. Otherwise they are in the order
-// in which their first deltas came.
+// whole returns the complete calls in the form of a response that is not streamed. If all calls have an index, they are in the
+// order of their indexes. Otherwise they are in the order in which their first deltas came.
 func (all assembledCalls) whole() []call {
 	sorted := slices.Clone(all)
 	if !slices.ContainsFunc(all, func(c *assembledCall) bool { return !c.indexed }) {

@@ -13,7 +13,7 @@ type chunk struct {
 	Model   text          `json:"model"`
 	Choices []chunkChoice `json:"choices"`
 	Usage   *usage        `json:"usage"`
-	// Groq has the usage in the responses of Groq.
+	// Groq has the usage in the responses of the provider Groq.
 	Groq struct {
 		Usage *usage `json:"usage"`
 	} `json:"x_groq"`
@@ -23,8 +23,8 @@ type chunk struct {
 type chunkChoice struct {
 	Index count    `json:"index"`
 	Delta *message `json:"delta"`
-	// Message is set instead of Delta if an endpoint streams a complete reply in one event. It is set together with Delta if
-	// each event of an endpoint repeats the message so far.
+	// Message is the whole message so far. Some endpoints stream a complete reply in one event and set Message instead of
+	// Delta. Other endpoints set both Message and Delta in each event.
 	Message      *message `json:"message"`
 	FinishReason finish   `json:"finish_reason"`
 }
@@ -42,10 +42,10 @@ type assembly struct {
 	reasoning strings.Builder
 	refusal   strings.Builder
 	calls     assembledCalls
-	size      int // about the memory that the reply needs, in bytes
+	size      int // approximate memory that the reply needs, in bytes
 }
 
-// spoke reports whether the stream has had text, reasoning, a refusal or a tool call.
+// spoke reports whether the stream so far has had text, reasoning, a refusal or a tool call.
 func (a *assembly) spoke() bool { return a.size > 0 }
 
 // finished reports whether the reply is complete. Only a finish reason shows this, because a connection can break anywhere.
@@ -54,7 +54,8 @@ func (a *assembly) finished() bool { return a.finish != "" }
 // add adds the next event of the stream. It returns errTooLarge if the reply needs more than maxReply bytes.
 func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
-	// Some endpoints send the usage so far in each event. The last one is that of the whole reply.
+	// Some endpoints send the usage so far in each event. The last usage with a count other than 0 is the usage of the whole
+	// reply.
 	for _, u := range []*usage{c.Usage, c.Groq.Usage} {
 		if u != nil && *u != (usage{}) {
 			a.usage = *u
@@ -84,7 +85,7 @@ func (a *assembly) add(c chunk) error {
 	return nil
 }
 
-// merge adds a part of the message and calls tell with it.
+// merge adds m, a part of the message, to the reply. It calls tell with each delta in m.
 func (a *assembly) merge(m *message) {
 	thought := string(cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking))
 	if thought != "" {
@@ -112,8 +113,8 @@ func (a *assembly) merge(m *message) {
 	}
 }
 
-// completion returns the assembled reply as a response that was not streamed. If the reply is not complete, the response has no
-// choice.
+// completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
+// response has no choice.
 func (a *assembly) completion() completion {
 	whole := completion{Model: a.model, Usage: a.usage}
 	if !a.finished() {

@@ -50,14 +50,15 @@ type Options struct {
 	APIKey string
 	// Timeout limits the time from the request to the last byte of the response. Defaults to [DefaultTimeout].
 	Timeout time.Duration
-	// IdleTimeout limits the time for which an endpoint sends nothing within a streamed reply. It applies only after the
-	// first text, reasoning or tool call of the reply, because a model may need a long time before it begins. A keep-alive
-	// comment restarts the time. Defaults to [DefaultIdleTimeout].
+	// IdleTimeout is the longest time for which an endpoint may send nothing within a streamed reply. If it sends nothing for
+	// longer, the request fails with an error of class [llm.Connection]. IdleTimeout applies only after the first text,
+	// reasoning or tool call of the reply, because a model may need a long time before it begins. A keep-alive comment restarts
+	// the time. Defaults to [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// NoStream requests replies without streaming. If it is false, the client requests streams, which has two advantages:
-	// [llm.WithStream] gets the deltas, and proxies do not cut the connection because the endpoint sends nothing for a long
-	// time. If an endpoint refuses to stream, the client sends the request again without streaming. If that succeeds, the
-	// client does not request a stream from this model again.
+	// NoStream requests replies without streaming. If it is false, the client requests streams, which has two advantages: the
+	// function of [llm.WithStream] gets the deltas, and proxies do not cut the connection because the endpoint sends nothing
+	// for a long time. If an endpoint refuses to stream, the client sends the request again without streaming. If that
+	// succeeds, the client does not request a stream from this model again.
 	NoStream bool
 	// SendReasoning sends the reasoning of assistant messages back to the model, as reasoning_content. It applies only to the
 	// messages after the last message of the user. Some models refuse a tool result without the reasoning (DeepSeek's models
@@ -73,7 +74,8 @@ type Options struct {
 type Client struct {
 	options Options
 	host    string
-	// errors hides secrets in errors. replies hides only those secrets in replies that look random, such as API keys.
+	// errors hides all secrets in errors. replies hides secrets in replies, but only secrets that look random, such as API
+	// keys, because other secrets may be words that occur in harmless texts.
 	errors, replies *redact.Redactor
 	library         openai.ClientConfig
 	forms           forms
@@ -124,11 +126,11 @@ func (o Options) validate() (*url.URL, error) {
 	case o.Provider != "openai":
 		return nil, fmt.Errorf("unknown Provider %q; the only provider is \"openai\"", o.Provider)
 	case o.Timeout < 0:
-		return nil, errors.New("Timeout is negative") //nolint:staticcheck // begins with the name of the option
+		return nil, errors.New("Timeout is negative; set a positive duration, or 0 for the default") //nolint:staticcheck // begins with the name of the option
 	case o.IdleTimeout < 0:
-		return nil, errors.New("IdleTimeout is negative")
+		return nil, errors.New("IdleTimeout is negative; set a positive duration, or 0 for the default")
 	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return nil, errors.New("APIKey contains white space or a control character")
+		return nil, errors.New("APIKey contains white space or a control character; remove it")
 	}
 	return base, nil
 }
@@ -148,7 +150,7 @@ func newHTTPClient() *http.Client {
 // caller's task. The error is an [*llm.Error]. If ctx ends before the response is complete, the error wraps ctx's error instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	if len(req.Candidates) == 0 {
-		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request names no model"}
+		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate"}
 	}
 	candidate := req.Candidates[0]
 	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
@@ -162,9 +164,9 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	return reply, nil
 }
 
-// negotiate sends the request in the form that the model is known to accept. If the endpoint refuses the form, negotiate sends
-// the request again in a plainer form. This is not a retry in the sense of [llm.Client], because the model has not seen the
-// refused request.
+// negotiate sends the request in the [form] that the model is known to accept. If the endpoint refuses the form, negotiate
+// sends the request again in a plainer form and remembers the form that succeeds. This is not a retry in the sense of
+// [llm.Client], because the model has not seen the refused request.
 func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (llm.Reply, error) {
 	first := streamed
 	if c.options.NoStream {

@@ -11,7 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// form is the form of a request to a model. A larger value is a plainer form, which more endpoints accept.
+// form says in which way a request asks for the reply: as a stream or not, and with or without stream_options. A larger value
+// is a plainer form, which more endpoints accept.
 type form int
 
 const (
@@ -26,8 +27,8 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`)
 )
 
-// after returns the next form to try after a request in form f has got the error err. The second result is false if err does not
-// say that the endpoint refuses the form; then there is no form to try.
+// after returns the form to try next, and true, if err says that the endpoint refuses form f. Otherwise the second result is
+// false, and the first result has no meaning.
 func (f form) after(err error) (form, bool) {
 	var told *llm.Error
 	if f == plain || !errors.As(err, &told) {
@@ -44,7 +45,8 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns a copy of all with the fields of the form; for plain, it returns all.
+// fields returns the fields of a request's body in form f. These are the fields in the map all, and the fields stream and
+// stream_options if form f has them. fields does not change all.
 func (f form) fields(all map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
 		return all
@@ -63,14 +65,15 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form for a model: first, or a plainer one that was kept for the model.
+// of returns the form in which to send the next request to a model. This is the form that keep has stored for the model if it
+// is plainer than the form first, else first.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return max(m.known[model], first)
 }
 
-// keep remembers that a model has replied to a request in the form f.
+// keep stores f as the form that a model accepts. Call it after the model has replied to a request in this form.
 func (m *forms) keep(model string, f form) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

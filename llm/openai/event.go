@@ -26,7 +26,7 @@ func (e event) done() bool { return string(e.data) == "[DONE]" }
 type events struct {
 	in      *bufio.Reader
 	line    []byte // the current line
-	afterCR bool   // the last line ended in CR, so LF is a part of its end
+	afterCR bool   // the last line ended in CR; if LF follows, it belongs to the same line end
 	first   bool   // no line was read yet
 	name    string
 	// part is the data so far of an event with several data lines.
@@ -36,9 +36,9 @@ type events struct {
 // newEvents returns a reader for the stream in.
 func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
 
-// next returns the next event with data. The error is [io.EOF] at the end of the stream, [io.ErrUnexpectedEOF] if the stream was
-// cut within an event, errTooLarge if a line or an event is too long, or an error of the connection. The data is valid until the
-// next call of next.
+// next returns the next event with data. The error is [io.EOF] at the end of the stream, [io.ErrUnexpectedEOF] if the stream
+// was cut within an event, errTooLarge if a line or an event is longer than maxReply, or an error of the connection. The data
+// is valid until the next call of next.
 func (s *events) next() (event, error) {
 	for {
 		if err := s.readLine(); err != nil {
@@ -88,8 +88,9 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads a line into s.line, without the line end. Of a comment it keeps only the colon. If the last line of the stream
-// has no line end, readLine returns [io.ErrUnexpectedEOF], unless the line is certainly complete.
+// readLine reads the next line into s.line, without the line end. It keeps only the colon of a comment. At the end of the
+// stream, it returns [io.EOF]. If the last line has no line end, readLine returns [io.ErrUnexpectedEOF], unless whole reports
+// that the line is complete. If a line is longer than maxReply, it returns errTooLarge.
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -121,7 +122,8 @@ func (s *events) readLine() error {
 	}
 }
 
-// whole reports whether s.line is complete although it has no line end: it is a comment, or data with a JSON value or [DONE].
+// whole reports whether s.line is certainly complete although it has no line end. This is true for a comment, and for a data
+// line with a JSON value or [DONE].
 func (s *events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)

@@ -19,7 +19,7 @@ import (
 const maxReply = 8 << 20
 
 // errTooLarge is the error for a response that is longer than maxReply.
-var errTooLarge = fmt.Errorf("the answer is longer than %d MiB", maxReply>>20)
+var errTooLarge = fmt.Errorf("the response is longer than %d MiB", maxReply>>20)
 
 // exchange sends one request and reads the response. The library uses it as its HTTP client. So exchange can rewrite requests
 // that the library cannot express, and responses that the library cannot decode.
@@ -39,8 +39,8 @@ func (e lostError) Error() string { return e.err.Error() }
 func (e lostError) Unwrap() error { return e.err }
 
 // Do rewrites the library's request and sends it. If the response is a completion, Do returns it in the form that the library
-// can decode; it converts a stream into one complete response. Any other response becomes an [*llm.Error]. An error of the
-// connection becomes a lostError.
+// can decode. It converts a stream into one complete response. Any other response becomes an [*llm.Error] or an [*unreadCall].
+// An error of the connection becomes a lostError.
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
@@ -76,11 +76,12 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads a response that is not streamed. ended returns the error of the request's context; nil if the context has not
-// ended.
+// readWhole reads a response that is not streamed. The function ended returns the error of the request's context; nil if the
+// context has not ended.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
-	// If the status is that of an error, an incomplete body does not matter: the status says enough.
+	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
+	// error.
 	if err != nil && (a.status < http.StatusMultipleChoices || ended() != nil) {
 		if errors.Is(err, errTooLarge) {
 			return completion{}, a.tooLarge()

@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// failure returns the error in a response as an [*llm.Error] or an [*unreadCall]. It returns nil if the response has no error and
-// so may be a reply.
+// failure returns the error that the response contains, as an [*llm.Error] or an [*unreadCall]. It returns nil if the response
+// contains no error. Then the response may be a reply.
 func (a answer) failure() error {
 	p := a.problem()
 	if p == nil {
@@ -39,10 +39,10 @@ func (a answer) failure() error {
 	return told
 }
 
-// unreadCall is the error of an endpoint that could not read the tool call that its model wrote.
+// unreadCall is the error for a response in which the endpoint says that it could not parse the tool call that the model wrote.
 type unreadCall struct {
 	told    *llm.Error
-	written string // what the model wrote
+	written string // the text that the model wrote
 }
 
 func (e *unreadCall) Error() string { return e.told.Error() }
@@ -68,9 +68,9 @@ func (a answer) bad(cause error) error {
 	return e
 }
 
-// failed converts the error of a request into the error that Complete returns. caller is the context of Complete; limited is the
-// same context with the client's timeout. If caller has ended, the error wraps its error and is not an [*llm.Error], because the
-// endpoint did nothing wrong.
+// failed converts err, the error of a request, into the error that Complete returns. caller is the context of Complete; limited
+// is the same context with the client's timeout. An [*llm.Error] stays an [*llm.Error]. If err is another error and caller has
+// ended, the result wraps the error of caller. It is not an [*llm.Error], because the endpoint did nothing wrong.
 func (c *Client) failed(caller, limited context.Context, model string, err error) error {
 	var known *llm.Error
 	var lost lostError
@@ -84,7 +84,7 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 		return c.complete(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 	case limited.Err() != nil:
 		// The error has no cause, because the error of limited would look like the error of the caller's context.
-		return c.complete(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no response within %v, the timeout of the model", c.options.Timeout)})
+		return c.complete(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no complete response within %v, the timeout of the model", c.options.Timeout)})
 	}
 	// The text of a *url.Error begins with the method and the URL, which do not help people.
 	err = lost.err
@@ -94,8 +94,8 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	return c.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// complete adds the names of the model and the endpoint, and what to do, to the message of an error. It hides secrets. Every
-// [*llm.Error] of the client passes through complete.
+// complete adds the names of the model and the endpoint to the message of an error, and a hint what to do. It hides secrets in
+// all texts of the error. Every [*llm.Error] of the client passes through complete.
 func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {

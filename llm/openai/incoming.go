@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// completion is the body of a reply. It has only the fields that the client needs, and their types accept any JSON value. With
-// the types of the library, decoding fails if, for example, the unused field created has an unexpected type.
+// completion is the body of a response that contains a reply. It has only the fields that the client needs, and their types
+// accept any JSON value. With the types of the library, decoding fails if, for example, the unused field created has an
+// unexpected type.
 //
-// Its JSON form is a body that the library can decode.
+// The JSON form of a completion is a body that the library can decode.
 type completion struct {
 	Model   text     `json:"model"`
 	Choices []choice `json:"choices"`
@@ -57,7 +58,7 @@ type usage struct {
 	CacheHitTokens count `json:"prompt_cache_hit_tokens,omitempty"`
 }
 
-// rewrite returns the body of the reply in the form that the library can decode.
+// rewrite returns the JSON form of the reply, changed so that the library can decode it.
 func (reply completion) rewrite() ([]byte, error) {
 	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
 	for i := range reply.Choices {
@@ -82,8 +83,9 @@ func (m *message) normalize() {
 	m.Reasoning = ""
 }
 
-// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a model
-// in this form. If there is no complete block, said is the whole text.
+// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a
+// model in this form. thought is the text in the block, and said is the rest. If there is no complete block, thought is empty
+// and said is the whole text.
 func splitThinking(content text) (thought, said string) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(string(content)), "<think>")
 	if !found {

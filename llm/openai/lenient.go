@@ -21,8 +21,8 @@ func (t *text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// finish is a finish reason. JSON's null becomes "null", as in the library. null means that the generation has not ended; an
-// absent or empty finish reason does not mean this.
+// finish is a finish reason. A JSON null becomes "null", which is the constant FinishReasonNull of go-openai. null means that
+// the reply is not complete. An absent or empty finish reason becomes "", which does not mean that the reply is incomplete.
 type finish string
 
 // UnmarshalJSON accepts any JSON value and distinguishes null from "".
@@ -47,8 +47,8 @@ func (c *count) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts any JSON value, because a malformed usage must not make the client lose a reply that was paid for. If the
-// value is not an object, all counts are 0.
+// UnmarshalJSON accepts any JSON value, because a malformed usage must not make the client lose a reply that was paid for. If
+// the value or one of the two details fields has a wrong type, all counts are 0.
 func (u *usage) UnmarshalJSON(encoded []byte) error {
 	type plain usage
 	var p plain

@@ -7,8 +7,9 @@ import (
 	"maps"
 )
 
-// rewriteRequest returns the library's request body with two changes: it sets fields, and it adds fields of messages that the
-// library omits if they are empty. It does not change other values, not even the digits of a number.
+// rewriteRequest returns the library's request body with two changes. It sets the fields of the body that the map fields has.
+// In messages, it adds the empty fields that the library omits. It does not change other values, not even the digits of a
+// number.
 func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
@@ -31,9 +32,9 @@ func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, 
 	return encode(whole)
 }
 
-// completeMessage adds the fields of a message that the library omits if they are empty: the content, and the IDs, names and
-// arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example, a tool result
-// without text would make all later requests of the agent fail.
+// completeMessage adds the fields of a message that the library omits if they are empty: the content, the text of parts, and
+// the IDs, names and arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example,
+// a tool result without text would make all later requests of the agent fail.
 func completeMessage(message map[string]json.RawMessage) error {
 	calls, called := message["tool_calls"]
 	switch {
@@ -72,7 +73,7 @@ func completeMessage(message map[string]json.RawMessage) error {
 	return err
 }
 
-// editEach applies edit to every object of a JSON array.
+// editEach calls edit for each object of a JSON array and returns the array with the changes that edit has made to the objects.
 func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error) (json.RawMessage, error) {
 	var objects []map[string]json.RawMessage
 	if err := json.Unmarshal(array, &objects); err != nil {

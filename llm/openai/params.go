@@ -10,9 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// body has the fields of a request except model and messages, as they are sent. The library's type cannot be used for three
-// reasons: it omits a temperature of 0, it stores temperature and top_p as float32, and it refuses some parameters
-// depending on the model's name, although the endpoint may accept them.
+// body has the parameters and tools of a request, as they are sent. It does not have the model, the messages and the fields of
+// the [form]. The library's type cannot be used for three reasons: it omits a temperature of 0, it stores temperature and top_p
+// as float32, and it refuses some parameters depending on the model's name, although the endpoint may accept them.
 type body struct {
 	Temperature         *float64        `json:"temperature,omitempty"`
 	TopP                *float64        `json:"top_p,omitempty"`
@@ -95,20 +95,21 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
 		}
 		if !json.Valid(p.Extra[name]) {
-			return nil, fmt.Errorf("the extra parameter %q is not valid JSON", name)
+			return nil, fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
 		}
 		all[name] = p.Extra[name]
 	}
 	return all, nil
 }
 
-// newLimit reports whether the endpoint at host accepts max_completion_tokens: OpenAI and Azure OpenAI.
+// newLimit reports whether host belongs to OpenAI or Azure OpenAI. The endpoints of both accept max_completion_tokens.
 func newLimit(host string) bool {
 	name, _, _ := strings.Cut(host, ":")
 	return name == "openai.com" || strings.HasSuffix(name, ".openai.com") || strings.HasSuffix(name, ".openai.azure.com")
 }
 
-// toolChoice returns the value of the field tool_choice; nil for "".
+// toolChoice returns the value of the field tool_choice; nil for "", because the field is then not sent. A choice other than
+// "auto", "none" and "required" is the name of a tool.
 func toolChoice(choice string) any {
 	switch choice {
 	case "":

@@ -162,7 +162,8 @@ func details(encoded json.RawMessage) string {
 	return strings.Join(said, ", ")
 }
 
-// title returns a text with the title of a web page. The rest of the page would not help a reader of the error.
+// title returns a description of a web page that contains only the title of the page, because the rest would not help a reader
+// of the error.
 func title(page []byte) string {
 	lower := bytes.ToLower(page)
 	from := bytes.Index(lower, []byte("<title>"))
@@ -206,7 +207,7 @@ func (p *problem) class(status int) llm.Class {
 	}
 	switch {
 	case status >= http.StatusInternalServerError:
-		// If a provider is overloaded, maybe only the type of the error says so.
+		// Some providers may report an overload only in the type of the error.
 		if classOfType(p.words) == llm.Overloaded {
 			return llm.Overloaded
 		}

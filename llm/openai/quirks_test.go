@@ -25,23 +25,23 @@ import (
 
 var quirks = flag.String("quirks", "testdata/quirks", "directory of the cases of TestQuirks")
 
-// otherwise has the cases in which the outcome differs from the expected outcome of the case, with the reason. The difference is
-// intended.
+// otherwise has the cases in which the client intentionally does not do what the case expects. outcome is what the client does
+// instead.
 var otherwise = map[string]struct{ outcome, reason string }{
-	"sse-when-not-asked":      {"proceed", "the note prefers reading the stream where streams are read"},
-	"ok-gzip-unannounced":     {"proceed", "the note permits reading it by its magic number: a paid answer is not thrown away"},
-	"tool-use-failed-dialect": {"repair", "the note permits reading the dialect: the model gets what it asked for, not an error about spelling"},
+	"sse-when-not-asked":      {"proceed", "the note of the case permits a client that supports streaming to read the stream"},
+	"ok-gzip-unannounced":     {"proceed", "the note of the case permits a client to recognise gzip by the first bytes; a reply that was paid for is not discarded"},
+	"tool-use-failed-dialect": {"repair", "the note of the case permits reading this form of a call; the call is run, and the model gets no error about the form"},
 
-	"args-large":         {"proceed", "arrives whole; the limit is that of the workflow payload, which the caller knows and the client does not"},
-	"args-nul-character": {"proceed", "legal JSON that fits the schema; it is the tool that refuses the path"},
+	"args-large":         {"proceed", "the arguments arrive completely; the limit for a Temporal payload is known to the caller, not to the client"},
+	"args-nul-character": {"proceed", "the arguments are valid JSON and match the schema; the tool refuses the path"},
 
-	"history-400-bad-arguments":             {"fail", "never sent: the core sends {} in place of arguments that are no object; fails, named, should it come all the same"},
-	"history-400-content-absent":            {"fail", "never sent: outgoing.go adds the content, and the core says that there was no output"},
-	"history-400-lone-surrogate":            {"fail", "never sent: no half of a pair gets past the decoder or package repair"},
-	"history-400-orphan-result":             {"fail", "never sent: a compaction never parts a call from its result"},
-	"history-400-reasoning-missing":         {"fail", "Options.SendReasoning sends it; without, the note says fail"},
-	"history-400-unanswered-calls":          {"fail", "never sent: a call's result enters the transcript with the call, also after a crash"},
-	"history-400-unanswered-calls-deepseek": {"fail", "as history-400-unanswered-calls"},
+	"history-400-bad-arguments":             {"fail", "the core never sends such a request: it replaces arguments that are not a JSON object by {}; if the error comes anyway, it is a clear failure"},
+	"history-400-content-absent":            {"fail", "such a request is never sent: outgoing.go adds the content, and the core replaces an empty result by a text"},
+	"history-400-lone-surrogate":            {"fail", "such a request is never sent: the decoder and package repair replace unpaired surrogates"},
+	"history-400-orphan-result":             {"fail", "such a request is never sent: a compaction never separates a call from its result"},
+	"history-400-reasoning-missing":         {"fail", "the client sends the reasoning only with Options.SendReasoning; without it, the note of the case expects an error"},
+	"history-400-unanswered-calls":          {"fail", "such a request is never sent: each call in the transcript has a result, also after a crash"},
+	"history-400-unanswered-calls-deepseek": {"fail", "same reason as for history-400-unanswered-calls"},
 }
 
 func TestQuirks(t *testing.T) {

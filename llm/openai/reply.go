@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
-// readReply converts the library's response into a reply. It returns an [*llm.Error] if the reply is not valid.
+// readReply converts the library's response into a reply to req and corrects the reply's tool calls. It returns an [*llm.Error]
+// if the reply is not valid.
 func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
 	if len(response.Choices) == 0 {
@@ -59,7 +60,7 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 	empty := reply.Validate()
 	switch {
 	case empty != nil && reason == openai.FinishReasonContentFilter:
-		told.Class, told.Message = llm.Filtered, "the provider's filter withheld the answer (finish reason content_filter)"
+		told.Class, told.Message = llm.Filtered, "the provider's content filter withheld the reply (finish reason content_filter)"
 	case empty != nil && strings.TrimSpace(refusal) != "":
 		told.Class, told.Message = llm.Filtered, "the model refused: "+refusal
 	case reason == "error":
@@ -67,7 +68,7 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 	case empty != nil:
 		return empty
 	case reason == openai.FinishReasonNull && len(reply.Message.ToolCalls) == 0:
-		told.Class, told.Message = llm.BadReply, "the answer is not finished (finish reason null)"
+		told.Class, told.Message = llm.BadReply, "the reply is not complete (finish reason null)"
 	default:
 		return nil
 	}
@@ -85,7 +86,7 @@ func firstChoice(choices []openai.ChatCompletionChoice) openai.ChatCompletionCho
 	return choices[0]
 }
 
-// readCalls converts the library's tool calls.
+// readCalls converts the library's tool calls into the type of package llm.
 func readCalls(wire []openai.ToolCall) []llm.ToolCall {
 	var calls []llm.ToolCall
 	for _, call := range wire {
@@ -94,7 +95,7 @@ func readCalls(wire []openai.ToolCall) []llm.ToolCall {
 	return calls
 }
 
-// readUsage converts the library's usage.
+// readUsage converts the library's usage into the type of package llm.
 func readUsage(wire openai.Usage) llm.Usage {
 	usage := llm.Usage{InputTokens: wire.PromptTokens, OutputTokens: wire.CompletionTokens}
 	if wire.PromptTokensDetails != nil {

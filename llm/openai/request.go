@@ -6,8 +6,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages converts the conversation into the library's types. If reasoning is false, it omits all reasoning, which is meant for
-// people. If reasoning is true, it keeps the reasoning of the messages after the last message of the user.
+// messages converts the conversation into the library's types. If reasoning is false, it omits the reasoning of all messages,
+// which is meant for people. If reasoning is true, it keeps the reasoning only in the messages after the last message of the
+// user.
 func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
 	turn := 0

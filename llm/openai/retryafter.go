@@ -13,9 +13,10 @@ import (
 // make an agent wait for a year.
 const maxWait = 10 * time.Minute
 
-// retryAfter returns how long an endpoint asks to wait, at most maxWait. It returns 0 if the endpoint does not say, if the value
-// cannot be parsed, or if the time is past. The first of these that has a valid value decides: the header Retry-After-Ms, the
-// header Retry-After, the fields of the error object (told), the message of the error.
+// retryAfter returns how long an endpoint asks to wait, at most maxWait. It returns 0 if the endpoint does not say, if the
+// value cannot be parsed, or if the time is past. There are four sources: the header Retry-After-Ms, the header Retry-After,
+// the fields of the error object, and the message of the error. The first source with a valid value decides. The parameter told
+// is the wait time in the fields of the error object; 0 if there is none.
 func retryAfter(header http.Header, message string, told time.Duration, now time.Time) time.Duration {
 	wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond)
 	if !ok {
@@ -34,7 +35,8 @@ func retryAfter(header http.Header, message string, told time.Duration, now time
 	return min(max(wait, 0), maxWait)
 }
 
-// number parses a number of units, which may have a fraction. The result is between 0 and maxWait.
+// number parses s as a number of units, which may have a fraction, and returns the duration. The duration is raised to 0 or
+// lowered to maxWait if necessary. number returns false if s is not a number.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) {
@@ -49,8 +51,9 @@ type retryInfo struct {
 	RetryDelay text `json:"retryDelay"`
 }
 
-// waitInDetails returns the wait time in the fields of an error object: a number of seconds, or a retryDelay as Google sends it. It
-// returns 0 if there is none.
+// waitInDetails returns the wait time in the fields of an error object; 0 if there is none. seconds is the field retry_after, a
+// number of seconds. details is the field details, in which Google sends a retryDelay. If seconds is a valid number, details is
+// ignored.
 func waitInDetails(seconds string, details []retryInfo) time.Duration {
 	if wait, ok := number(seconds, time.Second); ok {
 		return wait

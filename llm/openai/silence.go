@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errSilent is the cause with which a request is cancelled if its response stalls.
+// errSilent is the cause of the cancellation if a request is cancelled because its response stalls.
 var errSilent = errors.New("the response stalled")
 
 // afterFinish is how long the client reads a stream after the finish reason. The reply is complete then, but the usage and the
@@ -24,7 +24,7 @@ type silence struct {
 	end    time.Time     // when reading must end; zero means no limit
 }
 
-// newSilence returns a body without limits. cancel cancels the request.
+// newSilence returns a silence without limits that reads from body. cancel cancels the request.
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }
@@ -46,7 +46,7 @@ func (s *silence) Read(p []byte) (int, error) {
 	return s.body.Read(p)
 }
 
-// limitTo sets the limit for the following calls of Read.
+// limitTo sets the limit for each of the following calls of Read.
 func (s *silence) limitTo(limit time.Duration) { s.limit = limit }
 
 // closing limits the time for all following calls of Read together to afterFinish. Later calls of closing have no effect.

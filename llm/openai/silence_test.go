@@ -15,9 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// within runs a client and a server with a fake clock and a connection in memory. It returns the results of Complete and the time
-// that Complete took. handle writes the stream: say sends a text, and pause waits, but not longer than the client is connected.
-// The function that gets the deltas takes the time listen for each delta.
+// within runs a client and a server with a fake clock and a connection in memory. It returns the results of Complete and the
+// time that Complete took. handle writes the stream with two functions: say sends a text, and pause waits for the given time,
+// or until the client closes the connection. The function of [llm.WithStream] waits for the duration listen at each delta.
 func within(t *testing.T, timeout, idle, listen time.Duration, handle func(say func(string), pause func(time.Duration))) (reply llm.Reply, took time.Duration, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
@@ -84,7 +84,7 @@ func TestAModelMayThinkForAsLongAsItIsGiven(t *testing.T) {
 
 	_, took, err := within(t, time.Hour, time.Minute, 0, think(61*time.Minute))
 	require.ErrorIs(t, err, &llm.Error{Class: llm.Connection})
-	require.ErrorContains(t, err, "no response within 1h0m0s")
+	require.ErrorContains(t, err, "no complete response within 1h0m0s")
 	require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context has not ended")
 	require.Equal(t, time.Hour, took)
 }
@@ -113,7 +113,7 @@ func TestTheWholeAnswerHasALimit(t *testing.T) {
 			pause(30 * time.Second)
 		}
 	})
-	require.ErrorContains(t, err, "no response within 10m0s")
+	require.ErrorContains(t, err, "no complete response within 10m0s")
 	require.Equal(t, 10*time.Minute, took)
 }
 

@@ -15,8 +15,8 @@ import (
 // This file converts a stream into one completion, which the library then decodes like a response that was not streamed. The
 // library's own stream reader has several problems. It does not distinguish a stream that was cut from one that ended. It fails
 // after a few hundred keep-alive comments in a row. It ignores errors in most formats. And it fails for values that the lenient
-// types of this package accept. To work around these problems would need more code than this file, and there would be a second
-// way in which replies are decoded.
+// types of this package accept. Code that works around these problems would be longer than this file. It would also be a second
+// way of decoding replies.
 
 // streams reports whether a response is an event stream. The first bytes of the body decide before the Content-Type header,
 // because endpoints send errors and complete replies with the type of a stream, and streams with the type of JSON.
@@ -38,8 +38,9 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream and returns the reply. After the reply is complete, readStream ignores errors in the rest of
-// the stream.
+// readStream reads an event stream from in and returns the reply. After the reply is complete, readStream ignores errors in the
+// rest of the stream. quiet is the body from which in reads; readStream sets its limits. a has the status and the headers of
+// the response.
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -71,7 +72,7 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event to the reply. If the event is an error or cannot be decoded, take returns an error.
+// take adds an event to whole, the reply so far. If the event is an error or cannot be decoded, take returns an error.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

@@ -212,7 +212,7 @@ func TestNoAnswerInTimeIsAConnectionError(t *testing.T) {
 	_, err := client.Complete(t.Context(), ask())
 
 	require.ErrorIs(t, err, &llm.Error{Class: llm.Connection})
-	require.ErrorContains(t, err, "no response within 10ms")
+	require.ErrorContains(t, err, "no complete response within 10ms")
 	require.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context has not ended")
 }
 

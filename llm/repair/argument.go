@@ -7,20 +7,21 @@ import (
 )
 
 var (
-	// fenced matches a text that consists of one code fence.
+	// fenced matches a text that is one Markdown code block with fences, and captures the content of the block.
 	fenced = regexp.MustCompile("(?s)^```[A-Za-z]*[ \\t]*\\r?\\n?(.*?)\\s*```$")
 	// markup matches a text that may be removed after an object: tags of the model's chat template, the end of a code fence,
 	// and superfluous closing brackets. Such a text cannot contain a value.
 	markup = regexp.MustCompile("^(?:\\s|</?[A-Za-z_|][^<>{}\\[\\]\"]*>|```|[}\\]])+$")
 )
 
-// arguments returns the JSON object that the model meant, and a text that says what was wrong. If nothing was wrong, or if it is
-// not clear which object the model meant, arguments returns text unchanged and "".
+// arguments corrects the arguments of a tool call. It returns the JSON object that the model meant, and a description of the
+// mistakes, such as "were in a code fence". If there are no mistakes, or if it is not clear which object the model meant,
+// arguments returns the parameter text unchanged, and "" as the description.
 func arguments(text string) (object, wrong string) {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case blank(text):
-		return "{}", "were none"
+		return "{}", "were empty or null"
 	case isObject(trimmed):
 		return settle(text, trimmed, "")
 	}
@@ -47,14 +48,16 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle returns object in a form that all JSON decoders read in the same way: without halves of surrogate pairs and without
-// duplicate members. wrong is what was wrong before; settle adds what it changed. If nothing was wrong, settle returns text.
+// settle changes object, a JSON object, into a form that all JSON decoders read in the same way: without unpaired surrogates
+// and without duplicate members. It returns the changed object and a description of all mistakes. These are the mistakes in the
+// parameter wrong, which the caller has corrected, and the mistakes that settle has corrected. If there are none, settle
+// returns the parameter text, which has the original arguments, and "".
 func settle(text, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
-		object, wrong = clean, join(wrong, "held half a character")
+		object, wrong = clean, join(wrong, "had an unpaired surrogate")
 	}
 	if once, ok := single(object); ok {
-		object, wrong = once, join(wrong, "named a member twice")
+		object, wrong = once, join(wrong, "had a duplicate member")
 	}
 	if wrong == "" {
 		return text, ""
@@ -62,7 +65,7 @@ func settle(text, object, wrong string) (string, string) {
 	return object, wrong
 }
 
-// join joins two texts with "and"; a may be empty.
+// join returns a and b, joined with "and". If a is empty, it returns b.
 func join(a, b string) string {
 	if a == "" {
 		return b
@@ -70,7 +73,7 @@ func join(a, b string) string {
 	return a + " and " + b
 }
 
-// blank reports whether text means that there are no arguments: it is empty or null.
+// blank reports whether text has no arguments: it is empty, white space or null.
 func blank(text string) bool {
 	trimmed := strings.TrimSpace(text)
 	return trimmed == "" || trimmed == "null"
@@ -81,7 +84,8 @@ func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
-// firstObject returns the JSON object at the beginning of a text, and the text after it. ok is false if there is none.
+// firstObject returns the JSON object at the beginning of a text, and the rest of the text without white space at its ends. ok
+// is false if the text does not begin with a JSON object.
 func firstObject(text string) (object, rest string, ok bool) {
 	if !strings.HasPrefix(text, "{") {
 		return "", "", false

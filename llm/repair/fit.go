@@ -10,8 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Fit returns reply, shortened if necessary so that its JSON form has at most limit bytes. For each change, it adds a text to
-// Repaired.
+// Fit returns a copy of reply that is shortened if its JSON form has more than limit bytes. The JSON form of the copy has at
+// most limit bytes. For each change, Fit adds a text to Repaired. If the reply has reasoning, a shortened reply always has a
+// text about the reasoning, too.
 //
 // Fit cuts the text and the reasoning and adds a note where it has cut. It never cuts arguments. It replaces arguments that are
 // too long by a text that is not a JSON object, so the call is not run. It does not shorten other fields such as IDs, so limit
@@ -42,12 +43,12 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 			break
 		}
 		c := &m.ToolCalls[longest]
-		did.addf("the arguments of %s had %d bytes, too many to be run", quote(c.Name), len(c.Arguments))
+		did.addf("the arguments of %s had %d bytes and were removed, so the call is not run", quote(c.Name), len(c.Arguments))
 		c.Arguments = fmt.Sprintf(`"%d bytes, left out: too many"`, len(c.Arguments))
 	}
 	reply.Repaired = did.lines
 	if full := m.Content; size() > limit && full != "" {
-		did.addf("the text had %d bytes", len(full))
+		did.addf("the text had %d bytes and was cut", len(full))
 		reply.Repaired = did.lines
 		// The JSON form of a byte has up to six bytes, so the number of bytes to keep is found by trying.
 		for keep := min(len(full), limit); keep > 0 && size() > limit; keep = keep * 7 / 8 {
@@ -57,8 +58,9 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	return reply
 }
 
-// cut returns the first keep bytes of a text, without a part of a character at the end, and a note. It returns a text that is not
-// longer than keep unchanged.
+// cut returns a text of at most keep bytes unchanged. If the text is longer, cut returns its first keep bytes and a note that
+// says how many bytes were left out. The part before the note may be shorter than keep, because cut does not cut within a
+// character and removes white space at the end.
 func cut(text string, keep int) string {
 	head := clip.Prefix(text, keep)
 	if len(head) == len(text) {

@@ -10,7 +10,7 @@ import (
 )
 
 // pairs replaces the escape of every unpaired surrogate in a valid JSON text by the escape of U+FFFD. encoding/json decodes an
-// unpaired surrogate as U+FFFD, too. Endpoints respond with status 400 to messages that have one.
+// unpaired surrogate as U+FFFD, too. Endpoints respond with status 400 to messages that have an unpaired surrogate.
 func pairs(text string) string {
 	if !strings.Contains(text, `\u`) {
 		return text
@@ -38,7 +38,8 @@ func pairs(text string) string {
 	return string(out)
 }
 
-// unit returns the UTF-16 code unit of an escape such as \u0000 at the beginning of text, and whether there is one.
+// unit returns the UTF-16 code unit of the escape at the beginning of text, such as \u0000. It returns false if text does not
+// begin with an escape of this form.
 func unit(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
@@ -53,11 +54,12 @@ const maxDepth = 100
 // errTooDeep is the error for a text that is nested more than maxDepth levels deep.
 var errTooDeep = errors.New("nested too deep")
 
-// single returns a valid JSON text without duplicate members of objects, and true. Like most JSON decoders, it keeps the last
-// value of a member. It returns "" and false if there are no duplicate members, or if the text is nested too deep.
+// single removes duplicate members from the objects in a valid JSON text. It returns the new text and true. Like most JSON
+// decoders, it keeps the last value of a member. If there are no duplicate members, or if the text is nested more than maxDepth
+// levels deep, it returns "" and false.
 //
-// Without this, different decoders could read different values. The arguments that are validated, shown to people and
-// approved must be the arguments with which the tool runs.
+// Different decoders could read different values from a text with duplicate members. The arguments that are validated, shown to
+// people and approved must be the arguments with which the tool runs.
 func single(text string) (string, bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -69,13 +71,14 @@ func single(text string) (string, bool) {
 	return string(out), true
 }
 
-// singler is the state of [single].
+// singler is the state of a call of [single].
 type singler struct {
 	in    *json.Decoder
 	found bool // there was a duplicate member
 }
 
-// value appends the next value of the input to out.
+// value reads the next value of the input and appends it to out, without duplicate members. depth is the number of arrays and
+// objects that contain the value. If depth is larger than maxDepth, value returns errTooDeep.
 func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -103,7 +106,8 @@ func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	return encode(out, token)
 }
 
-// object appends the object whose opening brace was read last to out.
+// object reads the rest of an object, after its opening brace, and appends the whole object to out, without duplicate members.
+// depth is the number of arrays and objects that contain the object.
 func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	values := map[string][]byte{}
 	var names []string

@@ -13,13 +13,14 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Reply returns reply, the reply to req, with corrected tool calls. For most changes, it adds a text to Repaired; it does not
-// report new IDs.
+// Reply returns a copy of reply with corrected tool calls. The parameter reply is the model's reply to req. For most
+// corrections, Reply adds a text to Repaired. It does not report new IDs.
 //
-// In the returned reply, all calls have names that endpoints accept and different IDs. If a call names a tool of req, its
-// arguments are a JSON object without duplicate members, or a text that is not a JSON object, so the call is not run. Reply
-// does not change the arguments of other calls, because the agent refuses these calls anyway. If req's ToolChoice is "none",
-// Reply does not look for calls in the text.
+// In the returned reply, all calls have different IDs, and all names of calls are names that endpoints accept. If a call names
+// a tool of req, its arguments are either a JSON object without duplicate members or a text that is not a JSON object. A call
+// with such a text is not run. Objects that are nested more than 100 levels deep may keep duplicate members. Reply does not
+// change the arguments of a call that names no tool of req, because the agent refuses the call anyway. If req's ToolChoice is
+// "none", Reply does not look for calls in the text.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}
@@ -43,8 +44,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call corrects one call. cut says that the arguments may be cut off, because the call is the last one of a reply that reached
-// the output limit.
+// call corrects the name and the arguments of the call c and adds texts about the corrections to did. cut says that the
+// arguments may be cut off, because the call is the last one of a reply that reached the output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {
@@ -93,13 +94,13 @@ func distinguish(calls []llm.ToolCall) {
 	}
 }
 
-// log collects the texts for Repaired. It has at most maxLines texts, because replies are stored in workflow histories.
+// log collects the texts for Repaired. It keeps at most maxLines texts, because replies are stored in workflow histories.
 type log struct{ lines []string }
 
 // maxLines is the largest number of texts in a log.
 const maxLines = 20
 
-// addf adds a text. It does nothing if the log is full.
+// addf formats a text like [fmt.Sprintf] and adds it to the log. If the log is full, addf does nothing.
 func (l *log) addf(format string, args ...any) {
 	if len(l.lines) < maxLines {
 		l.lines = append(l.lines, fmt.Sprintf(format, args...))

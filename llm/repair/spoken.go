@@ -16,13 +16,15 @@ var (
 )
 
 // Calls returns the tool calls in a text that consists only of tool calls. Models write such texts if their server does not
-// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that tools does not have.
+// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not in tools. It
+// corrects the calls as [Reply] does.
 func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message.ToolCalls
 }
 
-// spoken is the search of [Calls]. It returns nil for a text that has other text beside a call, because such a text may explain
-// a call. If bare is true, it also accepts one JSON object without a tag.
+// spoken returns the tool calls in a text, without IDs. It returns nil if the text has anything beside calls, because such a
+// text may only explain a call. It returns nil, too, if a call names a tool that is not in tools. If bare is true, spoken also
+// accepts a text that is one JSON object without a tag.
 func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	rest := strings.TrimSpace(text)
 	if len(tools) == 0 || !strings.HasPrefix(rest, "<") && !strings.HasPrefix(rest, "{") {
@@ -55,8 +57,9 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	return calls
 }
 
-// written returns the call in a JSON object that has a name and arguments. The arguments may be a member "arguments" or
-// "parameters", and may be encoded as a string.
+// written returns the tool call that text describes as a JSON object with a name and arguments. The arguments are the member
+// "arguments" or "parameters", and may be encoded as a string. written returns false if text is not such an object, or if
+// [resolve] finds no tool with the name.
 func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &fields) != nil {
