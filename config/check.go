@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// check reports the problems that show only in the whole configuration: missing values, contradictions, and names that refer to nothing.
+// check reports the problems that can be found only in the whole configuration: missing values, contradictions, and
+// references to names that do not exist. It adds them to r.problems.
 func (r *reader) check(cfg *Config) {
 	if r.hasProblem("") {
 		return // the file is not a mapping, so check would report every required value as missing
@@ -37,7 +38,7 @@ func (r *reader) check(cfg *Config) {
 
 func (r *reader) checkModel(path string, m Model) {
 	if m.Provider != "openai" {
-		r.problemf(path+".provider", "%q is not a provider; write openai, for every OpenAI-compatible endpoint", m.Provider)
+		r.problemf(path+".provider", "%q is not a known provider; write openai, which means any OpenAI-compatible endpoint", m.Provider)
 	}
 	if m.APIKeyEnv != "" && m.APIKeyFile != "" {
 		r.problemf(path, "has both api_key_env and api_key_file; keep one")
@@ -86,10 +87,10 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 		case !known:
 			r.problemf(item, "%q is not one of the models; %s", name, suggest(name, cfg.Models))
 		case name == a.Model || slices.Contains(a.Fallback[:i], name):
-			r.problemf(item, "%q is in the list already; name each model once", name)
+			r.problemf(item, "%q is already the model or an earlier fallback of this agent; name each model once", name)
 		}
 	}
-	offered := map[string]string{} // the paths of tools and sub-agents, by the names that the model sees
+	offered := map[string]string{} // maps each tool and sub-agent to the path of its entry
 	for i, tool := range a.Tools {
 		item := fmt.Sprintf("%s.tools[%d]", path, i)
 		if r.hasProblem(item) {
@@ -131,8 +132,8 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	}
 }
 
-// SplitTool splits an entry of [Agent.Tools] at the first dot. It returns the name of the MCP server and the server's name for the tool, or
-// "*" for all tools of the server. For a built-in tool or Go tool, server is empty.
+// SplitTool splits an entry of [Agent.Tools] at the first dot. It returns the name of the MCP server and the tool's name at
+// the server. For "server.*", tool is "*". If the entry has no dot, it is a built-in tool or Go tool, and server is empty.
 func SplitTool(entry string) (server, tool string) {
 	server, tool, ok := strings.Cut(entry, ".")
 	if !ok {
@@ -141,8 +142,8 @@ func SplitTool(entry string) (server, tool string) {
 	return server, tool
 }
 
-// checkCycles reports each sub-agent that is also above itself, directly or through other sub-agents. Such agents could start each other
-// until the depth limit stops them.
+// checkCycles reports each reference by which an agent becomes its own sub-agent, directly or through other sub-agents.
+// Without this check, such agents would start each other until the limit of the depth stops them.
 func (r *reader) checkCycles(cfg *Config) {
 	done := map[string]bool{}
 	var visit func(name string, above []string)

@@ -19,23 +19,27 @@ import (
 const (
 	// codecTimeout limits one request to a codec server.
 	codecTimeout = 10 * time.Second
-	// codecPause is the first pause before a worker repeats a request to a codec server. The pause becomes longer each time, up to
-	// maxCodecPause.
+	// codecPause is the first pause before a worker repeats a request to a codec server. The pause becomes longer each time,
+	// up to maxCodecPause.
 	codecPause    = 100 * time.Millisecond
 	maxCodecPause = 5 * time.Second
-	// codecPatience limits the time for which a worker repeats a request if the SDK passes no context. An example is the result of an
-	// activity. After that time the attempt fails, and a later attempt reports the result, which the worker has kept.
+	// codecPatience limits how long a worker repeats a request if the SDK passes no context, for example when the SDK
+	// encodes the result of an activity. After this time, the activity attempt fails. The worker keeps the result, and a
+	// later attempt reports it.
 	codecPatience = 5 * time.Minute
-	// maxCodecAnswer limits a response of the codec server, in bytes. maxCodecError limits the part of an error response that is shown.
+	// maxCodecAnswer limits the size of a response of the codec server, in bytes. maxCodecError limits the part of an error
+	// response that appears in a [CodecError], in bytes.
 	maxCodecAnswer = 64 << 20
 	maxCodecError  = 500
 )
 
-// codecSource returns the codec of a codec server. The requests of the codec end with the context.
+// codecSource is a function that returns a codec. The codec sends its requests to a codec server. The requests end when the
+// given context ends.
 type codecSource func(context.Context) converter.PayloadCodec
 
-// remote returns a codec that sends the same requests to a codec server as envconfig and the Temporal CLI. Unlike theirs, the requests have a
-// timeout, follow no redirect, and have the right namespace in X-Namespace even if a flag sets it.
+// remote returns the codecSource for the configured codec server. The requests to the server are the same as those of
+// envconfig and the Temporal CLI, with three differences: they have a timeout, they follow no redirect, and X-Namespace has
+// the given namespace, which may come from a command-line flag.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,
@@ -58,20 +62,21 @@ func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	}
 }
 
-// CodecError is a response of the codec server that stays the same if the request is repeated. An example is the response to a payload that
-// the server cannot decode.
+// CodecError is a final error response of the codec server: the same request would get the same response again. An example
+// is the response to a payload that the server cannot decode.
 type CodecError struct {
 	Status  int // HTTP status code
 	Message string
 }
 
-// Error names the status and the message of the response.
+// Error returns a text with the status and the message of the response.
 func (e *CodecError) Error() string {
 	return fmt.Sprintf("the codec server answered HTTP %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
 }
 
-// codecTransport returns a [*CodecError] for each response 3xx or 4xx, except 408, 425 and 429, after which a request may be repeated. It
-// limits the size of all other responses.
+// codecTransport is the HTTP transport for requests to a codec server. It returns a [*CodecError] if the status of the
+// response is 3xx or 4xx, except for 408, 425 and 429: after these, the request may be repeated. It limits the size of all
+// other responses to maxCodecAnswer.
 type codecTransport struct{ http.RoundTripper }
 
 func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -90,7 +95,8 @@ func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// commandConverter returns the data converter for a client that is not a worker's. It returns the errors of the codec server at once.
+// commandConverter returns the data converter for a client that does not belong to a worker. If a request to the codec
+// server fails, the converter returns the error at once.
 func commandConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), server(ctx))
@@ -99,9 +105,10 @@ func commandConverter(server codecSource) converter.DataConverter {
 	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
-// retryingConverter returns the data converter for a worker with a codec server. A codec server that does not answer fails no agent. In a
-// workflow, the error fails the workflow task, which Temporal schedules again. Elsewhere, the request is repeated until the context ends,
-// or for codecPatience if there is no context.
+// retryingConverter returns the data converter for a worker with a codec server. With this converter, an agent does not fail
+// if the codec server does not answer. In a workflow, the error fails the workflow task, which Temporal then retries.
+// Outside of workflows, the converter repeats the request until the context ends, or for codecPatience if there is no
+// context. It does not repeat a request after a [*CodecError].
 func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
@@ -114,7 +121,8 @@ func retryingConverter(server codecSource) converter.DataConverter {
 	})
 }
 
-// contextConverter is a data converter that uses another converter in workflows, and another one for each context.
+// contextConverter is a data converter that delegates to other data converters: to inWorkflow in workflows, to the result of
+// withContext if the SDK passes a context, and otherwise to the embedded DataConverter.
 type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
@@ -133,7 +141,8 @@ func (d contextConverter) WithContext(ctx context.Context) converter.DataConvert
 	return d.withContext(ctx)
 }
 
-// failingTask is a codec that panics with its errors. A panic fails the workflow task, and Temporal shows the error.
+// failingTask is a codec for workflows. If the embedded codec returns an error, failingTask panics with this error. The
+// panic fails the workflow task but not the workflow, and Temporal shows the error.
 type failingTask struct{ converter.PayloadCodec }
 
 // Encode implements [converter.PayloadCodec].
@@ -146,7 +155,7 @@ func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error
 	return orPanic(f.PayloadCodec.Decode(all))
 }
 
-// orPanic returns all, or panics with err.
+// orPanic panics with err if err is not nil. Otherwise it returns all and nil.
 func orPanic(all []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	if err != nil {
 		panic(err)
@@ -154,8 +163,8 @@ func orPanic(all []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	return all, nil
 }
 
-// retrying is a codec that repeats a request until it succeeds, the server returns a [*CodecError], or the context or the time of patience
-// ends.
+// retrying is a codec that repeats a request until it succeeds, the server returns a [*CodecError], ctx ends, or the time in
+// patience has passed.
 type retrying struct {
 	server   codecSource
 	ctx      context.Context
@@ -186,7 +195,7 @@ func (r retrying) do(code func(converter.PayloadCodec, []*commonpb.Payload) ([]*
 		}
 		pause := min(time.Duration(attempt)*codecPause, maxCodecPause)
 		if ctx.Err() == nil {
-			slog.Warn("the request to the codec server failed and is repeated", "error", err, "again_in", pause)
+			slog.Warn("a request to the codec server failed; the worker repeats it", "error", err, "again_in", pause)
 		}
 		select {
 		case <-ctx.Done():

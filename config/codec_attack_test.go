@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// answering starts a codec server that encodes the payload of the first request and passes all later requests to h. The result returns the
-// number of later requests.
+// answering starts a codec server that encodes the payload of the first request and passes all later requests to h. The
+// returned function returns the number of later requests.
 func answering(t *testing.T, h http.HandlerFunc) (asked func() int) {
 	t.Helper()
 	n := 0

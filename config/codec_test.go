@@ -12,7 +12,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// codecServer is a codec server that records its requests. It answers the nth request with status 503 if up is set and up(n) is false.
+// codecServer is a codec server that records its requests. It answers the nth request with status 503 if up is set and up(n)
+// is false.
 type codecServer struct {
 	up   func(n int) bool
 	seen []codecRequest
@@ -69,8 +70,8 @@ func TestCodecServerThatIsAwayIsAnErrorAtTheStart(t *testing.T) {
 	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode payloads: Service Unavailable: later")
 }
 
-// A codec server that fails while a worker runs fails no activity and no agent. The request is repeated; in a workflow, the workflow task
-// fails.
+// A codec server that fails while a worker runs fails no activity and no agent. The request is repeated; in a workflow, the
+// workflow task fails.
 func TestCodecServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	server := serveCodec(t, func(n int) bool { return n == 1 || n > 3 })
 	opts, err := WorkerOptions("", "")

@@ -1,8 +1,9 @@
-// Package config reads agents.yaml: the models, the MCP servers and the agents that a worker serves. A key that is not known is an error. All
-// problems of a file are reported at once, each with its line and field.
+// Package config reads agents.yaml: the models, the MCP servers and the agents that a worker serves. An unknown field in the
+// file is an error. All problems of a file are reported at once, each with its line and field.
 //
-// A [Config] does not hold the keys of models. It names environment variables or files, which the worker reads when it needs a key: see
-// [Model.APIKey]. Values for MCP servers may refer to environment variables: see [MCPServer.ResolveHeaders].
+// A [Config] does not contain the API keys of models. It has the names of environment variables or files, which the worker
+// reads when it needs an API key: see [Model.APIKey]. Values for MCP servers may refer to environment variables: see
+// [MCPServer.ResolveHeaders].
 package config
 
 import (
@@ -19,10 +20,11 @@ import (
 // MaxFileSize is the size limit of a configuration file, in bytes.
 const MaxFileSize = 1 << 20
 
-// BaseURLEnv is the environment variable with the endpoint of all models that have no base_url in the file.
+// BaseURLEnv is the name of an environment variable. The variable contains the base URL for all models that have no base_url
+// in the file.
 const BaseURLEnv = "OPENAI_BASE_URL"
 
-// The defaults of fields that are not in the file.
+// The defaults of fields that are missing in the file.
 const (
 	DefaultTaskQueue    = "agents"
 	DefaultBaseURL      = "https://api.openai.com/v1"
@@ -31,17 +33,19 @@ const (
 	DefaultMCPTimeout   = time.Minute
 )
 
-// Config is a valid configuration with all defaults set. Nothing modifies it after [Load] or [Parse], so it is safe for concurrent use.
+// Config is a valid configuration with all defaults set. Nothing modifies it after [Load] or [Parse], so it is safe for
+// concurrent use.
 type Config struct {
 	// TaskQueue is the Temporal task queue of the agents. Defaults to [DefaultTaskQueue].
 	TaskQueue string
-	// Models holds the models by the names that agents use.
+	// Models has the models. The keys are the names that agents use for the models.
 	Models map[string]Model
-	// MCPServers holds the MCP servers by the names that stand before the dot in [Agent.Tools]. The file calls it mcp_servers.
+	// MCPServers has the MCP servers by name. In [Agent.Tools], the name of a server stands before the dot. The field in the
+	// file is mcp_servers.
 	MCPServers map[string]MCPServer
-	// Agents holds the agents by name. There is at least one.
+	// Agents has the agents by name. There is at least one agent.
 	Agents map[string]Agent
-	// Tools configures the built-in tools. The file calls it builtin.
+	// Tools configures the built-in tools. The field in the file is builtin.
 	Tools Tools
 
 	source source
@@ -49,36 +53,43 @@ type Config struct {
 
 // Model is one model endpoint.
 type Model struct {
-	// Provider is always "openai", for every OpenAI-compatible endpoint. Defaults to "openai".
+	// Provider is the kind of the endpoint. The only valid value is "openai", for every OpenAI-compatible endpoint. It is
+	// the default.
 	Provider string
 	// Model is the provider's name for the model.
 	Model string
-	// BaseURL is the address before "/chat/completions". Defaults to the value of the environment variable [BaseURLEnv], or else to
-	// [DefaultBaseURL].
+	// BaseURL is the URL of the endpoint without "/chat/completions". Defaults to the value of the environment variable
+	// [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty.
 	BaseURL string
-	// APIKeyEnv names the environment variable that holds the key. If APIKeyEnv and APIKeyFile are empty, no key is sent; most local
-	// endpoints need none. If the file has no base_url and names no key, APIKeyEnv defaults to [DefaultAPIKeyEnv]. But if [BaseURLEnv] sets
-	// the endpoint, the default requires that the variable DefaultAPIKeyEnv has a value.
+	// APIKeyEnv is the name of the environment variable that has the API key. If APIKeyEnv and APIKeyFile are empty,
+	// requests have no API key; most local endpoints need none.
+	//
+	// If the file has no base_url, no api_key_env and no api_key_file for the model, APIKeyEnv defaults to
+	// [DefaultAPIKeyEnv]. There is one exception: if the endpoint comes from [BaseURLEnv] and the variable OPENAI_API_KEY is
+	// empty, APIKeyEnv stays empty.
 	APIKeyEnv string
-	// APIKeyFile is the path of a file that holds the key. It replaces APIKeyEnv. The path in api_key_file is relative to the folder of the
-	// configuration file.
+	// APIKeyFile is the path of a file that contains the API key. A valid configuration has at most one of APIKeyEnv and
+	// APIKeyFile; [Model.APIKey] prefers the file. A relative path in the field api_key_file is relative to the folder of
+	// the configuration file.
 	APIKeyFile string
 	// Timeout limits one request to the model. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
-	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package llm/openai.
+	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package
+	// [github.com/reagent-dev/reagent/llm/openai].
 	IdleTimeout time.Duration
-	// NoStream turns off streaming. The file says stream: false.
+	// NoStream turns off streaming. In the file, this is stream: false.
 	NoStream bool
-	// SendReasoning sends the model's reasoning of the running turn back to it. Some providers require this.
+	// SendReasoning says that requests send the model's reasoning of the running turn back to the model. Some providers
+	// require this.
 	SendReasoning bool
-	// Price is the price of one token. The file has the price of a million tokens in US dollars.
+	// Price is the price of one token. In the file, prices are in US dollars per million tokens.
 	Price agent.Price
-	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of each worker. Zero means no limit.
-	// The file has both below rate.
+	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of each worker. Zero
+	// means no limit. In the file, both are fields of rate.
 	RequestsPerMinute int
 	TokensPerMinute   int
-	// Params are sent with every request. In the file, they stand beside the other fields of the model. Numbers in extra are sent with the
-	// digits of the file.
+	// Params are sent with every request. In the file, they are fields of the model, next to the other fields. Numbers in
+	// the field extra are sent exactly as the file has them.
 	Params llm.Params
 }
 
@@ -86,8 +97,8 @@ type Model struct {
 type MCPServer struct {
 	// Command is the program and its arguments; nil if URL is set.
 	Command []string
-	// Env is the environment of Command. Besides, Command gets only a few variables of the worker's environment, such as HOME and PATH.
-	// Values may refer to the worker's environment variables as ${NAME}: see [MCPServer.ResolveEnv].
+	// Env is the environment of Command. From the worker's environment, Command gets only a few other variables, such as
+	// HOME and PATH. Values may refer to the worker's environment variables as ${NAME}: see [MCPServer.ResolveEnv].
 	Env map[string]string
 
 	// URL is the endpoint; empty if Command is set.
@@ -96,50 +107,53 @@ type MCPServer struct {
 	// [MCPServer.ResolveHeaders].
 	Headers map[string]string
 
-	// Prefix is put before the name of every tool that Rename does not name.
+	// Prefix is added before the names of all tools that Rename does not contain.
 	Prefix string
-	// Rename maps the server's names of single tools to the names that models see.
+	// Rename maps tool names at the server to names for the model.
 	Rename map[string]string
 
-	// Stateful says that the process of Command keeps state between calls. One worker runs the process, and all calls go to that worker.
+	// Stateful says that the process of Command keeps state between calls. Then only one worker runs the process, and all
+	// calls go to this worker.
 	Stateful bool
 	// Timeout limits one call. Defaults to [DefaultMCPTimeout].
 	Timeout time.Duration
 }
 
-// Agent is the definition of one agent. Its name matches [A-Za-z0-9_-]{1,64}, because the models of its parents see it as the name of a tool.
+// Agent is the definition of one agent. Its name matches [A-Za-z0-9_-]{1,64}, because the models of its parents see the name
+// as the name of a tool.
 type Agent struct {
-	// Description says what the agent is for. The models of its parents read it.
+	// Description says what the agent does. The models of its parents read it.
 	Description string
 	// Model names an entry of [Config.Models].
 	Model string
-	// Fallback names models that are called, in this order, if Model cannot answer.
+	// Fallback has the names of other models. They are called, in this order, if a call of Model fails.
 	Fallback []string
-	// OutputSchema is a JSON schema that the answers must fit. Empty means that answers are text.
+	// OutputSchema is a JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
 	// Instructions is the text of the system message. Empty means no system message.
 	Instructions string
-	// Tools names the tools of the agent. An entry is the name of a built-in tool or Go tool, "server.tool" for one tool of an MCP server, or
-	// "server.*" for all tools of it. In "server.tool", tool is the server's own name. See [SplitTool]. The worker checks that the tools
-	// exist.
+	// Tools has the names of the agent's tools. An entry is the name of a built-in tool or Go tool, "server.tool" for one
+	// tool of an MCP server, or "server.*" for all tools of an MCP server. In "server.tool", tool is the name at the server.
+	// See [SplitTool]. The worker, not this package, checks that the tools exist.
 	Tools []string
-	// Agents names the sub-agents. The model sees each as a tool.
+	// Agents has the names of the sub-agents. The model sees each sub-agent as a tool.
 	Agents []string
-	// KeepAgents lets sub-agents run on if the agent has answered and does not wait for them. Otherwise, they are cancelled.
+	// KeepAgents says what happens to sub-agents that are still running when the agent completes. If it is true, they
+	// continue; if it is false, they are cancelled. An agent that does not complete always cancels them.
 	KeepAgents bool
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }
 
-// Models returns the names of Model and of the Fallback models, in order.
+// Models returns the value of Model, followed by the values of Fallback.
 func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback...) }
 
 // Tools configures the built-in tools.
 type Tools struct {
-	// Root is the folder that the file tools can read. The path in files_root is relative to the folder of the configuration file. Defaults
-	// to that folder.
+	// Root is the folder that the file tools can read. A relative path in the field files_root is relative to the folder of
+	// the configuration file. Defaults to the folder of the configuration file.
 	Root string
-	// HTTPAllowPrivate lets http_get reach private and loopback addresses.
+	// HTTPAllowPrivate lets http_get connect to private and loopback addresses.
 	HTTPAllowPrivate bool
 }
 

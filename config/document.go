@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// maxNodes and maxDepth limit the document after aliases are replaced. Otherwise, nested aliases, or an alias inside its own anchor, could
-	// make a small file grow without end.
+	// maxNodes and maxDepth limit the number and the nesting of the nodes of a document in which aliases are replaced.
+	// Without these limits, nested aliases, or an alias inside its own anchor, could make a small file grow without end.
 	maxNodes = 100_000
 	maxDepth = 100
 )
 
-// document reads the only YAML document in data and returns its top value. It replaces aliases and merge keys by their values.
+// document parses the YAML document in data and returns its top value, with aliases and merge keys replaced by their values.
+// It returns a problem if data is too large, is empty, is not YAML, or has more than one document.
 func document(file string, data []byte) (*yaml.Node, *Problem) {
 	if len(data) > MaxFileSize {
 		return nil, &Problem{File: file, Message: "the file is larger than 1 MiB, the limit for a configuration"}
@@ -48,8 +49,8 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// syntaxProblem returns the problem for an error of the YAML library. It moves the line number from the text of the error into
-// [Problem.Line]. The error about an unknown anchor has no line number, so syntaxProblem looks for the anchor in data.
+// syntaxProblem converts an error of the YAML library into a problem. It moves the line number from the text of the error
+// into [Problem.Line]. The error about an unknown anchor has no line number, so syntaxProblem looks for the anchor in data.
 func syntaxProblem(file string, data []byte, err error) *Problem {
 	text := err.Error()
 	m := yamlLine.FindStringSubmatch(text)
@@ -67,10 +68,11 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 	return &Problem{File: file, Line: line, Message: "not YAML: " + text}
 }
 
-// expander copies a tree of nodes. In the copy, values replace aliases, and entries replace merge keys.
+// expander copies a tree of nodes. In the copy, each alias is replaced by its value, and each merge key by the merged
+// entries.
 type expander struct {
 	file  string
-	nodes int
+	nodes int // the number of nodes copied so far
 }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
@@ -106,7 +108,8 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge adds the entries of from to into, except those with a key that into already has. The node from is a mapping or a list of mappings.
+// merge adds entries to the mapping into. The node from is a mapping, or a list of mappings, that has the entries. merge
+// skips an entry whose key into already has.
 func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
 	from, p := e.expand(from, depth+1)
 	if p != nil {
@@ -134,7 +137,7 @@ func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
 	return nil
 }
 
-// kindOf returns the kind of a value, in words for an error text.
+// kindOf describes the kind of a value for an error text, for example "a list".
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -10,11 +10,13 @@ import (
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// reference matches ${NAME}, and $${, which stands for the characters ${.
+// reference matches a reference ${NAME} to an environment variable. It also matches $${, which stands for the two characters
+// ${.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references returns a function that reads a mapping. Its keys must match name, and its values may refer to environment variables. Help is the
-// error text for other keys.
+// references returns a function that reads a mapping and stores it in *into. The keys must match the pattern name; help is
+// the error text for a key that does not match. The values may refer to environment variables. They are stored with their
+// references.
 func (r *reader) references(into *map[string]string, name *regexp.Regexp, help string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -34,7 +36,7 @@ func (r *reader) references(into *map[string]string, name *regexp.Regexp, help s
 	}
 }
 
-// variable returns the text between ${ and }. It is empty if } is missing.
+// variable returns the name in a reference: the text between ${ and }. It returns "" if } is missing.
 func variable(ref string) string {
 	name, ok := strings.CutSuffix(strings.TrimPrefix(ref, "${"), "}")
 	if !ok {
@@ -43,8 +45,8 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns values with each reference replaced by the value of its environment variable. It calls report for each variable that is not
-// set, with the name of the entry that refers to it.
+// resolve returns a copy of values in which each reference is replaced by the value of its environment variable. For each
+// reference to a variable that is not set, it calls report with the key of the entry and the name of the variable.
 func resolve(values map[string]string, report func(name, variable string)) map[string]string {
 	if values == nil {
 		return nil
@@ -76,19 +78,20 @@ func resolveAll(what string, values map[string]string) (map[string]string, error
 	return out, nil
 }
 
-// ResolveHeaders returns Headers with references replaced by the values of environment variables. A reference to a variable that is not set
-// is an error. A variable may be empty.
+// ResolveHeaders returns Headers with references replaced by the values of environment variables. A reference to a variable
+// that is not set is an error. A variable that is set may be empty.
 func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 	return resolveAll("headers", s.Headers)
 }
 
-// ResolveEnv returns Env with references replaced by the values of environment variables, as [MCPServer.ResolveHeaders] does.
+// ResolveEnv returns Env with references replaced by the values of environment variables, with the same errors as
+// [MCPServer.ResolveHeaders].
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
 
-// APIKey returns the model's key. Each call reads the file or the environment variable. APIKey returns "" if the model names neither. A file
-// or variable that is missing or empty is an error.
+// APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
+// model has neither APIKeyFile nor APIKeyEnv. It returns an error if the file or the variable is missing or empty.
 func (m Model) APIKey() (string, error) {
 	if m.APIKeyFile != "" {
 		text, err := os.ReadFile(m.APIKeyFile)
@@ -106,13 +109,13 @@ func (m Model) APIKey() (string, error) {
 	}
 	key := strings.TrimSpace(os.Getenv(m.APIKeyEnv))
 	if key == "" {
-		return "", fmt.Errorf("the environment variable %s, which holds the model's key, is not set", m.APIKeyEnv)
+		return "", fmt.Errorf("the environment variable %s is empty or not set; it must contain the model's API key", m.APIKeyEnv)
 	}
 	return key, nil
 }
 
-// CheckEnvironment returns an error that names each environment variable and key file that an agent needs and that is missing. Models and MCP
-// servers that no agent uses are not checked. A worker calls CheckEnvironment before it starts. The error is an [*Error].
+// CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. It returns
+// an error that names each one that is missing. The error is an [*Error]. A worker calls CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

@@ -28,7 +28,7 @@ func TestEnvironmentIsCheckedForWhatAgentsUse(t *testing.T) {
 	cfg, err := Parse("agents.yaml", []byte(environmentFile))
 	require.NoError(t, err)
 	require.EqualError(t, cfg.CheckEnvironment(),
-		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY, which holds the model's key, is not set\n"+
+		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the model's API key\n"+
 			"agents.yaml:9: mcp_servers.web.headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set")
 
 	t.Setenv("REAGENT_TEST_KEY", "sk-secret")
@@ -40,7 +40,7 @@ func TestKeyIsReadWhenItIsUsed(t *testing.T) {
 	m := Model{APIKeyEnv: "REAGENT_TEST_KEY"}
 	t.Setenv("REAGENT_TEST_KEY", "  ")
 	_, err := m.APIKey()
-	require.EqualError(t, err, "the environment variable REAGENT_TEST_KEY, which holds the model's key, is not set")
+	require.EqualError(t, err, "the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the model's API key")
 
 	t.Setenv("REAGENT_TEST_KEY", "sk-one\n")
 	key, err := m.APIKey()

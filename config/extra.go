@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reserved holds the fields of a request that extra may not set, with the reason. The worker, the agent's state or another field of the model
-// sets them.
+// reserved maps each request field that extra must not set to the reason, for the error text. The worker, the agent's state
+// or another field of the model sets these fields.
 var reserved = map[string]string{
 	"model":                 "write it beside extra",
 	"messages":              "the worker sends the agent's transcript",
@@ -26,7 +26,8 @@ var reserved = map[string]string{
 	"tool_choice":           "write it beside extra",
 }
 
-// extra returns a function that reads fields which are sent to the endpoint unchanged.
+// extra returns a function that reads the mapping extra and stores it in *into. The entries of extra are sent to the
+// endpoint unchanged, as fields of the request.
 func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	return func(p place) {
 		m := map[string]json.RawMessage{}
@@ -44,8 +45,8 @@ func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	}
 }
 
-// json writes a value as JSON, and reports whether it had no problem. Numbers have the same digits as in the file: 1.0 stays 1.0, and a
-// number with twenty digits keeps all of them.
+// json appends a value as JSON to b. It returns false if it has reported a problem of the value. Numbers have the same
+// digits as in the file: 1.0 stays 1.0, and a number with twenty digits keeps all of them.
 func (r *reader) json(b *bytes.Buffer, p place) bool {
 	before := len(r.problems)
 	switch p.node.Kind {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// suggest returns the end of an error text about a name that is not known. It names the most similar known name, or all known names if none is
-// similar.
+// suggest returns the last part of an error text about an unknown name. It suggests the most similar known name, or lists
+// all known names if none is similar.
 func suggest[V any](name string, known map[string]V) string {
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -19,8 +19,8 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// nearest returns the known name with the fewest edits from name. One edit is always allowed, and one for every three letters. If all known
-// names need more edits, they are different words, and nearest returns "".
+// nearest returns the known name with the fewest edits from name. It allows one edit for every three letters of name, and at
+// least one. If all known names need more edits, they are probably different words, and nearest returns "".
 func nearest[V any](name string, known map[string]V) string {
 	best, bestEdits := "", max(1, len(name)/3)+1
 	for _, k := range sorted(known) {
@@ -35,8 +35,8 @@ func nearest[V any](name string, known map[string]V) string {
 	return best
 }
 
-// edits returns how many bytes must be added, removed, replaced, or swapped with their neighbour to turn a into b. This is the optimal string
-// alignment distance.
+// edits returns how many bytes must be added, removed, replaced, or swapped with their neighbour to turn a into b. This is
+// the optimal string alignment distance.
 func edits(a, b string) int {
 	var before []int // the row before the last, for swaps
 	last := make([]int, len(b)+1)

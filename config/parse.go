@@ -18,12 +18,12 @@ var (
 )
 
 const (
-	toolNameHelp = "must be 1 to 64 letters, digits, _ or -, which is what model endpoints take"
+	toolNameHelp = "must be 1 to 64 letters, digits, _ or -; model endpoints accept no other names"
 	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
-// Parse reads and validates a configuration. Name is the path of its file: errors name it, and relative paths in data are relative to its
-// folder. The error is an [*Error].
+// Parse reads and validates the configuration in data. name is the path of the configuration file: it appears in errors, and
+// relative paths in data are relative to its folder. The error is an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
 	top, p := document(name, data)
 	if p != nil {
@@ -40,7 +40,8 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside returns the path joined to the folder of the configuration file. An absolute path stays as it is.
+// beside resolves a path that is relative to the folder of the configuration file: it joins the folder and the path. An
+// absolute path stays as it is. file is the path of the configuration file.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -122,7 +123,7 @@ func (r *reader) model(p place) Model {
 	// The default endpoint is OpenAI's, which needs a key. Another endpoint gets a key only if the file names one.
 	if m.BaseURL == "" {
 		fromEnv := r.defaultBaseURL(&m, p)
-		// The endpoint of OPENAI_BASE_URL may need no key.
+		// The endpoint in OPENAI_BASE_URL may need no key.
 		wantsKey := !fromEnv || os.Getenv(DefaultAPIKeyEnv) != ""
 		if m.APIKeyEnv == "" && m.APIKeyFile == "" && wantsKey {
 			m.APIKeyEnv = DefaultAPIKeyEnv
@@ -131,7 +132,8 @@ func (r *reader) model(p place) Model {
 	return m
 }
 
-// defaultBaseURL sets the endpoint of a model without base_url, and reports whether the endpoint comes from OPENAI_BASE_URL.
+// defaultBaseURL sets the endpoint of a model without base_url. It reports whether the endpoint comes from the environment
+// variable [BaseURLEnv].
 func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	m.BaseURL = DefaultBaseURL
 	base := os.Getenv(BaseURLEnv)
@@ -146,7 +148,8 @@ func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	return true
 }
 
-// price reads the price of a million tokens. If the file has no price for cached input, cached input costs as much as other input.
+// price reads prices per million tokens and returns the prices per token. If the file has no price for cached input, cached
+// input costs as much as other input.
 func (r *reader) price(p place) agent.Price {
 	var price agent.Price
 	r.object(p, keys{
@@ -177,7 +180,8 @@ func (r *reader) mcpServer(p place) MCPServer {
 	return s
 }
 
-// renames returns a function that reads a mapping of tool names to new names. No two tools may get the same name.
+// renames returns a function that reads a mapping from tool names at the server to new names. It reports a problem if two
+// tools have the same new name.
 func (r *reader) renames(into *map[string]string) func(place) {
 	return func(p place) {
 		m, owner := map[string]string{}, map[string]string{}

@@ -9,11 +9,11 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Problem is one thing that is wrong with a configuration.
+// Problem is one mistake in a configuration.
 type Problem struct {
 	// File is the name that was passed to [Load] or [Parse].
 	File string
-	// Line counts from 1; 0 means the file as a whole.
+	// Line is the line in the file, counted from 1. 0 means the file as a whole.
 	Line int
 	// Field is the path of the value, such as agents.assistant.limits.time.
 	// Empty means the file as a whole.
@@ -22,7 +22,7 @@ type Problem struct {
 	Message string
 }
 
-// maxProblem limits the text of a problem, in characters, because the keys in a file may have any length.
+// maxProblem limits the text of a problem, in characters. It is necessary because the keys in a file may have any length.
 const maxProblem = 1000
 
 // String returns the problem in one line: file, line, field and message. It escapes control characters and cuts a long text.
@@ -47,7 +47,7 @@ type Error struct {
 	Problems []Problem
 }
 
-// maxShown is the number of problems that one error lists.
+// maxShown is the number of problems that the text of an [Error] lists.
 const maxShown = 100
 
 // Error returns the problems, each on its own line. It lists the first 100 problems and counts the others.
@@ -63,7 +63,8 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// newError returns an [*Error] with the problems sorted by line, or nil if there are none. Problems of the same line keep their order.
+// newError returns an [*Error] with the problems sorted by line, or nil if there are none. Problems of the same line keep
+// their order.
 func newError(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -72,14 +73,15 @@ func newError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// source holds the lines of values in the file, by their paths. With it, a problem that the worker finds after Parse has a line, too.
+// source has the name of a configuration file and maps the path of each value to its line. A [Config] keeps its source, so
+// problems that are found after [Parse] have a line, too.
 type source struct {
 	file  string
 	lines map[string]int
 }
 
-// at returns a problem with the value at path. If the value is not in the file, Line is the line of the nearest enclosing value that is in
-// the file.
+// at returns a problem of the value at path. If the file has no such value, Line is the line of the nearest enclosing value
+// in the file.
 func (s source) at(path, format string, args ...any) Problem {
 	p := Problem{File: s.file, Field: path, Message: fmt.Sprintf(format, args...)}
 	for parent := path; ; {

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// A place is one value of the document, with its path.
+// place is one value of the document, with its path.
 type place struct {
 	path string
 	node *yaml.Node
@@ -26,13 +26,14 @@ func (p place) key(k string) string {
 	return p.path + "." + k
 }
 
-// A reader converts places into Go values and collects the problems of these values. It continues after a problem, so that it finds all of
-// them.
+// reader converts places into Go values and collects the problems of these values. It continues after a problem, so the user
+// gets all problems at once. Many methods return a function that reads one value; the function stores the value in *into, or
+// reports a problem.
 type reader struct {
 	source
 
 	problems []Problem
-	failed   map[string]bool // fields with a problem
+	failed   map[string]bool // the paths of the values with a problem
 }
 
 func newReader(file string, line int) *reader {
@@ -46,10 +47,11 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether a problem of the value at path was reported before. Such a value is not reported again, for example as missing.
+// hasProblem reports whether the value at path already has a problem. check then does not report the value again, for
+// example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
-// present reports whether the file has a value at path, which may be wrong or null.
+// present reports whether the file has an entry at path. The value of the entry may be wrong or null.
 func (r *reader) present(path string) bool {
 	_, ok := r.lines[path]
 	return ok
@@ -58,7 +60,8 @@ func (r *reader) present(path string) bool {
 // keys maps each key that a mapping may have to the function that reads its value.
 type keys map[string]func(place)
 
-// object reads a mapping with known keys. It skips a key without a value, so that the default stays.
+// object reads a mapping with known keys. For each entry, it calls the function in known. It skips an entry without a value,
+// so the default stays. It reports unknown keys.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -72,7 +75,8 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
-// entries calls each for every entry of a mapping. The keys may be any text. A mapping that is null has no entries.
+// entries calls the function each for every entry of a mapping, in the order of the file. The keys may be any text; entries
+// reports keys that occur twice. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
@@ -98,7 +102,7 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list calls each for every item of a list.
+// list calls the function each for every item of a list, in the order of the file.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -111,8 +115,8 @@ func (r *reader) list(p place, each func(item place)) {
 	}
 }
 
-// text returns a function that reads a text. A number or a boolean is an error, because a text that YAML takes for a number or a boolean
-// often has another value than the user meant.
+// text returns a function that reads a text. A number or a boolean is an error: the user has to put it in quotes. Otherwise
+// its value could differ from the text in the file; for example, YAML reads 010 as 8.
 func (r *reader) text(into *string) func(place) {
 	return func(p place) {
 		switch tag := p.node.ShortTag(); {
@@ -126,8 +130,8 @@ func (r *reader) text(into *string) func(place) {
 	}
 }
 
-// verbatim reads any scalar as it is written. It is for values of environment variables and arguments of commands, in which 8080 and "8080"
-// mean the same.
+// verbatim returns the text of any scalar as it is written in the file. It is for values of environment variables and for
+// arguments of commands. For these, 8080 and "8080" mean the same.
 func (r *reader) verbatim(p place) string {
 	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
 		r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
@@ -154,7 +158,7 @@ func (r *reader) boolean(into *bool) func(place) {
 	}
 }
 
-// integer returns a function that reads a whole number from low to high.
+// integer returns a function that reads a whole number between low and high, including both.
 func (r *reader) integer(into *int, low, high int) func(place) {
 	return func(p place) {
 		// Only plain decimal numbers are accepted, because YAML reads 010 as eight.
@@ -184,7 +188,8 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 			r.problemf(p.path, "must be a number, not %s", quoted(p))
 			return
 		}
-		// The condition is negated so that it refuses NaN, for which every comparison is false.
+		// The condition is not written as f < low || f > high, because NaN has to be refused, too. Every comparison with NaN
+		// is false.
 		if !(f >= low && f <= high) {
 			r.problemf(p.path, "must be between %v and %v, not %s", low, high, p.node.Value)
 			return
@@ -193,7 +198,8 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 	}
 }
 
-// money returns a function that reads an amount of US dollars, as an exact decimal number. It stores the amount divided by units.
+// money returns a function that reads an amount of US dollars. The amount is exact: it is not read as a float64. The
+// function divides the amount by units before it stores the amount.
 func (r *reader) money(into *agent.Money, units int64) func(place) {
 	return func(p place) {
 		tag := p.node.ShortTag()
@@ -228,8 +234,8 @@ func (r *reader) duration(into *time.Duration) func(place) {
 	}
 }
 
-// webURL returns a function that reads an http or https URL. A password in the URL is an error, because it would be a secret in the file and
-// in every log that shows the URL.
+// webURL returns a function that reads an http or https URL. A password in the URL is an error, because it would be a secret
+// in the file and in every log that shows the URL.
 func (r *reader) webURL(into *string) func(place) {
 	return func(p place) {
 		var s string
@@ -246,7 +252,7 @@ func (r *reader) webURL(into *string) func(place) {
 	}
 }
 
-// checkWebURL returns the problem of an endpoint's URL; empty if there is none.
+// checkWebURL returns an error text if s is not a valid URL of an endpoint. Otherwise it returns "".
 func checkWebURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -258,8 +264,8 @@ func checkWebURL(s string) string {
 	return ""
 }
 
-// matching returns a function that reads a text which must match the pattern. The message is the error text. It does not repeat the text
-// that was read, which may be a secret.
+// matching returns a function that reads a text that must match a pattern. message is the error text for a text that does
+// not match. The error text does not contain the text that was read, because that may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
 	return func(p place) {
 		var s string
@@ -275,7 +281,8 @@ func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) 
 	}
 }
 
-// quoted returns a value, or the kind of a value without a text, for an error text.
+// quoted describes a value for an error text: a text in quotes, and a number or boolean as it is written. For a mapping, a
+// list or null, quoted returns the kind, for example "a list".
 func quoted(p place) string {
 	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
 		return kindOf(p.node)

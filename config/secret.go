@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Secrets returns values that may be secret: the keys of models; the values of env, of headers and of URL queries of MCP servers; and, from
-// the environment, the keys for Temporal and its codec server. It leaves out values that cannot be read; [Config.CheckEnvironment] reports
-// them.
+// Secrets returns values that may be secret: the API keys of models; the values of env, of headers and of URL queries of MCP
+// servers; and the keys for Temporal and its codec server, which are in the environment. Secrets omits values that cannot be
+// read; [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
 	add := func(value string) {
@@ -44,8 +44,8 @@ func (c *Config) Secrets() []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// SecretFiles returns the paths of files that hold secrets: the key files of models, the configuration file of Temporal's clients, and the
-// private key of the TLS client. The files need not exist.
+// SecretFiles returns the paths of files that contain secrets: the key files of models, the configuration file of Temporal's
+// clients, and the private key of the TLS client. The files need not exist.
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, name := range sorted(c.Models) {
@@ -59,12 +59,13 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
-// fileTools are the built-in tools that reach the files below files_root.
+// fileTools has the names of the built-in tools that read the files below files_root.
 var fileTools = []string{"list_files", "read_file", "search_files"}
 
-// CheckFiles returns an error that names every api_key_file which an agent's file tools could read: a file below files_root, or one
-// to which a link below it points. It returns nil if no agent has a file tool. The worker calls it before it serves
-// anything. The error is an [*Error].
+// CheckFiles returns an error that names each api_key_file that the file tools of an agent could read, because the file is
+// below files_root. A link to a file below files_root counts as this file. A link below files_root to another place does not
+// count, because the file tools do not follow it. CheckFiles returns nil if no agent has a file tool. The error is an
+// [*Error]. A worker calls CheckFiles before it starts.
 func (c *Config) CheckFiles() error {
 	reader := ""
 	for _, name := range sorted(c.Agents) {
@@ -94,7 +95,8 @@ func (c *Config) CheckFiles() error {
 	return newError(problems)
 }
 
-// below reports whether a file is in a folder or in a folder below it. It follows the symbolic links of both paths.
+// below reports whether a file is in a folder or in one of its subfolders. It follows the symbolic links of both paths. It
+// returns an error if one of the paths does not exist.
 func below(folder, file string) (bool, error) {
 	root, err := filepath.EvalSymlinks(folder)
 	if err != nil {

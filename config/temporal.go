@@ -17,16 +17,18 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// DefaultAddress is the address of Temporal if no other is set. It has an IP address because localhost may mean ::1, and a server on
-// 127.0.0.1 does not listen there.
+// DefaultAddress is the address of Temporal if no other address is set. It has an IP address because localhost may mean ::1,
+// and a server that listens on 127.0.0.1 does not listen on ::1.
 const DefaultAddress = "127.0.0.1:7233"
 
-// ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment variables:
-// TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. An address or a namespace that is not
-// empty replaces the configured value. HostPort and Namespace of the result are always set.
+// ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment
+// variables: TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the
+// parameter address or namespace is not empty, it replaces the configured value. HostPort and Namespace of the result are
+// always set.
 //
-// If TEMPORAL_CODEC_ENDPOINT names a codec server, ClientOptions sets DataConverter and FailureConverter. The codec server then encodes all
-// payloads that go to Temporal, and decodes those that come back. Code that reads the histories of agents needs the same DataConverter.
+// If TEMPORAL_CODEC_ENDPOINT names a codec server, ClientOptions sets DataConverter and FailureConverter. The codec server
+// then encodes all payloads that go to Temporal, and decodes all payloads that come from Temporal. Code that reads the
+// histories of agents needs the same DataConverter.
 //
 // The client logs only errors, to standard error. Set Logger to change this.
 func ClientOptions(address, namespace string) (client.Options, error) {
@@ -37,9 +39,10 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 	return opts, err
 }
 
-// WorkerOptions is [ClientOptions] for the client of a worker. It returns an error if the codec server does not encode a payload. If the
-// codec server fails later, the worker repeats its requests, because the SDK would let the agent fail or make a call twice. A response that
-// is a [CodecError] is final.
+// WorkerOptions is like [ClientOptions], but for the client of a worker. It asks the codec server to encode a payload, and
+// returns an error if that fails. If the codec server fails later, the worker repeats its requests. Without these
+// repetitions, the SDK would let the agent fail or make a call twice. The worker does not repeat a request after a
+// [CodecError].
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
@@ -52,7 +55,8 @@ func WorkerOptions(address, namespace string) (client.Options, error) {
 	return opts, nil
 }
 
-// encode sets the converter for payloads and for the texts of failures. Failures contain texts of models and tools, so they are encoded, too.
+// encode sets the data converter and the failure converter of opts, so both payloads and failures are encoded. Failures
+// contain texts of models and tools.
 func encode(opts *client.Options, dc converter.DataConverter) {
 	opts.DataConverter = dc
 	opts.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
@@ -60,7 +64,8 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 	})
 }
 
-// options reads the configuration file and the environment. The codec is nil if no codec server is configured.
+// options returns the client options from Temporal's configuration file and environment variables, without converters. The
+// codecSource is nil if no codec server is configured.
 func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options

@@ -11,11 +11,12 @@ import (
 const minEncoded = 3 << 19 // 1.5 MiB
 
 // Clip shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
-// third). A note between the two says how many bytes are missing. Clip returns a text within the limits unchanged, except
-// that it replaces invalid UTF-8 by U+FFFD. The returned text is always valid UTF-8.
+// third). A note between them says how many bytes are missing. Clip does not shorten a text that is within the limits. It
+// replaces invalid UTF-8 by U+FFFD. The returned text is always valid UTF-8.
 //
-// The limit counts the bytes of the text. The JSON form of the text, as encoding/json writes it with HTML escaping, can be
-// six times as long. Clip limits the JSON form, too: to one and a half times limit, or to 1.5 MiB if that is more.
+// The parameter limit counts the bytes of the text. The JSON form of the text, as encoding/json writes it with HTML
+// escaping, can be six times as long. So Clip also limits the size of the JSON form, to the larger of 1.5 × limit bytes and
+// 1.5 MiB.
 //
 // If limit is below 100, there is no room for a note, and Clip returns only the beginning of the text. If limit is 0 or
 // less, Clip returns "".
@@ -28,7 +29,7 @@ func ClipEncoded(text string, limit, encodedLimit int) string {
 	return clip(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
 }
 
-// leftOut returns the note of [Clip].
+// leftOut returns the note that [Clip] inserts for the number of missing bytes.
 func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
 
 // defaultEncoded returns the limit that [Clip] sets for the JSON form of a text, including its quotes, in bytes.
@@ -37,17 +38,19 @@ func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 // maxNote is the number of bytes that [ClipNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// ClipNoting is like [Clip], but inserts the text that note returns. The arguments of note are the offset of the first
+// ClipNoting is like [Clip], but calls note for the text of the note. The arguments of note are the offset of the first
 // missing byte and the number of missing bytes. note should return at most 120 bytes; ClipNoting cuts a longer text. If
-// limit is below 256, the note and its line breaks get half of limit.
+// limit is below 256, the note and the line breaks around it have at most limit/2 bytes. ClipNoting does not call note if
+// nothing is missing or if limit is below 100.
 //
-// Clipping a clipped text again with the same limit does not change the text.
+// If the text is clipped a second time with the same limit, it does not change.
 func ClipNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	return clip(text, limit, defaultEncoded(limit)-2, note)
 }
 
-// clip is [ClipNoting] with both limits. encodedLimit does not include the quotes of the JSON form.
+// clip implements [Clip], [ClipEncoded] and [ClipNoting]. encodedLimit limits the JSON form of the text, without its quotes,
+// in bytes.
 func clip(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -69,7 +72,8 @@ func clip(text string, limit, encodedLimit int, note func(from, bytes int) strin
 	return head + "\n" + said + "\n" + tail
 }
 
-// prefixLen returns the length in bytes of the longest prefix that consists of whole runes and is within both limits.
+// prefixLen returns the length in bytes of the longest prefix of text that ends after a whole rune, has at most limit bytes,
+// and has a JSON form of at most encodedLimit bytes.
 func prefixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -95,7 +99,7 @@ func suffixLen(text string, limit, encodedLimit int) int {
 	return n
 }
 
-// encodedLen returns the length in bytes of a text in a JSON string of encoding/json, without the quotes.
+// encodedLen returns the number of bytes that encoding/json writes for a text in a JSON string, without the quotes.
 func encodedLen(text string) int {
 	n := 0
 	for _, r := range text {
@@ -104,7 +108,8 @@ func encodedLen(text string) int {
 	return n
 }
 
-// encodedSize returns the length in bytes of a rune in a JSON string of encoding/json. size is the rune's length in UTF-8.
+// encodedSize returns the number of bytes that encoding/json writes for a rune in a JSON string. size is the length of the
+// rune in UTF-8.
 func encodedSize(r rune, size int) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':

@@ -13,14 +13,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New returns a tool with the given description. The tool runs call, which must follow the contract of [Tool.Call]. Use
-// [Func] if the schema can be inferred from a Go type.
+// New returns a tool that spec describes. The tool runs call, which must follow the contract of [Tool.Call]. Use [Func] if
+// the schema can be inferred from a Go type.
 //
 // New returns an error if call is nil, if the effect is unknown, or if models do not accept the name or the schema. The zero
 // effect becomes [AtMostOnce].
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
-		return nil, fmt.Errorf("tool %q: no function", spec.Name)
+		return nil, fmt.Errorf("tool %q: the function is nil", spec.Name)
 	}
 	if err := spec.validate(); err != nil {
 		return nil, err
@@ -36,19 +36,21 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 // Func infers the schema of the arguments from In, which must be a struct or a map with string keys. Field names come from
 // json tags, descriptions from jsonschema tags. A field with omitempty is optional. The zero effect means [AtMostOnce].
 //
-// The tool decodes arguments strictly: an unknown field is an error result, which the model reads. If Out is a string, the
-// value is the content of the result. If Out is a [Result], the value is the result. Any other value is encoded as JSON.
+// The tool decodes arguments strictly: an unknown field is an error result, which the model reads. The return value of fn
+// becomes the result of the call: a string is the content of the result, a [Result] is the result itself, and the JSON form
+// of any other value is the content.
 //
 // An error of fn becomes an error result, with three exceptions:
-//   - The tool returns an error that wraps [ErrOutcomeUnknown] or [ErrNotRun] as it is.
-//   - If the call's context has ended and the error wraps a context error, a [ReadOnly] tool returns the error as it is.
-//   - In the same case, any other tool returns the error wrapped in [ErrOutcomeUnknown], because fn may have done a part of
-//     its work.
+//   - If the error wraps [ErrOutcomeUnknown] or [ErrNotRun], the tool returns the error unchanged.
+//   - If the call's context has ended and the error wraps [context.Canceled] or [context.DeadlineExceeded], a [ReadOnly] tool
+//     returns the error unchanged.
+//   - In the same case, a tool with another effect returns an error that wraps [ErrOutcomeUnknown] and the error, because fn
+//     may have done a part of its work.
 //
 // A panic of fn becomes an error result. fn must be safe for concurrent use.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
 	if fn == nil {
-		return nil, fmt.Errorf("tool %q: no function", name)
+		return nil, fmt.Errorf("tool %q: the function is nil", name)
 	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -98,8 +100,9 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered is deferred around a call. It turns a panic into an error result. The call must not run again, because the tool
-// may have made changes before the panic. The stack goes to the log, not to the model.
+// recovered is a deferred function that converts a panic of a tool into an error result. It stores the result in *res and
+// sets *err to nil, so the caller does not run the tool again: the tool may have made changes before the panic. recovered
+// writes the stack to the log. The model does not see the stack.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
@@ -109,8 +112,8 @@ func recovered(ctx context.Context, name string, res *Result, err *error) {
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil
 }
 
-// failure returns an error of a tool's function either as an error result, which the model reads, or as an error for the
-// caller of the tool. See [Func] for the rules.
+// failure converts an error of a tool's function into the return values of [Tool.Call]: an error result, which the model
+// reads, or an error for the caller. See [Func] for the rules.
 func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotRun):
@@ -124,8 +127,8 @@ func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	return Result{Content: err.Error(), IsError: true}, nil
 }
 
-// encode returns the value of a tool's function as a result. If the value cannot be encoded, encode returns an error result
-// and not an error, because the function has run already.
+// encode converts the return value of a tool's function into a result. If the value cannot be encoded as JSON, encode
+// returns an error result. It does not return an error, because the function has already run.
 func encode(name string, out any) Result {
 	switch out := out.(type) {
 	case string:
@@ -142,8 +145,8 @@ func encode(name string, out any) Result {
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}
 }
 
-// decodeStrict decodes data into v. It returns an error if data has an unknown field or more than one JSON value. A number
-// that is decoded into an interface becomes a [json.Number] and so keeps all its digits.
+// decodeStrict decodes the JSON in data into v. It returns an error if data has an unknown field or more than one JSON
+// value. A number that is decoded into an interface becomes a [json.Number], which keeps all its digits.
 func decodeStrict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -157,7 +160,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// errorResult returns a formatted text as an error result.
+// errorResult returns an error result with a text that is formatted as by [fmt.Sprintf].
 func errorResult(format string, args ...any) Result {
 	return Result{Content: fmt.Sprintf(format, args...), IsError: true}
 }

@@ -13,9 +13,9 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // validName reports whether a model endpoint accepts name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
 
-// validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] for a bad name; it
-// wraps a [*SchemaError] for a schema that [CheckSchema] refuses. An unknown effect and a schema that is not a JSON object
-// are errors, too.
+// validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] if models do not
+// accept the name. It wraps a [*SchemaError] if [CheckSchema] refuses the schema. An unknown effect and a schema that is not
+// a JSON object are errors, too.
 func (s Spec) validate() error {
 	if !validName(s.Name) {
 		return &NameError{Name: s.Name}
@@ -41,9 +41,9 @@ func (s Spec) validate() error {
 type UnknownToolError struct {
 	// Ref is the reference that was looked up.
 	Ref string
-	// Known are the known references, sorted: the names of tools, "name.*" for each source, and, if Ref names a tool of
-	// a known source, the references of all tools of that source. The tools of other sources are missing, because looking up
-	// Ref does not list those sources.
+	// Known has the known references, sorted: the names of tools, and "name.*" for each source. If Ref consists of the name
+	// of a known source, a dot and a tool name, Known also has the references of all tools of this source. It does not have
+	// the tools of other sources, because looking up Ref does not list them.
 	Known []string
 	// Nearest is the element of Known that is most similar to Ref. It is empty if no element is similar.
 	Nearest string
@@ -70,13 +70,13 @@ func (e *UnknownToolError) Error() string {
 	return b.String()
 }
 
-// NameError is the error for the name of a tool that cannot be offered to a model: model endpoints do not accept the name,
-// or two tools of one agent have the same name. The configuration has to be corrected.
+// NameError is the error for a tool that cannot be offered to a model because of its name: model endpoints do not accept the
+// name, or two tools of one agent have the same name. The user has to correct the configuration.
 type NameError struct {
 	// Name is the name that the model would see.
 	Name string
-	// Refs are the references of the tools with this name. Two tools with the same name have two references here. A name that
-	// endpoints do not accept has one reference, or none if the tool was not found through a [Registry].
+	// Refs are the references of the tools with this name. If two tools have the same name, Refs has both references. If
+	// endpoints do not accept the name, Refs has one reference, or none if the tool was not found through a [Registry].
 	Refs []string
 }
 
@@ -95,7 +95,7 @@ func (e *NameError) Error() string {
 }
 
 // nearest returns the element of names with the smallest edit distance to ref. It returns "" if every distance is larger
-// than a third of ref's length plus 1.
+// than len(ref)/3 + 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {

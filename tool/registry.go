@@ -17,8 +17,9 @@ type Source interface {
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// Local is implemented by a tool of a [Source] if the model may see the tool under another name than the source uses. A
-// [Registry] makes the reference from the local name, so references do not change when a prefix is configured.
+// Local is an optional interface of a tool of a [Source]. A tool implements it if the model may see the tool under a name
+// that differs from the name at the source, for example because a prefix is configured. A [Registry] makes the reference
+// from the name at the source, so the prefix does not change the reference.
 type Local interface {
 	// LocalName returns the tool's name at its source.
 	LocalName() string
@@ -53,7 +54,7 @@ func (r *Registry) Clone() *Registry {
 // name, if the effect is unknown, if the schema is not a JSON object, or if [CheckSchema] refuses the schema.
 func (r *Registry) Add(t Tool) error {
 	if t == nil {
-		return fmt.Errorf("registry: nil tool")
+		return fmt.Errorf("registry: the tool is nil")
 	}
 	spec := t.Spec()
 	if err := spec.validate(); err != nil {
@@ -72,11 +73,11 @@ func (r *Registry) Add(t Tool) error {
 }
 
 // AddSource adds a source under a name. The name must consist of 1 to 64 of the characters A-Z, a-z, 0-9, _ and -. AddSource
-// returns an error for another name, and if the registry has a source with this name. AddSource does not list the source's
-// tools.
+// returns an error for any other name, and if the registry already has a source with this name. AddSource does not list the
+// source's tools.
 func (r *Registry) AddSource(name string, s Source) error {
 	if s == nil {
-		return fmt.Errorf("registry: nil source %q", name)
+		return fmt.Errorf("registry: the source %q is nil", name)
 	}
 	if !validName(name) {
 		return fmt.Errorf("registry: source name %q is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -", name)
@@ -106,9 +107,9 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Resolve returns the tools that match at least one of patterns. Each tool is in the result once. The result is sorted by the
-// name that the model sees. A pattern is a reference, or "name.*" for all tools of a source. Resolve lists only the sources
-// that patterns name.
+// Resolve returns the tools that match at least one of patterns. Each tool is in the result once. The result is sorted by
+// the name that the model sees. A pattern is a reference, or "name.*" for all tools of a source. Resolve calls
+// [Source.Tools] only for sources that occur in patterns.
 //
 // The error is an [*UnknownToolError] for a reference that the registry does not have. It is a [*NameError] if models do not
 // accept a tool's name or if two of the tools have the same name. If a source cannot list its tools, the error wraps the
@@ -154,8 +155,9 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	return matches[0].Tool, nil
 }
 
-// match returns the tools of one pattern. The result has at least one tool, unless the pattern is "name.*" of a source
-// without tools. listed has the tools of the sources that were listed before; match adds to it.
+// match returns the tools that match one pattern. The result has at least one tool, unless the pattern is "name.*" and this
+// source has no tools. listed caches the tools of sources, by the name of the source; match adds to it. The errors are those
+// of [Registry.Lookup].
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -195,7 +197,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for ref. ofSource are the tools of the source that ref names, if it names one.
+// unknown returns an [*UnknownToolError] for ref. ofSource has all tools of the source in ref; it is nil if they were not
+// listed.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {
@@ -205,7 +208,7 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	return &UnknownToolError{Ref: ref, Known: known, Nearest: nearest(ref, known)}
 }
 
-// withEffect returns t with the effect [AtMostOnce] if t has no effect or an unknown one. Else it returns t.
+// withEffect returns t with the effect [AtMostOnce] if t has no effect or an unknown one. Otherwise it returns t itself.
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {

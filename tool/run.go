@@ -17,12 +17,13 @@ import (
 //
 // Run checks the arguments before the tool runs. They must be a JSON object and match the tool's schema; empty arguments
 // count as {}. If they do not match, or are too large or too deeply nested to be checked, Run returns an error [Result] that
-// names the problem and the field, and the tool does not run. Run does not check arguments against a schema that the
-// validator does not support, such as one of another draft or with a reference to another document. Run does not check
-// arguments against a schema that [CheckSchema] refuses either.
+// names the problem and the field, and the tool does not run. Run skips the check against the schema if the schema is empty,
+// if the validator does not support the schema, or if [CheckSchema] refuses the schema. The validator does not support, for
+// example, a schema of another draft or a schema that refers to another document.
 //
 // The tool gets the arguments exactly as the model wrote them, including the digits of numbers; only surrounding white space
-// is removed. If the tool panics, Run returns an error Result. Otherwise Run returns what [Tool.Call] returns.
+// is removed. If the tool panics, Run returns an error Result. Otherwise Run returns the result and the error of
+// [Tool.Call].
 //
 // If the tool does not return within 5 seconds after its context has ended, Run abandons the call, which keeps running. Run
 // then writes a log entry and returns an error that wraps the context's error. The error also wraps [ErrOutcomeUnknown],
@@ -75,14 +76,14 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 // abandonAfter is how long [Run] waits for a tool to return after the end of its context.
 const abandonAfter = 5 * time.Second
 
-// outcome is what a call of a tool returned.
+// outcome holds the result and the error that a call of a tool returned.
 type outcome struct {
 	result Result
 	err    error
 }
 
-// parseObject decodes a JSON object for the validator. If args is not a JSON object, problem is a text for the model; else
-// problem is empty.
+// parseObject decodes the arguments of a call for the validator. If args is a JSON object, problem is empty. Otherwise
+// problem says what is wrong; its text continues the sentence "arguments of <tool> …" and is for the model.
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
@@ -103,8 +104,9 @@ func parseObject(args string) (object map[string]any, problem string) {
 	return plainNumbers(m).(map[string]any), ""
 }
 
-// plainNumbers replaces each json.Number in v, because the validator would treat it as a string. A number becomes an int64
-// if an int64 can represent it exactly, else a float64. Only the validator uses the new values. v is modified.
+// plainNumbers replaces each json.Number in v, because the validator would treat it as a string. An integer without fraction
+// or exponent becomes an int64 if it fits into one. Any other number becomes a float64; a number that is too large becomes
+// the largest float64. Only the validator uses the new values. plainNumbers modifies the maps and slices in v.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

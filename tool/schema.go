@@ -25,8 +25,8 @@ const (
 	maxPatternSize = 5000
 )
 
-// SchemaError is the error of [CheckSchema] for a JSON schema that must not be used: validation with the schema could never
-// end, or take too much time or memory.
+// SchemaError is the error of [CheckSchema] for a JSON schema that must not be used: a validation with it might never end,
+// or might take too much time or memory.
 type SchemaError struct {
 	// Problem says what is wrong with the schema.
 	Problem string
@@ -59,9 +59,10 @@ var schemas = struct {
 	compiled map[string]compiled
 }{compiled: map[string]compiled{}}
 
-// Violation returns a text for a model that says why text does not match a JSON schema. It returns "" if text matches. It
-// also returns "" if the validator does not support the schema or [CheckSchema] refuses the schema. A text that is not valid
-// JSON, or that is too large or too deeply nested to be checked, does not match.
+// Violation checks a JSON value, given as text, against a schema. It returns "" if the value matches the schema, and
+// otherwise an explanation for the model. It also returns "" if the validator does not support the schema or if
+// [CheckSchema] refuses the schema. A text that is not valid JSON, or that is too large or too deeply nested to be checked,
+// does not match.
 func Violation(schema json.RawMessage, text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -75,7 +76,7 @@ func Violation(schema json.RawMessage, text string) string {
 	return violation(schema, plainNumbers(v))
 }
 
-// violation is like [Violation], but checks a decoded value.
+// violation is like [Violation], but checks a decoded value in which [plainNumbers] has replaced the numbers.
 func violation(schema json.RawMessage, value any) (problem string) {
 	if len(schema) == 0 {
 		return ""
@@ -100,7 +101,8 @@ func violation(schema json.RawMessage, value any) (problem string) {
 	return ""
 }
 
-// lookup returns the compiled form of a schema. It compiles a schema that is not in the cache.
+// lookup returns the compiled form of a schema from the cache. If the schema is not in the cache, lookup compiles the schema
+// and adds it.
 func lookup(schema json.RawMessage) compiled {
 	if err := checkSize(schema); err != nil {
 		return compiled{refused: err}
@@ -184,8 +186,8 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 // subschema on the way to the problem. The first prefix is that of the outermost subschema.
 var step = regexp.MustCompile(`^validating ([^:\s]*): `)
 
-// readable rewrites an error of the validator for a model. The text has the path of the wrong field and the problem. The text
-// of the problem is cut to 1000 bytes, because an error may quote long values.
+// readable converts an error of the validator into a text for the model. The text names the path of the wrong field, if it
+// is known, and the problem. The problem is cut to 1000 bytes, because an error may quote long values.
 func readable(err error) string {
 	text, where := err.Error(), ""
 	for {

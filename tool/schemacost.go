@@ -7,8 +7,8 @@ import (
 )
 
 // The validator recurses without a limit, and its errors quote values and other errors. So [graph.affordable] estimates the
-// cost of a validation before the validator runs. It compares no values, follows every branch of the schema, and stops at a
-// limit.
+// cost of a validation before the validator runs. The estimate compares no values, follows every branch of the schema, and
+// stops when it reaches a limit.
 
 const (
 	// maxSteps limits the cost of one validation. One step is about one microsecond of the validator, or stepBytes bytes of
@@ -52,21 +52,23 @@ func newNode(v any) *node {
 	return n
 }
 
-// affordable reports whether validating a value stays within maxSteps and maxValidationDepth.
+// affordable reports whether the estimated cost of validating a value is at most maxSteps and the recursion is not deeper
+// than maxValidationDepth.
 func (g *graph) affordable(value any) bool {
 	w := walk{graph: g}
 	w.visit(g.root, newNode(value), 0)
 	return w.steps <= maxSteps
 }
 
-// walk is the state of one estimate.
+// walk is the state of one estimate: the schema, and the cost of the parts that were visited so far.
 type walk struct {
 	*graph
 	steps int // the cost so far
 }
 
-// visit adds the steps of checking a value against a schema. It returns the number of bytes that the error text of this check
-// may have.
+// visit adds the estimated steps of checking the value n against the schema s to the cost. It returns an estimate of the
+// length of the error text that this check may produce, in bytes. If the recursion is too deep, visit sets the cost to more
+// than maxSteps. It stops as soon as the cost is more than maxSteps.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
 		w.steps = maxSteps + 1
@@ -123,5 +125,5 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match adds the steps of matching a regular expression against a text with a number of bytes.
+// match adds the steps of matching a regular expression against a text with the given number of bytes.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

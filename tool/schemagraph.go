@@ -13,28 +13,28 @@ import (
 	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
-// graph is a JSON schema in the form in which the validator walks it: the subschemas, the references between them, and the
-// cost of each. newGraph builds it. It does not change afterwards, so it is safe for concurrent use.
+// graph has the parts of a JSON schema that an estimate of the validation cost needs: the subschemas, the references between
+// them, and the cost of each. newGraph builds a graph. A graph does not change afterwards, so it is safe for concurrent use.
 type graph struct {
 	root *jsonschema.Schema
-	// pointers has each subschema by its JSON pointer, including the root under "".
+	// pointers maps a JSON pointer to the subschema at this place. The pointer of the root is "".
 	pointers map[string]*jsonschema.Schema
-	// anchors has each subschema with an $anchor or a $dynamicAnchor by the name of the anchor.
+	// anchors maps the name of an $anchor or a $dynamicAnchor to the subschema that has the anchor.
 	anchors map[string]*jsonschema.Schema
-	// refs has the target of each subschema with a $ref.
+	// refs maps each subschema that has a $ref to the target of the reference.
 	refs map[*jsonschema.Schema]*jsonschema.Schema
-	// inPlace has, for each subschema, the subschemas that are checked against the same value. It does not have the
-	// subschemas of anyOf.
+	// inPlace maps each subschema to the subschemas that the validator checks against the same value, for example those of
+	// its allOf and $ref. The subschemas of anyOf are not in inPlace.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
-	// literal has, for each subschema, about how many bytes of its text an error may quote.
+	// literal maps each subschema to the approximate number of bytes of its own text that an error may quote.
 	literal map[*jsonschema.Schema]int
-	// patterns has the number of instructions of each regular expression.
+	// patterns maps each regular expression to the number of its instructions.
 	patterns map[string]int
 }
 
 // newGraph returns the graph of a schema. It returns an error if a subschema is null, if a subschema below the root has an
-// $id, if the schema has a $dynamicRef, or if a $ref has no target within the schema. It returns a [*SchemaError] if a regular
-// expression is too large.
+// $id, if the schema has a $dynamicRef, if a $ref has no target within the schema, or if a regular expression is not valid.
+// It returns a [*SchemaError] if a regular expression is too large.
 func newGraph(root *jsonschema.Schema) (*graph, error) {
 	g := &graph{
 		root: root, pointers: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
@@ -110,8 +110,8 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls f for each subschema in one field of a schema. key is the index or the name of the subschema in the field, or
-// "" if the field is a single subschema. each stops at the first error and returns it.
+// each calls f for each subschema in the value of one field of a [jsonschema.Schema]. key is the index or the name of the
+// subschema in the field, or "" if the field is a single subschema. each stops at the first error and returns it.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
 	case *jsonschema.Schema:
@@ -140,15 +140,16 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming has the names of the fields of [jsonschema.Schema] that hold subschemas for a part of the value, or subschemas
-// that are not checked at all. The subschemas in all other fields count as checked against the value itself.
+// consuming has the names of some fields of [jsonschema.Schema]. The subschemas in these fields are checked against a part
+// of the value that the schema is checked against, or are not checked at all. The subschemas in all other fields count as
+// checked against the whole value.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,
 	"Properties": true, "PatternProperties": true, "AdditionalProperties": true, "PropertyNames": true, "UnevaluatedProperties": true,
 }
 
-// keyword returns the name of a field of [jsonschema.Schema] in JSON pointers.
+// keyword returns the keyword that stands for a field of [jsonschema.Schema] in JSON pointers.
 func keyword(field reflect.StructField) string {
 	switch field.Name {
 	case "Items", "ItemsArray":
@@ -165,7 +166,7 @@ var (
 	unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// resolve returns the target of a $ref. It returns an error if the target is not in the schema.
+// resolve returns the subschema to which a $ref refers. It returns an error if the target is not in the schema.
 func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	if g.root.ID != "" {
 		if rest, ok := strings.CutPrefix(ref, g.root.ID); ok && (rest == "" || rest[0] == '#') {
@@ -190,8 +191,8 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	return found, nil
 }
 
-// addPattern records the size of a regular expression. It returns a [*SchemaError] if the expression is too large, and an
-// error of another type if the expression is not valid.
+// addPattern adds a regular expression and its size to the graph. It returns a [*SchemaError] if the expression is too
+// large, and an error of another type if the expression is not valid.
 func (g *graph) addPattern(expr string) error {
 	size, err := pattern.Size(expr)
 	if err != nil {

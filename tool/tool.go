@@ -8,8 +8,8 @@ import (
 	"errors"
 )
 
-// Effect says what a tool changes when it runs. It decides whether a call may run again if its outcome is unknown. The
-// values must not change: the states of running agents contain them.
+// Effect classifies a tool by the changes that it makes. The effect decides whether a call may run again if its outcome is
+// unknown. The values in the source code must never change, because the states of running agents contain them.
 type Effect string
 
 const (
@@ -23,8 +23,8 @@ const (
 	AtMostOnce Effect = "at-most-once"
 )
 
-// Repeatable reports whether a call with an unknown outcome may run again with the same key. It is false for the zero Effect
-// and for an unknown value.
+// Repeatable reports whether a call with an unknown outcome may run again with the same [Info.Key]. It is false for the zero
+// Effect and for an unknown value.
 func (e Effect) Repeatable() bool { return e == ReadOnly || e == Idempotent }
 
 // Spec describes a tool. An agent stores the Spec when it starts and keeps it.
@@ -37,7 +37,7 @@ type Spec struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Effect says whether a call may run again. Empty means [AtMostOnce].
 	Effect Effect `json:"effect,omitempty"`
-	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker of the agent's own
+	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own
 	// task queue can run it.
 	Queue string `json:"queue,omitempty"`
 }
@@ -65,7 +65,7 @@ type Result struct {
 	IsError bool `json:"is_error,omitempty"`
 }
 
-// Info identifies the call that a tool serves. See [InfoFrom].
+// Info describes the call that a tool is running. The tool gets it from its context with [InfoFrom].
 type Info struct {
 	// Key identifies the call. It is the same for every attempt at the call. A tool that changes an external system passes
 	// Key to that system as the idempotency key.
@@ -74,29 +74,29 @@ type Info struct {
 	CallID string
 	// AgentID is the ID of the agent that called the tool.
 	AgentID string
-	// ResultBytes is the number of bytes to which the result is cut. 0 means that the caller set no limit.
+	// ResultBytes is the size limit of the result, in bytes. A longer result is cut. 0 means that the caller set no limit.
 	ResultBytes int
 }
 
 // ErrOutcomeUnknown means that a call was sent and may have taken effect, for example because the connection broke before
-// the response came. [Tool.Call] returns an error that wraps it in this case. An [AtMostOnce] tool does not run again after
-// this error.
+// the response came. In this case, [Tool.Call] returns an error that wraps ErrOutcomeUnknown. An [AtMostOnce] tool does not
+// run again after this error.
 var ErrOutcomeUnknown = errors.New("outcome unknown")
 
-// ErrNotRun means that a tool did nothing and that another attempt may succeed, for example because a server is busy. A
-// function given to [Func] returns an error that wraps it in this case, and the tool returns this error to its caller. Any other
-// error of the function becomes a result that the model reads; see [Func].
+// ErrNotRun means that a tool did nothing and that another attempt may succeed, for example because a server is busy. In
+// this case, a function that was passed to [Func] returns an error that wraps ErrNotRun, and [Tool.Call] returns this error
+// unchanged. Any other error of the function becomes a result that the model reads; [Func] lists the exceptions.
 var ErrNotRun = errors.New("did not run")
 
 // infoKey is the key of the [Info] in a context.
 type infoKey struct{}
 
-// WithInfo returns a copy of ctx that has info. [InfoFrom] reads it.
+// WithInfo returns a copy of ctx that contains the given [Info]. [InfoFrom] gets the Info from this context.
 func WithInfo(ctx context.Context, info Info) context.Context {
 	return context.WithValue(ctx, infoKey{}, info)
 }
 
-// InfoFrom returns the [Info] of the call that ctx belongs to. It returns the zero Info for any other context.
+// InfoFrom returns the [Info] that [WithInfo] put into ctx, or the zero Info if there is none.
 func InfoFrom(ctx context.Context) Info {
 	info, _ := ctx.Value(infoKey{}).(Info)
 	return info

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// closed are the networks that do not belong to the public internet and for which netip.Addr has no method.
+// closed has the networks that are not part of the public internet and that no method of [netip.Addr] recognises.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata service of Alibaba Cloud
@@ -29,8 +29,8 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate returns an error if address is not a public one. It is the Control function of a [net.Dialer], so it gets the
-// IP address to which the dialer is about to connect.
+// refusePrivate returns an error if the network is not TCP or if the IP address is not public. It is the Control function of
+// a [net.Dialer], so address is the IP address and the port to which the dialer is about to connect.
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)
@@ -45,7 +45,7 @@ func refusePrivate(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// public reports whether an address belongs to the public internet.
+// public reports whether an IP address belongs to the public internet.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	// IsGlobalUnicast is false for loopback, link-local, multicast and unspecified addresses.

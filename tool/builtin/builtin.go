@@ -1,8 +1,8 @@
 // Package builtin has the built-in tools of the worker: arithmetic, the current time, reading files below one folder, and
 // HTTP GET requests. All tools are read-only.
 //
-// A model writes the arguments of the tools, and the model may follow instructions from any text that it has read. So each
-// tool limits its time and the size of its result, and no tool reads anything that [Options] does not allow.
+// A model writes the arguments of the tools, and a model may follow instructions in any text that it has read. So each tool
+// limits the time of a call and the size of its result, and no tool reads anything that [Options] does not allow.
 package builtin
 
 import (
@@ -19,24 +19,24 @@ type Options struct {
 	// Root is the folder whose files the file tools can read, including its subfolders. The tools do not follow a symbolic
 	// link to a place outside of Root. If Root is empty, there are no file tools.
 	Root string
-	// Secret are the paths of files that the file tools do not read. The tools do not read such a file under another name
+	// Secret has the paths of files that the file tools must not read. The tools do not read such a file under another name
 	// either, for example through a hard link or a symbolic link. The files need not exist.
 	Secret []string
 	// MaxFileBytes is the size in bytes of the largest file that search_files reads. search_files skips larger files.
 	// Defaults to 4 MiB.
 	MaxFileBytes int64
 
-	// AllowPrivate lets http_get connect to loopback, private and link-local addresses. Among these is the metadata service
-	// of a cloud provider, which may hand out credentials.
+	// AllowPrivate lets http_get connect to loopback, private and link-local addresses. One of these addresses is the
+	// metadata service of a cloud provider, which may return credentials.
 	AllowPrivate bool
-	// HTTPTimeout limits the duration of one http_get, redirects and body included.
-	// Defaults to 30 seconds.
+	// HTTPTimeout limits the duration of one call of http_get, including redirects and the reading of the body. Defaults to
+	// 30 seconds.
 	HTTPTimeout time.Duration
-	// MaxHTTPBytes limits the part of a response that http_get reads, after decompression, in bytes.
-	// Defaults to 1 MiB.
+	// MaxHTTPBytes is the number of bytes of a response body that http_get reads, counted after decompression. Defaults to 1
+	// MiB.
 	MaxHTTPBytes int64
 
-	// Now returns the time for current_time. Defaults to [time.Now].
+	// Now returns the time that the tool current_time shows. Defaults to [time.Now].
 	Now func() time.Time
 }
 

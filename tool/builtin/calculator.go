@@ -52,14 +52,15 @@ func calculate(expression string) (n number, err error) {
 	return evaluate(tree.Node)
 }
 
-// evaluate returns the value of a node of the syntax tree.
+// evaluate returns the value of a node of the syntax tree. It returns an error if the node is not arithmetic or its value is
+// not a finite real number.
 func evaluate(node ast.Node) (number, error) {
 	switch node := node.(type) {
 	case *ast.IntegerNode:
 		return exact(new(big.Rat).SetInt64(int64(node.Value)))
 	case *ast.FloatNode:
-		// The shortest decimal text of this float64 is the number that the model wrote, if that number has at most 15
-		// significant digits.
+		// [fmt.Sprint] returns the shortest decimal text of this float64. If the number that the model wrote has at most 15
+		// significant digits, the shortest text is this number.
 		r, ok := new(big.Rat).SetString(fmt.Sprint(node.Value))
 		if !ok {
 			return approximate(node.Value)
@@ -124,7 +125,8 @@ func operate(operator string, x, y number) (number, error) {
 	return number{}, fmt.Errorf("the operator %q is not arithmetic", operator)
 }
 
-// apply returns the value of a function for the given arguments.
+// apply calls a function of the calculator with the values of the given arguments. It returns an error for an unknown
+// function and for a wrong number of arguments.
 func apply(name string, arguments []ast.Node) (number, error) {
 	f, ok := functions[name]
 	if !ok {

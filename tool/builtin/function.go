@@ -13,7 +13,7 @@ type function struct {
 	call        func([]number) (number, error)
 }
 
-// many is the largest number of arguments of a function without a limit. No expression has room for more.
+// many is the largest number of arguments of a function that takes any number. An expression is too short to have more.
 const many = maxExpression
 
 // functions are the functions of the calculator by name.
@@ -54,12 +54,14 @@ var functions = map[string]function{
 // functionNames returns the names of the calculator's functions, sorted.
 func functionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ofFloat returns a function of one argument that computes with float64.
+// ofFloat returns a calculator function with one argument. It calls f with the argument as a float64, so the result is
+// approximate.
 func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
 
-// squareRoot returns the square root of the first argument. The result is exact if the argument is the square of a fraction.
+// squareRoot returns the square root of v[0]. The result is exact if v[0] is exact and is the square of a whole number or a
+// fraction.
 func squareRoot(v []number) (number, error) {
 	if r := v[0].rat; r != nil && r.Sign() >= 0 {
 		root := new(big.Rat).SetFrac(new(big.Int).Sqrt(r.Num()), new(big.Int).Sqrt(r.Denom()))
@@ -70,7 +72,7 @@ func squareRoot(v []number) (number, error) {
 	return approximate(math.Sqrt(v[0].float64()))
 }
 
-// logarithm returns the logarithm of the first argument. The second argument is the base; without one, it is e.
+// logarithm returns the logarithm of v[0]. The base is v[1], or e if there is no v[1].
 func logarithm(v []number) (number, error) {
 	if len(v) == 1 {
 		return approximate(math.Log(v[0].float64()))
@@ -86,8 +88,7 @@ func logarithm(v []number) (number, error) {
 	return x.divide(base)
 }
 
-// round rounds the first argument. It rounds a half away from zero. The second argument is the number of decimal places;
-// without one, it is 0.
+// round rounds v[0] to v[1] decimal places, or to a whole number if there is no v[1]. It rounds a half away from zero.
 func round(v []number) (number, error) {
 	if len(v) == 1 {
 		return toWhole(v[0], math.Round)
@@ -107,18 +108,19 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds a number to a whole number with f, a rounding function of package math. If the number is exact, the result
-// is exact, too: toWhole applies f only to the fractional part.
+// toWhole rounds a number to a whole number with f, a rounding function of package math. The result is exact even if a
+// float64 cannot represent n, because toWhole applies f only to the fractional part of an exact number.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
-		r := new(big.Rat).SetFloat64(f(n.float)) // a finite float is a whole number here
+		r := new(big.Rat).SetFloat64(f(n.float)) // f returns a whole number, and n.float is finite
 		return exact(r)
 	}
 	whole := new(big.Int).Quo(n.rat.Num(), n.rat.Denom())
 	rest := new(big.Rat).Sub(n.rat, new(big.Rat).SetInt(whole))
 	left, _ := rest.Float64()
-	// The conversion to float64 may round a fractional part near 0, ½ or 1 to exactly that value. Then a value that is
-	// clearly on the correct side replaces it, because f depends only on the side.
+	// The conversion to float64 may round a fractional part near 0, ½ or 1 to exactly 0, ½ or 1, for which f may return
+	// another result. f returns the same result for all values between 0 and ½, and for all values between ½ and 1. The same
+	// is true for negative values. So a number that was rounded in this way is replaced by ±¼ or ±¾.
 	switch half := big.NewRat(1, 2); {
 	case rest.Sign() != 0 && left == 0:
 		left = math.Copysign(0.25, float64(rest.Sign()))

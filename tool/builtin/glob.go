@@ -24,7 +24,7 @@ func (g glob) valid() error {
 	return nil
 }
 
-// match reports whether a path, with slashes, matches the glob.
+// match reports whether a path matches the glob. The separator of the path is a slash on every system.
 func (g glob) match(name string) bool {
 	if g == "" {
 		return true
@@ -35,9 +35,9 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether the segments of a path match those of a pattern. After a mismatch it goes back only to the
-// last **, because no earlier ** could lead to a match that the last one does not. So the time grows at most with the product
-// of the two lengths.
+// matchSegments reports whether the segments of a path match the segments of a pattern. After a mismatch it tries again only
+// from the last ** that it has reached. An earlier ** could not lead to a match that the last ** does not find. So the time
+// grows at most with the product of the two lengths.
 func matchSegments(pattern, name []string) bool {
 	p, n := 0, 0
 	star, starName := -1, 0
@@ -67,7 +67,8 @@ func matchSegment(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// deep reports whether the pattern can match entries of subfolders: it has a slash or **.
+// deep reports whether the pattern has a slash or **. Only such a pattern can match entries of subfolders when list_files is
+// not recursive.
 func (g glob) deep() bool {
 	return strings.Contains(string(g), "/") || strings.Contains(string(g), "**")
 }

@@ -66,14 +66,14 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// getter runs http_get.
+// getter has the HTTP client and the limits of the tool http_get.
 type getter struct {
 	client   *http.Client
 	timeout  time.Duration
 	maxBytes int64
 }
 
-// get reads a URL. A status of 400 or more makes the result an error result.
+// get runs the tool http_get: it reads a URL. If the HTTP status is 400 or more, it returns an error result.
 func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	u, err := url.Parse(strings.TrimSpace(in.URL))
 	if err != nil {
@@ -111,8 +111,8 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	return tool.Result{Content: text, IsError: resp.StatusCode >= 400}, nil
 }
 
-// describe converts an error of the HTTP client into one for the model. The text has only the host of the URL, because the
-// other parts of a URL may hold secrets. If the call's context has ended, describe returns err unchanged.
+// describe converts an error of the HTTP client into an error text for the model. The text has only the host of the URL,
+// because the other parts of a URL may hold secrets. If the call's context has ended, describe returns err unchanged.
 func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -126,8 +126,8 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", u.Host, err)
 }
 
-// render returns the text of a body, converted to UTF-8. For a body that is not text it returns a note with the size. more
-// says that the body was cut.
+// render returns the text of a body, converted to UTF-8. If the body is not text, it returns a note with the media type and
+// the size. more says that the response had more bytes than body.
 func render(contentType string, body []byte, more bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)
@@ -152,7 +152,7 @@ func render(contentType string, body []byte, more bool) string {
 	return strings.ToValidUTF8(string(body), "\uFFFD") + note
 }
 
-// textual reports whether a media type is that of a text.
+// textual reports whether content of the given media type is text.
 func textual(mediaType string) bool {
 	switch mediaType {
 	case "application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml",

@@ -8,8 +8,8 @@ import (
 // procMagic is the type of the proc file system; see statfs(2).
 const procMagic = 0x9fa0
 
-// ofKernel reports whether a file is in the proc file system. Such files can hold the environment variables and the memory of
-// processes, and so secrets of the worker.
+// ofKernel reports whether a file is in the proc file system. Files in it can contain the environment variables and the
+// memory of processes, and therefore secrets of the worker.
 func ofKernel(f *os.File) bool {
 	var about syscall.Statfs_t
 	return syscall.Fstatfs(int(f.Fd()), &about) == nil && about.Type == procMagic

@@ -32,7 +32,7 @@ func (r root) listFiles() tool.Tool {
 		tool.ReadOnly, r.list)
 }
 
-// list runs list_files.
+// list runs the tool list_files.
 func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -97,8 +97,9 @@ func describe(d fs.DirEntry) string {
 }
 
 // walk calls visit for each entry below the folder start, in the order of [fs.WalkDir]. It does not call visit for start
-// itself. It does not follow links, and it skips folders that it cannot read. It returns an error if start cannot be read, if
-// there are more than maxVisited entries, or if ctx ends.
+// itself. It does not follow links, and it skips folders that it cannot read. visit may return [fs.SkipDir] or [fs.SkipAll].
+// walk returns an error if visit returns another error, if start cannot be read, if there are more than maxVisited entries,
+// or if ctx ends.
 func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string, d fs.DirEntry) error) error {
 	visited := 0
 	return fs.WalkDir(fsys, start, func(name string, d fs.DirEntry, err error) error {
@@ -121,7 +122,7 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within returns n, at most most. If n is 0 or less, it returns fallback.
+// within returns the smaller value of n and most. If n is 0 or less, it returns fallback.
 func within(n, fallback, most int) int {
 	if n <= 0 {
 		return fallback

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxBits limits the size of an exact number, and so the time and memory of an operation. Numerator and denominator together
-// have about 3,000 decimal digits at most.
+// maxBits limits the size of an exact number in bits, and so the time and memory of an operation. Numerator and denominator
+// together have about 3,000 decimal digits at most.
 const maxBits = 10_000
 
 var (
@@ -19,8 +19,8 @@ var (
 	errNotReal        = errors.New("the result is not a real number")
 )
 
-// number is a value of the calculator. It is an exact fraction, or a float64 if an inexact function or a fraction that is too
-// long is part of the calculation.
+// number is a value of the calculator: an exact fraction, or an approximate float64. It is a float64 if the calculation has
+// used an inexact function or if a fraction has become too long; see [exact].
 type number struct {
 	rat   *big.Rat // nil if the number is approximate
 	float float64  // the value if rat is nil
@@ -99,7 +99,7 @@ func (n number) divide(m number) (number, error) {
 	return approximate(n.float64() / m.float64())
 }
 
-// remainder returns the remainder of the division n / m. Its sign is that of n, as with Go's operator %.
+// remainder returns the remainder of the division n / m. The remainder has the sign of n, as with Go's operator %.
 func (n number) remainder(m number) (number, error) {
 	if m.zero() {
 		return number{}, errDivisionByZero
@@ -135,8 +135,8 @@ func (n number) power(m number) (number, error) {
 	return approximate(math.Pow(n.float64(), m.float64()))
 }
 
-// String returns all digits of an exact whole number. It returns any other number with 15 significant digits, the number of
-// digits that a float64 can represent without rounding noise.
+// String returns an exact whole number with all its digits. It rounds any other number to 15 significant digits, because
+// further digits of a float64 may be rounding errors.
 func (n number) String() string {
 	if n.rat != nil && n.rat.IsInt() {
 		return n.rat.Num().String()

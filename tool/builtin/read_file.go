@@ -15,9 +15,10 @@ const (
 	// defaultLines and maxLines are the default and the maximum of the parameter limit of read_file.
 	defaultLines = 2000
 	maxLines     = 20_000
-	// maxRead limits the text that one read_file returns, in bytes, without the note at the end.
+	// maxRead limits the text that one call of read_file returns, in bytes, without the note at the end.
 	maxRead = 256 << 10
-	// maxScan limits the part of a file that one read_file reads, including the lines before the offset, in bytes.
+	// maxScan limits the part of a file that one call of read_file reads, in bytes. This part includes the lines before the
+	// offset.
 	maxScan = 1 << 30
 )
 
@@ -34,7 +35,7 @@ func (r root) readFile() tool.Tool {
 		tool.ReadOnly, r.read)
 }
 
-// read runs read_file.
+// read runs the tool read_file.
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -96,7 +97,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns the text in b with a note that the file has more lines than first to last. remark is added to the note.
+// note returns the text in b, followed by a note for the model. The note says that the text has the lines from first to last
+// of the file and that the file has more lines. remark is a part of the note and may be empty.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -105,18 +107,18 @@ func note(b *strings.Builder, first, last int, remark string) string {
 	return text + fmt.Sprintf("[lines %d to %d%s; there is more: continue with offset %d]\n", first, last, remark, last+1)
 }
 
-// scan reads a file until ctx ends or left bytes were read. The limit is necessary because a sparse file can be larger than
-// the disk: its holes read as zeros.
+// scan is an [io.Reader] that reads a file up to a limit and until ctx ends. The limit is necessary because a sparse file
+// can be larger than the disk: its holes read as zeros.
 type scan struct {
 	ctx  context.Context
 	file io.Reader
-	left int // in bytes
+	left int // the number of bytes that may still be read
 }
 
-// errScanned is the error of [scan.Read] after the last byte that scan may read.
+// errScanned is the error that [scan.Read] returns when scan has read as many bytes as it may.
 var errScanned = errors.New("too far into the file")
 
-// Read implements [io.Reader]. It returns errScanned at the limit, and the context's error after the end of the context.
+// Read implements [io.Reader]. It returns errScanned if the limit is reached, and the error of ctx if ctx has ended.
 func (s *scan) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
@@ -129,8 +131,8 @@ func (s *scan) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLine reads a line, including its line break. If the line has more than limit bytes, readLine returns the first limit
-// bytes and cut is true. It returns io.EOF at the end of the file.
+// readLine reads a line, including its line break. If the line has more than limit bytes, readLine returns its first limit
+// bytes and sets cut to true. It returns io.EOF if there is no further line.
 func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
 	var b strings.Builder
 	for {
@@ -149,7 +151,7 @@ func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
 	}
 }
 
-// skipLine reads a line and drops it. It returns io.EOF at the end of the file.
+// skipLine reads a line and drops it. It returns io.EOF if there is no further line.
 func skipLine(r *bufio.Reader) error {
 	for some := false; ; some = true {
 		part, err := r.ReadSlice('\n')

@@ -12,15 +12,15 @@ import (
 	"syscall"
 )
 
-// root is the folder of the file tools. Each call opens the folder again, so the tools also work after the folder was
-// replaced. The tools open everything through [os.Root], which does not follow a link or ".." out of the folder.
+// root is the folder of the file tools. Each call of a tool opens the folder again, so the tools also work after the folder
+// was replaced. The tools open everything through [os.Root], which does not follow a link or ".." out of the folder.
 type root struct {
 	path         string
 	secret       []string // Options.Secret
 	maxFileBytes int64
 }
 
-// open opens the folder. The caller closes it.
+// open opens the folder. The caller must close the returned [os.Root].
 func (r root) open() (*os.Root, error) {
 	dir, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -29,12 +29,13 @@ func (r root) open() (*os.Root, error) {
 	return dir, nil
 }
 
-// clean returns the path that a model wrote as a path relative to the root. For "" and "/" it returns ".", the root itself.
+// clean converts a path that a model wrote into a path relative to the root. For "" and "/" it returns ".", the root itself.
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
 // openFile opens a file for reading. It returns an error if the file is not a regular file, if the file is one of
-// Options.Secret, or if the file is in the proc file system. Reading from another kind of file, such as a named pipe or a
-// device, could block or have side effects. With O_NONBLOCK, opening a named pipe does not block.
+// Options.Secret, or if the file is in the proc file system. Reading from a file that is not regular, such as a named pipe
+// or a device, could block or have side effects. O_NONBLOCK makes sure that opening a named pipe does not block. The caller
+// must close the returned file.
 func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -57,8 +58,9 @@ func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error)
 	return nil, nil, err
 }
 
-// isSecret reports whether a file is one of Options.Secret. It compares the files and not their names, so links do not help. It
-// looks up the secret files at each call, because a replaced key is a new file.
+// isSecret reports whether a file is one of Options.Secret. It compares the files and not their names, so it also recognises
+// a secret file that was opened through a link. It looks up the secret files at each call, because a secret may be replaced
+// by a new file.
 func (r root) isSecret(info fs.FileInfo) bool {
 	for _, path := range r.secret {
 		if secret, err := os.Stat(path); err == nil && os.SameFile(secret, info) {
@@ -68,8 +70,8 @@ func (r root) isSecret(info fs.FileInfo) bool {
 	return false
 }
 
-// readableError converts an error for a path into one for the model. The text does not contain the path of the root on this
-// machine.
+// readableError converts an error for a file or folder into an error text for the model. name is the path relative to the
+// root. The text does not contain the path of the root on this machine.
 func readableError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -86,8 +88,8 @@ func readableError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// binary reports whether a file looks like a binary file: there is a NUL in its first 8000 bytes. Afterwards the next read
-// starts at the beginning of the file.
+// binary reports whether a file looks like a binary file: its first 8000 bytes contain a NUL byte. It then sets the file
+// offset back to 0.
 func binary(f io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)

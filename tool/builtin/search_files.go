@@ -20,10 +20,11 @@ const (
 	defaultMatches = 100
 	maxMatches     = 1000
 	maxMatchLine   = 300 // the number of bytes that are shown of a line
-	// maxQuery limits the length of the query in bytes. maxQuerySize limits the number of its instructions.
+	// maxQuery limits the length of the query in bytes. maxQuerySize limits the number of instructions of the compiled
+	// query.
 	maxQuery     = 1000
 	maxQuerySize = 2000
-	// maxSearchedLine limits the part of a line that is searched, in bytes. The search of this part with a query of 2000
+	// maxSearchedLine limits the part of a line that is searched, in bytes. To search 32 KiB with a query of 2000
 	// instructions takes half a second.
 	maxSearchedLine = 32 << 10
 )
@@ -44,7 +45,7 @@ func (r root) searchFiles() tool.Tool {
 		tool.ReadOnly, r.search)
 }
 
-// search runs search_files.
+// search runs the tool search_files.
 func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	query, err := in.compile()
 	if err != nil {
@@ -85,7 +86,8 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	return s.text(), nil
 }
 
-// compile returns the regular expression of the query. It returns an error if the query is empty, too long or not valid.
+// compile returns the query as a regular expression. It returns an error if the query is empty, too long or not valid, or if
+// it has more than maxQuerySize instructions.
 func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	if in.Query == "" {
 		return nil, fmt.Errorf("the query is empty")
@@ -124,8 +126,9 @@ type search struct {
 	cut               int  // lines of which only the beginning was searched
 }
 
-// file searches one file. It returns [fs.SkipAll] when it finds more matches than the limit, and the context's error after the
-// end of the context. A file that cannot be read is counted and is not an error.
+// file searches one file and adds the matching lines to s. It returns [fs.SkipAll] if there are more matches than s.limit,
+// and the context's error if ctx has ended. If the file is binary, too large or cannot be read, file counts it and returns
+// nil.
 func (s *search) file(ctx context.Context, name string) error {
 	f, info, err := s.root.openFile(s.dir, name)
 	if err != nil {

@@ -28,8 +28,9 @@ func (t *remote) Spec() tool.Spec { return t.spec }
 // LocalName returns the tool's name at the server.
 func (t *remote) LocalName() string { return t.name }
 
-// Call calls the tool at the server. If the call did not reach the server because the connection or the session was lost, Call
-// connects again and sends the call a second time. It never sends a call again that may have run.
+// Call calls the tool at the server. If the call did not reach the server because the connection or the session was lost,
+// Call connects again and sends the call a second time. It never sends a call again that may have run. If the error does not
+// wrap [tool.ErrOutcomeUnknown], the tool did not run.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
 	if s.server.Timeout > 0 {
@@ -61,7 +62,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// fate is the outcome of a call.
+// fate says what is known about a call after its end.
 type fate int
 
 const (
@@ -71,7 +72,7 @@ const (
 	refused               // the tool did not run: the server refused the request
 )
 
-// fate returns the outcome of the call.
+// fate derives the outcome of a call from its recorded delivery.
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
@@ -88,8 +89,9 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// sessionGone reports whether the server does not know the request's session any more. According to the MCP specification the
-// status is 404 then. Servers that are based on the examples of the TypeScript SDK send 400 with the error code -32000.
+// sessionGone reports whether the response says that the session of the request does not exist any more. The MCP
+// specification requires the HTTP status 404 in this case. Servers that are based on the examples of the TypeScript SDK send
+// 400 with the error code -32000.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false
@@ -107,7 +109,8 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result returns the tool result of a call that was answered.
+// result converts the delivery of a call that was answered into the result of the tool call. name is the tool's name at the
+// server.
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {
@@ -124,13 +127,14 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 	return res
 }
 
-// describeFailure returns the text for a JSON-RPC error of a server.
+// describeFailure converts a JSON-RPC error of the server into a text for the model.
 func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
-// cause converts an error of the SDK into one that may be shown. The text of the original error may contain the URL and its
-// secrets, so cause does not wrap the original error. If the caller's context has ended, cause returns the context's error.
+// cause converts an error of the SDK into an error that may be shown. The text of the original error may contain the URL and
+// its secrets, so cause does not wrap the original error. ctx is the context of the caller of [remote.Call]; if it has
+// ended, cause returns its error.
 func (s *Source) cause(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -143,7 +147,7 @@ func (s *Source) cause(ctx context.Context, err error) error {
 	return errors.New(s.reason(err))
 }
 
-// reason returns the text of an error without the URL and without secrets.
+// reason returns the text of an error without the URL and without secrets, cut to 1500 bytes.
 func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err

@@ -27,7 +27,7 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 	l.eventually(func() bool { return gone(child) || zombie(child) })
 
 	got := <-start(t.Context(), block, "")
-	require.ErrorContains(t, got.err, "block did not run: the connection was closed here")
+	require.ErrorContains(t, got.err, "block did not run: the connection was closed by Source.Close")
 	_, err := l.Tools(t.Context())
 	require.Error(t, err)
 }

@@ -10,18 +10,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recorder is a transport that wraps another one. Its connection records each response in the [delivery] of the request.
+// recorder is a transport that wraps another transport. Its connection records each response in the [delivery] of the
+// request.
 //
-// The wrapper hides the SDK's streamable HTTP connection from the SDK, which has two effects. The SDK does not tell that
-// connection the negotiated protocol version, so [roundTripper] sets the version header. And the SDK does not open a stream for
-// messages that the server initiates; no such messages are wanted here.
+// The wrapper hides the type of the SDK's streamable HTTP connection from the SDK. This has two effects. The SDK does not
+// pass the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not
+// open a stream for messages that the server initiates. This package does not use such messages.
 type recorder struct {
 	inner      sdk.Transport
 	negotiated func(version string) // called with the negotiated protocol version; may be nil
 	conn       *conn                // set by Connect
 }
 
-// Connect connects the inner transport.
+// Connect connects the inner transport and wraps the new connection in a [conn].
 func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	inner, err := r.inner.Connect(ctx)
 	if err != nil {
@@ -37,7 +38,7 @@ type conn struct {
 	negotiated func(version string)
 
 	mu         sync.Mutex
-	pending    map[jsonrpc.ID]*delivery // the requests without a response
+	pending    map[jsonrpc.ID]*delivery // the deliveries of requests that have no response yet
 	initialize jsonrpc.ID               // the ID of the request that negotiates the protocol version
 }
 
@@ -45,8 +46,8 @@ type conn struct {
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
-		// The SDK sends the notification that cancels a call with the values of the call's context. The call's delivery must
-		// not record the sending of the notification.
+		// The SDK sends a notification to cancel a call, with the values of the call's context. So ctx has the delivery of
+		// the call, but this delivery must not record that the notification is sent.
 		return c.Connection.Write(withDelivery(ctx, nil), msg)
 	}
 	d := deliveryFrom(ctx)
@@ -71,7 +72,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// record records a response in the delivery of its request.
+// record stores a response in the delivery of its request. It calls negotiated if the response has the protocol version.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]
@@ -98,7 +99,7 @@ func (c *conn) record(resp *jsonrpc.Response) {
 	})
 }
 
-// forget removes a request whose caller does not wait for the response any more.
+// forget removes a request from pending, because no caller waits for its response any more.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

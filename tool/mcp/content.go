@@ -8,8 +8,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// callResult is the result of tools/call on the wire. This package decodes the result itself, because the SDK decodes numbers
-// into float64 and returns an error for an unknown type of content.
+// callResult is the JSON result of the MCP method tools/call. This package decodes it itself, because the SDK decodes
+// numbers into float64 and returns an error for an unknown type of content.
 type callResult struct {
 	Content           []content       `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent"`
@@ -33,8 +33,9 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render returns the result that the model reads. The text has the text blocks, and a note for each image, audio or unknown
-// block, for each link, and for each binary resource. If there is no text block, the text also has the structured content.
+// render converts the JSON result of tools/call into the result that the model reads. Its text has the text blocks and the
+// text resources, and a note for each image, audio or unknown block, for each link, and for each binary resource. If there
+// is no text block, the text also has the structured content. If raw cannot be decoded, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -77,7 +78,7 @@ func (c content) String() string {
 	return fmt.Sprintf("[%s: not shown]", c.Type)
 }
 
-// decodedLen returns the length of the data that a base64 text encodes, in bytes.
+// decodedLen returns the number of bytes that a base64 text encodes.
 func decodedLen(data string) int {
 	return len(strings.TrimRight(data, "=")) * 3 / 4
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// delivery records what happened to one request: whether it was sent, and the response. It is necessary because the errors of
-// the SDK do not say whether a request was never sent or its response was lost, and because the SDK decodes numbers into
-// float64. The transport updates the delivery, which is in the request's context.
+// delivery records what happened to one request: whether it was sent, and the response. It is necessary because the errors
+// of the SDK do not say whether a request was never sent or its response was lost, and because the SDK decodes numbers into
+// float64. The transport gets the delivery from the request's context and updates it.
 //
 // The zero value stands for a request that was not sent. A delivery is safe for concurrent use.
 type delivery struct {
@@ -29,15 +29,15 @@ type deliveryState struct {
 	status int
 	// inSession is true if the HTTP request had a session ID.
 	inSession bool
-	// tooLarge is true if the response was longer than maxMessage.
+	// tooLarge is true if the response was not read to its end because it has maxMessage bytes or more.
 	tooLarge bool
 
-	// answer is the JSON of the result. failure is the error that came instead of a result.
+	// answer is the JSON of the result. failure is the JSON-RPC error if the server sent an error and no result.
 	answer  json.RawMessage
 	failure *jsonrpc.Error
 }
 
-// update calls f with the state. It does nothing if d is nil.
+// update calls f once, with the state. f may change the state, but must not use d. update does nothing if d is nil.
 func (d *delivery) update(f func(*deliveryState)) {
 	if d == nil {
 		return
@@ -57,12 +57,12 @@ func (d *delivery) state() deliveryState {
 // deliveryKey is the key of the [delivery] in a context.
 type deliveryKey struct{}
 
-// withDelivery returns a copy of ctx that has d.
+// withDelivery returns a copy of ctx that contains the delivery d. If d is nil, the copy has no delivery.
 func withDelivery(ctx context.Context, d *delivery) context.Context {
 	return context.WithValue(ctx, deliveryKey{}, d)
 }
 
-// deliveryFrom returns the [delivery] of ctx; nil if there is none.
+// deliveryFrom returns the [delivery] that withDelivery put into ctx; nil if there is none.
 func deliveryFrom(ctx context.Context) *delivery {
 	d, _ := ctx.Value(deliveryKey{}).(*delivery)
 	return d

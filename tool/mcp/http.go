@@ -19,22 +19,22 @@ const (
 	// sessionHeader and protocolHeader are the HTTP headers of MCP's streamable HTTP transport.
 	sessionHeader  = "Mcp-Session-Id"
 	protocolHeader = "Mcp-Protocol-Version"
-	// maxErrorBody limits the part of the body that is read of a response that is not a success, in bytes.
+	// maxErrorBody is the number of bytes that are read from the body of a response with a status other than 2xx.
 	maxErrorBody = 64 << 10
-	// maxResumes is how often a broken event stream is resumed if the server supports it. Resuming a stream requests the
-	// rest of the response; it does not send the call again.
+	// maxResumes is how often the SDK resumes a broken event stream, if the server supports this. Resuming a stream requests
+	// the rest of the response; it does not send the call again.
 	maxResumes = 3
 )
 
-// errTooLarge is the error for reading a response that is longer than maxMessage.
-var errTooLarge = errors.New("the answer is too large")
+// errTooLarge is the error when a response has maxMessage bytes or more.
+var errTooLarge = errors.New("the response is longer than 16 MiB")
 
-// newHTTPTransport returns the transport for a server with a URL. The caller passes the negotiated protocol version to the
-// round tripper.
+// newHTTPTransport returns the transport for a server with a URL. When the protocol version has been negotiated, the caller
+// passes it to the round tripper.
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	// The server may be about to close a connection that has been idle for long. If it closes the connection during a call,
-	// the outcome of the call is unknown.
+	// An idle connection is closed after 30 seconds. Otherwise the server might close the connection while a call is sent
+	// over it, and the outcome of the call would be unknown.
 	base.IdleConnTimeout = 30 * time.Second
 	rt := &roundTripper{base: base, headers: s.Headers}
 	return &sdk.StreamableClientTransport{
@@ -46,9 +46,9 @@ func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) 
 	}, rt
 }
 
-// sameServer is the CheckRedirect function of the HTTP client. It follows a redirect only if the method, the scheme and the
-// host stay the same, such as a redirect from /mcp to /mcp/. It follows no other redirect, because another server must not get
-// the configured headers.
+// sameServer is the CheckRedirect function of the HTTP client. It follows at most 3 redirects, and only those that keep the
+// method, the scheme and the host, such as a redirect from /mcp to /mcp/. Another server must not get the configured
+// headers.
 func sameServer(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -59,8 +59,9 @@ func sameServer(req *http.Request, via []*http.Request) error {
 
 // roundTripper adds the configured headers to each request and records the delivery of calls.
 //
-// net/http itself sends a POST a second time only if the server did not process the first one, for example because no byte of
-// it was written. But with an Idempotency-Key header, net/http treats every POST as repeatable. So that header is never sent.
+// net/http sends a POST a second time only if the server did not process the first one, for example because no byte of it
+// was written. But if a POST has an Idempotency-Key header, net/http treats it as repeatable in every case. So
+// [Server.withDefaults] refuses this header.
 type roundTripper struct {
 	base     *http.Transport
 	headers  map[string]string
@@ -109,13 +110,13 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// turnedAway reads a response that is not a success. It records the JSON-RPC error in the body, if there is one, and cuts the
-// body to maxErrorBody bytes.
+// turnedAway reads the body of a response with a status other than 2xx. If the body has a JSON-RPC error, turnedAway records
+// the error in d. It returns the response with the body cut to maxErrorBody bytes.
 func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	// The SDK would not decode this body: it refuses the null ID that such a response has.
+	// The SDK would not decode this body: the response has a null ID, which the SDK refuses.
 	var answer struct {
 		Version string         `json:"jsonrpc"`
 		Error   *jsonrpc.Error `json:"error"`
@@ -126,12 +127,12 @@ func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	return resp
 }
 
-// boundedBody is the body of a response. Reading more than left bytes from it returns errTooLarge, which it also records in
+// boundedBody is the body of a response with a size limit. At the limit, Read returns errTooLarge and sets tooLarge in the
 // delivery.
 type boundedBody struct {
 	io.ReadCloser
-	left     int
-	delivery *delivery
+	left     int       // the number of bytes that may still be read
+	delivery *delivery // may be nil
 }
 
 // Read implements [io.Reader].

@@ -53,7 +53,7 @@ func (s *site) deploy(options *sdk.StreamableHTTPOptions) {
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, options)
 }
 
-// spoilCalls makes f answer tools/call requests instead of the MCP server. nil ends this.
+// spoilCalls makes f answer tools/call requests instead of the MCP server. If f is nil, the MCP server answers again.
 func (s *site) spoilCalls(f http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

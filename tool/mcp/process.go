@@ -15,33 +15,34 @@ import (
 )
 
 const (
-	// stopGrace is how long a server has to exit after its stdin was closed, and again after SIGTERM.
+	// stopGrace is the time that a server has to exit after its stdin was closed. After SIGTERM it has the same time again.
 	stopGrace = 3 * time.Second
-	// drainGrace is how long a pipe is still read after the server has exited. Without a limit the read could wait forever,
-	// because another process may have the other end of the pipe open.
+	// drainGrace limits the time for which a pipe is still read after the server has exited. Without a limit the read could
+	// wait forever, because another process may keep the write end of the pipe open.
 	drainGrace = time.Second
 	// maxLogLine limits the length of a line of stderr in the log, in bytes.
 	maxLogLine = 8 << 10
 )
 
-// errNothingWritten means that a write failed before its first byte.
-var errNothingWritten = errors.New("nothing written")
+// errNothingWritten means that a write to the server's stdin failed before its first byte.
+var errNothingWritten = errors.New("no part of the message was written")
 
-// processMark is the name of an environment variable with a unique value for each start of a server. Child processes inherit the variable,
-// so it finds processes that have left the server's process group.
+// processMark is the name of an environment variable of the server. Its value is different for each start of a server. Child
+// processes inherit the variable, so [killMarked] also finds processes that have left the server's process group.
 const processMark = "REAGENT_MCP_PROCESS"
 
-// process is the process of a server that this package started. If the worker crashes, the operating system closes the server's
-// stdin, and servers usually exit then. On Linux the kernel also kills the server.
+// process is the process of a server that this package started. If the worker crashes, the operating system closes the
+// server's stdin, and a server usually exits when its stdin is closed. On Linux the kernel also kills the server.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	exited chan struct{} // closed when the server has exited and, on Unix, the processes that it started have got SIGKILL
-	stop   func()        // starts to stop the server; returns at once
+	exited chan struct{} // closed after the server has exited and its other processes have got SIGKILL; see killGroup and killMarked
+	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// startProcess starts a command. It calls log with each line of the command's stderr, always from the same goroutine.
+// startProcess starts a command. It calls log for each line of the command's stderr that is not empty, always from the same
+// goroutine. If the command cannot be started, startProcess returns the error.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -82,7 +83,7 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 		return nil, err
 	}
 	for _, f := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
-		f.Close() // the server's ends
+		f.Close() // only the server uses these ends of the pipes
 	}
 	p := &process{cmd: cmd, stdin: pipes[0][1], stdout: pipes[1][0], exited: make(chan struct{})}
 	p.stop = sync.OnceFunc(func() {
@@ -97,10 +98,11 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	}()
 	go func() {
 		<-exited
-		// This also ends processes that the server started and did not stop, even if they have their own session.
+		// The server may have started processes that are still running. killMarked also ends those that have left the
+		// process group, but only on Linux.
 		killGroup(cmd)
 		killMarked(mark)
-		select { // the last lines of stderr may say why the server exited
+		select { // wait for the last lines of stderr, because they may say why the server exited
 		case <-logged:
 		case <-time.After(drainGrace):
 		}
@@ -113,8 +115,9 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	return p, nil
 }
 
-// terminate stops the server as the MCP specification describes: after stdin was closed it sends SIGTERM and then SIGKILL. It
-// waits stopGrace before each signal and returns as soon as the server has exited.
+// terminate stops the server as the MCP specification describes. stdin is closed before the call. If the server has not
+// exited after stopGrace, terminate sends SIGTERM, and after another stopGrace SIGKILL. It returns as soon as the server has
+// exited, or after SIGKILL.
 func (p *process) terminate() {
 	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
 		timer := time.NewTimer(stopGrace)
@@ -147,7 +150,7 @@ func (p *process) Close() error {
 	return nil
 }
 
-// logLines calls log with each line of f that is not empty. It cuts a line to maxLogLine bytes.
+// logLines calls log for each line of f that is not empty, until f ends. It cuts a line to maxLogLine bytes.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	for {

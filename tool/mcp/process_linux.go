@@ -16,8 +16,9 @@ func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killMarked kills all processes that have an environment variable; variable is NAME=value. It searches again after it has
-// killed a process, up to 10 times, because a process may have started another one in the meantime.
+// killMarked kills all processes with a given environment variable, except the worker. variable has the form NAME=value.
+// killMarked searches again after it has killed a process, up to 10 times, because the process may have started another one
+// in the meantime.
 func killMarked(variable string) {
 	for range 10 {
 		found := false

@@ -4,7 +4,7 @@ package mcp
 
 import "os/exec"
 
-// This system has no process groups, so only the command itself is stopped. Processes that it started keep running.
+// This system has no process groups, so only the command itself is stopped. Processes that the command started keep running.
 
 // prepare does nothing.
 func prepare(*exec.Cmd) {}

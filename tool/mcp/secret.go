@@ -11,8 +11,8 @@ import (
 // everywhere would make texts unreadable.
 const minSecret = 6
 
-// censor returns a redactor for the values of a server's configuration that may be secret: the values of Env and Headers, and
-// the user name, the password and the query parameters of URL.
+// censor returns a redactor that hides the values of a server's configuration that may be secret: the values of Env and
+// Headers, and the user name, the password and the query parameters of URL.
 func censor(s Server) *redact.Redactor {
 	var secrets []string
 	hide := func(values ...string) {

@@ -22,17 +22,17 @@ type Server struct {
 	// Command is the program and the arguments of a local server, which uses stdin and stdout. The program runs in a new
 	// process group if the system has process groups. [Source.Close] stops all processes of the group.
 	Command []string
-	// Env is added to the environment of Command. As with the official SDKs, Command gets only the variables HOME, LOGNAME,
-	// PATH, SHELL, TERM and USER of the worker's environment; on Windows, similar ones. So it does not get the worker's
-	// secrets.
+	// Env is added to the environment of Command. Command does not get the worker's whole environment, because that may
+	// contain secrets. As with the official SDKs, it gets only the variables HOME, LOGNAME, PATH, SHELL, TERM and USER, or
+	// similar variables on Windows.
 	Env map[string]string
-	// Dir is the working directory of Command. Empty means the worker's.
+	// Dir is the working directory of Command. Empty means the worker's working directory.
 	Dir string
 
 	// URL is the endpoint of a server that uses streamable HTTP.
 	URL string
-	// Headers are sent with every request to URL. The header Idempotency-Key is an error: with this header, net/http may
-	// send a POST twice.
+	// Headers are sent with every request to URL. The headers Idempotency-Key and X-Idempotency-Key are not allowed: with
+	// one of them, net/http may send a POST twice.
 	Headers map[string]string
 
 	// Prefix is added before the names of all tools that Rename does not contain.
@@ -41,19 +41,20 @@ type Server struct {
 	Rename map[string]string
 
 	// Stateful says that the server keeps state between calls, such as a browser page. The caller then has to run the server
-	// in one worker only and to set Queue. In this package, Stateful only adds a warning to the log when the state is lost.
+	// in one worker only and to set Queue. Stateful has only one effect in this package: a warning in the log when the state
+	// is lost.
 	Stateful bool
-	// Queue is copied to the Spec of every tool.
+	// Queue is the task queue in the [tool.Spec] of every tool of the server.
 	Queue string
 
-	// Timeout limits the duration of one call. A call that takes longer has an unknown
-	// outcome. 0 means that only the call's context limits it.
+	// Timeout limits the duration of one call. If a call was sent and takes longer, its outcome is unknown. If Timeout is 0,
+	// only the deadline of the call's context limits the call.
 	Timeout time.Duration
 	// ConnectTimeout limits the time to connect and to list the tools.
 	// Defaults to 30 seconds.
 	ConnectTimeout time.Duration
 	// Protocol is the MCP revision that the client requests, such as "2025-11-25". If it is empty, the client requests the
-	// newest revision and falls back to older ones. Set it for a server that does not handle the fallback correctly.
+	// newest revision and falls back to older ones. Set Protocol for a server that does not support this fallback correctly.
 	Protocol string
 
 	// Logger gets messages that are not for the model: the lines of the server's stderr, and lost connections. Defaults to
@@ -115,7 +116,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// modelName returns the model's name for a tool of the server. name is the tool's name at the server.
+// modelName returns the name under which models see a tool of the server. name is the tool's name at the server.
 func (s Server) modelName(name string) string {
 	if renamed, ok := s.Rename[name]; ok {
 		return renamed

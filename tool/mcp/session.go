@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// The keys of a call's _meta. metaKey has the call's [tool.Info.Key], with which a server can recognise a repeated call.
-// metaCallID has the model's ID of the call.
+// The names of the fields that this package adds to _meta of a tools/call request. The value of metaKey is the call's
+// [tool.Info.Key], by which a server can recognise a repeated call. The value of metaCallID is the model's ID of the call.
 const (
 	metaKey    = "reagent.dev/key"
 	metaCallID = "reagent.dev/call_id"
@@ -36,12 +36,13 @@ type session struct {
 	end     context.CancelFunc
 }
 
-// openSession connects to the server. If it returns an error, it has stopped the process that it started.
+// openSession connects to the server and starts its process, if it has a command. It calls log for each line of the
+// process's stderr. If openSession returns an error, the process has already been stopped.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,
 		Capabilities: &sdk.ClientCapabilities{}, // the client offers no capabilities to the server
-		// Otherwise the SDK would call the tool again if the server asks for input.
+		// If a server asked for input, the SDK would otherwise call the tool again.
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 	})
 	var (
@@ -73,7 +74,7 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 	return sess, nil
 }
 
-// close ends the connection and the calls in flight. It waits until the server's process has exited.
+// close closes the connection and ends the calls in flight. It waits until the server's process has exited.
 func (s *session) close() {
 	s.end()
 	if s.conn != nil {
@@ -91,8 +92,9 @@ func (s *session) close() {
 	}
 }
 
-// leave ends a session that new calls cannot use. Over HTTP the calls in flight have their own TCP connections, so their
-// responses may still come.
+// leave closes a session that new calls do not use any more. With a process, it ends the calls in flight and waits until the
+// process has exited. Over HTTP, the calls in flight may still get their responses, because each call has its own TCP
+// connection.
 func (s *session) leave() {
 	if s.process != nil {
 		s.close()
@@ -102,10 +104,11 @@ func (s *session) leave() {
 	s.base.CloseIdleConnections()
 }
 
-// alive reports whether the session can be used.
+// alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow runs one request with a [delivery] in its context. It returns the state of the delivery and the error of the request.
+// follow calls request once, with a context that contains a new [delivery]. The context also ends when the session ends.
+// follow returns the final state of the delivery and the error of request.
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
 	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
@@ -117,7 +120,7 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool of the server.
+// call calls a tool of the server. It returns the delivery of the call, which has the result, and the error of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
@@ -129,7 +132,7 @@ func (s *session) call(ctx context.Context, name string, args json.RawMessage) (
 	})
 }
 
-// listed is a tool in a server's list of tools.
+// listed is one tool in a server's list of tools, as the server describes it.
 type listed struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -141,8 +144,8 @@ type listed struct {
 	} `json:"annotations"`
 }
 
-// list returns the server's tools. It reads all pages of the list. It returns an error if the list is too long or repeats a
-// page.
+// list returns the server's tools. It reads all pages of the list. It returns an error if the list is too long, or if a page
+// refers to itself as the next page.
 func (s *session) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	cursor, bytes := "", 0
@@ -169,7 +172,8 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page returns one page of the list of tools, and the cursor of the next page; "" if there is no next page.
+// page returns the page of the list of tools at a cursor. The cursor of the first page is "". next is the cursor of the next
+// page; "" if there is no next page.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {
@@ -191,7 +195,7 @@ func (s *session) page(ctx context.Context, cursor string) (tools []listed, next
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return nil, "", fmt.Errorf("the list of tools cannot be read: %w", err)
 	}
-	// The SDK omits tools that it must not call.
+	// The SDK leaves tools with invalid x-mcp-header annotations out of res.Tools.
 	allowed := map[string]bool{}
 	for _, t := range res.Tools {
 		allowed[t.Name] = true

@@ -19,11 +19,11 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// listFor is how long a list of tools is used before it is read again.
+// listFor is how long [Source.Tools] returns the same list before it reads the list again.
 const listFor = time.Minute
 
 // errClosed is the error of calls after [Source.Close].
-var errClosed = errors.New("the connection was closed here")
+var errClosed = errors.New("the connection was closed by Source.Close")
 
 // Source is a connection to one MCP server and the tools of the server. It implements [tool.Source].
 //
@@ -41,16 +41,16 @@ type Source struct {
 	closed  bool
 	session *session // nil if there is no usable session
 	last    *process // the newest process that was started
-	lost    bool     // a session was lost since the last one was opened
+	lost    bool     // a session was lost, and no new session has been opened since then
 	tools   []tool.Tool
-	listed  time.Time // when tools was read; zero before the first time
+	listed  time.Time // the time of the last attempt to read tools; zero before the first success
 	said    []string  // the last lines of the server's stderr
 }
 
 const (
 	// lastLines is the number of stderr lines in the error for a server that does not start.
 	lastLines = 5
-	// slowStart is the time after which a log entry says that the server is still starting.
+	// slowStart is how long a server may take to start before a log entry says that it is still starting.
 	slowStart = 3 * time.Second
 )
 
@@ -58,8 +58,8 @@ const (
 // cannot be reached. Both ctx and Server.ConnectTimeout limit the duration of Connect. The connection stays open after ctx has
 // ended; the caller must call [Source.Close].
 //
-// The errors of a Source do not contain the values of the server's Env and Headers, or of the user and the query of its URL,
-// except for values that are too short to be secrets.
+// The errors of a Source do not contain the values of the server's Env and Headers, or the user name, the password and the
+// query values of its URL. Values of less than 6 bytes are too short to be secrets and are not hidden.
 func Connect(ctx context.Context, server Server) (*Source, error) {
 	server, err := server.withDefaults()
 	if err != nil {
@@ -78,9 +78,10 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 // again. If reading fails, Tools returns the old list, unless ctx has ended. A tool whose schema [tool.CheckSchema] refuses is
 // not in the list.
 //
-// The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, else [tool.AtMostOnce]. The
-// schema of a tool is the server's JSON, byte for byte. There are two exceptions: a schema that is not a JSON object is
-// replaced by {"type":"object"}, and a schema from the SDK's cache is encoded again.
+// The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, and otherwise
+// [tool.AtMostOnce]. The schema of a tool is the server's JSON, byte for byte. There are two exceptions: a schema that is
+// not a JSON object is replaced by {"type":"object"}, and if the SDK returns the list from its cache, the schemas are
+// encoded again.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	tools, listed, closed := s.tools, s.listed, s.closed
@@ -103,8 +104,9 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 }
 
 // Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close waits until the server's
-// process has exited; on Unix it also waits until the processes that the server started have got SIGKILL. If an attempt to
-// connect succeeds at the moment of Close, its process may exit shortly after Close has returned. Close always returns nil.
+// process has exited. On Unix, it also waits until the other processes in the server's process group have got SIGKILL; on
+// Linux, until all processes that the server started have got it. If Close is called while an attempt to connect succeeds,
+// the new process may exit shortly after Close has returned. Close always returns nil.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -112,7 +114,8 @@ func (s *Source) Close() error {
 	s.session = nil
 	s.mu.Unlock()
 	s.kill()
-	// An attempt to connect that is in progress notices that closed is set, and stops the process that it started.
+	// If an attempt to connect is in progress, Do waits for its end. The attempt sees that closed is set, and stops the
+	// process that it started.
 	_, _, _ = s.flight.Do("connect", func() (any, error) { return (*session)(nil), errClosed })
 	if sess != nil {
 		sess.close()
@@ -123,12 +126,13 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// list reads the list of tools from the server.
+// list reads the list of tools from the server and stores it in s. If the read fails, list tries once more with a new
+// session.
 func (s *Source) list() ([]tool.Tool, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()
 	defer func() {
-		// This is necessary after an error, too. Otherwise every call of Tools would try to reach a server that is down.
+		// listed is also set after an error. Otherwise every call of Tools would try to reach a server that is down.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.listed.IsZero() {
@@ -159,7 +163,8 @@ func (s *Source) list() ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// logChanges logs the differences between two lists of tools. Running agents keep the descriptions that they started with.
+// logChanges logs the differences between two lists of tools. Running agents keep the tool descriptions with which they
+// started.
 func (s *Source) logChanges(before, after []tool.Tool) {
 	old := map[string]tool.Spec{}
 	for _, t := range before {
@@ -182,8 +187,8 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 	}
 }
 
-// describe converts a server's list of tools into tools. It logs and omits a tool that is in the list twice or whose schema
-// [tool.CheckSchema] refuses.
+// describe converts a server's list into tools. If the list has a tool several times, describe keeps only the first one. It
+// also omits a tool whose schema [tool.CheckSchema] refuses. It logs each tool that it omits.
 func (s *Source) describe(all []listed) []tool.Tool {
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.Name, b.Name) })
 	tools := make([]tool.Tool, 0, len(all))
@@ -218,7 +223,8 @@ func (s *Source) connected(ctx context.Context) (*session, error) {
 	return flight.Do(ctx, &s.flight, "connect", func(context.Context) (*session, error) { return s.connect() })
 }
 
-// connect opens a session. The caller must make sure that only one connect runs at a time.
+// connect opens a new session, or returns the current session if it is still open. The caller must make sure that only one
+// connect runs at a time.
 func (s *Source) connect() (*session, error) {
 	s.mu.Lock()
 	old, last, closed := s.session, s.last, s.closed
@@ -235,11 +241,11 @@ func (s *Source) connect() (*session, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()
 	if last != nil {
-		// Two processes of a server may not be able to run at the same time, because both need the same port or profile.
+		// The new process waits for the end of the previous one, because both may need the same port or browser profile.
 		select {
 		case <-last.exited:
 		case <-ctx.Done():
-			return nil, errors.New("the server of before does not exit")
+			return nil, errors.New("the previous process of the server did not exit in time")
 		}
 	}
 	slow := time.AfterFunc(slowStart, func() {
@@ -273,7 +279,8 @@ func (s *Source) connect() (*session, error) {
 	return sess, nil
 }
 
-// drop removes a session, so that the next call opens a new one. It does nothing if sess is not the current session.
+// drop closes a session and removes it, so that the next call opens a new session. It does nothing if sess is not the
+// current session.
 func (s *Source) drop(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +308,7 @@ func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
 }
 
-// spec returns the tool's description for agents.
+// spec returns the [tool.Spec] of a tool in the list of the server s.
 func (l listed) spec(s Server) tool.Spec {
 	effect := tool.AtMostOnce
 	switch {

@@ -17,16 +17,16 @@ import (
 // maxMessage limits the length of one message of a server, in bytes.
 const maxMessage = 16 << 20
 
-// stdioTransport starts a server and uses its stdin and stdout. It replaces the SDK's CommandTransport for two reasons. That
-// transport stops the command, but not the processes that the command started. And its errors do not say whether a message was
-// sent.
+// stdioTransport starts a server and uses its stdin and stdout. It replaces the SDK's CommandTransport for two reasons.
+// CommandTransport stops the command, but not the processes that the command started. And its errors do not say whether a
+// message was sent.
 type stdioTransport struct {
 	server  Server
 	log     func(line string)
 	process *process // set by Connect
 }
 
-// Connect starts the server. ctx does not limit the time for which the server runs.
+// Connect starts the server. The server keeps running after ctx has ended.
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	cmd := exec.Command(t.server.Command[0], t.server.Command[1:]...) //nolint:noctx // the server must keep running after ctx has ended
 	cmd.Env = environ(t.server.Env)
@@ -51,7 +51,8 @@ type stdioConn struct {
 	writing chan struct{} // has one element while a message is written
 }
 
-// Write sends a message and records the sending in the [delivery] of ctx. If ctx ends during the write, Write stops the server.
+// Write sends a message and records the sending in the [delivery] of ctx. If ctx ends during the write, Write stops the
+// server, because the connection is unusable after a part of a message.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -64,8 +65,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	d := deliveryFrom(ctx)
 	d.update(func(s *deliveryState) { s.sent = true })
-	// If the server does not read its stdin, the write blocks. After a part of a message was written, the connection cannot be
-	// used for other messages. So the end of ctx stops the server.
+	// If the server does not read its stdin, the write blocks until the server is stopped. So the end of ctx stops the
+	// server.
 	stop := context.AfterFunc(ctx, c.process.stop)
 	defer stop()
 	err := c.Connection.Write(ctx, msg)
@@ -75,8 +76,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return err
 }
 
-// environ returns the environment of a server: a few variables of the worker, and extra. A variable in extra replaces that of
-// the worker.
+// environ returns the environment of a server's process as NAME=value: a few variables of the worker, and the variables in
+// extra. A variable in extra replaces the worker's variable with the same name.
 func environ(extra map[string]string) []string {
 	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 	if runtime.GOOS == "windows" {
