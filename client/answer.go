@@ -12,20 +12,22 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// InvalidOutputError says that an agent's answer does not fit its JSON schema, even after the model was asked to correct it. It also says
-// that an answer could not be decoded into the type that the caller named.
+// InvalidOutputError is the error of [Ask] and [Answer] if an agent's answer cannot be used. Either the answer does not fit the
+// agent's JSON schema, even after the model was asked to correct it, or the answer cannot be decoded into the type T of the
+// caller.
 type InvalidOutputError struct {
 	ID string
-	// Problem says what does not fit.
+	// Problem says what is wrong with the answer.
 	Problem string
 }
 
 // Error names the agent and the problem.
 func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s", e.ID, e.Problem) }
 
-// Ask starts an agent in task mode, waits for its answer, and returns it decoded from JSON. The model is given the JSON schema of T. If an
-// agent with this ID exists, Ask starts nothing and returns the answer of that agent. If the answer does not fit the schema, the error is an
-// [*InvalidOutputError]. If the context ends first, the agent goes on.
+// Ask starts an agent in task mode, waits for its answer, and returns the answer decoded from JSON. The model is given the JSON
+// schema of T: Ask replaces o.OutputSchema and o.Mode. If an agent with the ID o.ID exists, Ask starts nothing and returns the
+// answer of that agent. If the answer does not fit the schema, the error is an [*InvalidOutputError]. If ctx ends first, Ask
+// returns an error, and the agent continues.
 func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T
 	schema, err := typed.Schema[T]()
@@ -40,8 +42,9 @@ func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	return Answer[T](ctx, c, started.ID)
 }
 
-// Answer waits until an agent has ended, and returns its answer decoded from JSON. If the answer does not fit the agent's JSON schema, or
-// cannot be decoded into a T, the error is an [*InvalidOutputError].
+// Answer waits until an agent has ended, and returns its answer decoded from JSON. If the answer does not fit the agent's JSON
+// schema, or cannot be decoded into a T, the error is an [*InvalidOutputError]. It is also an error if the agent failed, was
+// cancelled, was terminated or timed out.
 func Answer[T any](ctx context.Context, c *Client, id string) (T, error) {
 	var none T
 	var result workflows.Result

@@ -26,7 +26,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// DefaultTaskQueue is the task queue of agents if no other is set.
+// DefaultTaskQueue is the Temporal task queue of agents if the program names no other task queue.
 const DefaultTaskQueue = "agents"
 
 // maxIDBytes limits the length of an agent ID. Temporal accepts workflow IDs of 1000 bytes, but the IDs of sub-agents begin with the ID of
@@ -35,7 +35,7 @@ const maxIDBytes = 200
 
 // Errors of this package. Callers compare with errors.Is.
 var (
-	// ErrNotFound: no agent has the ID. Temporal deletes agents that have ended when the retention period of the namespace has passed.
+	// ErrNotFound: no agent has the ID. Temporal deletes ended agents at the end of the namespace's retention period.
 	ErrNotFound = errors.New("no such agent")
 	// ErrClosed: the agent has ended and takes no messages.
 	ErrClosed = errors.New("the agent has ended")
@@ -43,7 +43,7 @@ var (
 	ErrNoWorker = errors.New("no worker answers")
 	// ErrNoServer: Temporal itself does not answer.
 	ErrNoServer = errors.New("no answer from Temporal")
-	// ErrNoNamespace: Temporal does not have the namespace of the Temporal client.
+	// ErrNoNamespace: the namespace of the Temporal client does not exist.
 	ErrNoNamespace = errors.New("no such namespace")
 	// ErrRefused: the agent refused a message. The text of the error that wraps ErrRefused says why.
 	ErrRefused = errors.New("the agent refused the message")
@@ -75,7 +75,8 @@ type Client struct {
 	unindexed *atomic.Bool
 }
 
-// New returns a client for the agents on a task queue. Empty means [DefaultTaskQueue]. The caller closes the Temporal client.
+// New returns a client that starts, resumes and forks agents on the given task queue; empty means [DefaultTaskQueue]. All other
+// methods work on the agents of every task queue in the namespace of the Temporal client. The caller closes the Temporal client.
 func New(temporal client.Client, taskQueue string) *Client {
 	if taskQueue == "" {
 		taskQueue = DefaultTaskQueue
@@ -83,9 +84,9 @@ func New(temporal client.Client, taskQueue string) *Client {
 	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
 }
 
-// WithConverter returns a client that decodes histories and memos with a data converter. It must be the data converter of the Temporal
-// client; a Temporal client has no method that returns its converter. Agents with encoded payloads need it, no matter whether a codec
-// server or a codec in this process encodes them. Nil means the SDK's default data converter.
+// WithConverter returns a copy of the client that decodes histories, memos and heartbeats with dc. Call it if payloads are
+// encoded, by a codec server or by a codec in this process. The converter dc must be the data converter of the Temporal client,
+// which has no method that returns it. If dc is nil, the copy uses the SDK's default data converter.
 func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -95,7 +96,8 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 
 // StartOptions say which agent to start.
 type StartOptions struct {
-	// ID is the agent's ID. For [Client.Start], empty means a new ID: the agent's name and 8 random hexadecimal digits.
+	// ID is the agent's ID: see [CheckID]. For [Client.Start] and [Ask], empty means a new ID, which is the agent's name and 8
+	// random hexadecimal digits.
 	ID string
 	// Agent is the name of the definition. Required.
 	Agent string
@@ -103,8 +105,8 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message. Task mode requires a message or images.
 	Message string
-	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
-	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
+	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or a
+	// data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks these limits.
 	Images []string
 	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition.
 	OutputSchema json.RawMessage
@@ -113,17 +115,17 @@ type StartOptions struct {
 // Started is the result of [Client.Start], [Client.Resume] and [Client.Fork].
 type Started struct {
 	ID string
-	// MessageID is the ID of the message with which the agent was started. It is empty if there was no message, or if Found is true.
-	// [Client.Reply] waits for the answer to the message.
+	// MessageID is the ID of the message with which the agent was started; pass it to [Client.Reply] to wait for the answer. It
+	// is empty if there was no message, or if Found is true.
 	MessageID string
 	// Found says that an agent with this ID existed, and that nothing was started.
 	Found bool
-	// Status is the status of the agent: [Running] if it was started.
+	// Status is [Running] if the agent was started or has not ended. Otherwise, it says how the agent ended.
 	Status Status
 }
 
-// Start starts an agent. If an agent with the ID exists, running or ended, Start starts nothing and returns that agent, with Found set. The
-// existing agent does not get the message. So two programs that start the same ID start one agent.
+// Start starts an agent. If an agent with the ID o.ID exists, running or ended, Start starts nothing and returns that agent,
+// with Found set. The existing agent does not get the message. So two programs that start the same ID start one agent.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -136,9 +138,10 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. Temporal makes the ID of each agent from
-// o.ID, which is required, and the time. The agents have the key version of this program ([agent.KeyVersion]), even if a later program
-// serves them. They have no search attributes, unless the caller sets TypedSearchAttributes of the action to [workflows.Attributes].
+// ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. Temporal makes the ID of each
+// agent from o.ID and the time; o.ID is required. Each agent has the key version ([agent.KeyVersion]) of the program that calls
+// ScheduleAction, even if a worker of a later version runs the agent. The agents have no search attributes, unless the caller
+// sets TypedSearchAttributes of the action to [workflows.Attributes].
 func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction, error) {
 	in, err := o.start()
 	if err != nil {
@@ -171,9 +174,9 @@ func (o StartOptions) start() (workflows.Start, error) {
 	return in, err
 }
 
-// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. It reads the history of the agent's
-// newest run. If that run continues an earlier one, Same can compare only the text of the first message. It then returns false if o has
-// images, or if the first message was summarised.
+// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Same reads the history of
+// the agent's newest run. If that run continues an earlier run, Same compares the first message of the transcript. It returns
+// false if that message was summarised.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)
 	if err != nil {
@@ -204,14 +207,14 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
-// newMessage returns m with a new ID, and the error of [agent.CheckMessage].
+// newMessage returns m with a new ID. It returns an error if [agent.CheckMessage] does.
 func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
 	m.ID = uuid.NewString()
 	return &m, agent.CheckMessage(m)
 }
 
-// CheckID returns an error if this package starts no agent with the ID: it is empty, it has more than 200 bytes, or it has a space or a
-// character that is not printable ASCII.
+// CheckID returns an error if no agent can be started with the ID: the ID is empty, it has more than 200 bytes, or it has a
+// space or a character that is not printable ASCII.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -226,29 +229,33 @@ func CheckID(id string) error {
 
 // Message is one message to an agent.
 type Message struct {
-	// ID identifies the message. An agent takes each ID once, so a message can safely be sent again with the same ID. An ID has 1 to 200
-	// bytes and no white space or control characters. Empty means a new ID.
-	ID   string
+	// ID identifies the message. The agent drops a message with an ID that it has already received, so a message can safely be
+	// sent again with the same ID. An ID has 1 to 200 bytes and no white space or control characters. Empty means a new ID.
+	ID string
+	// Text is the text of the message. It may be empty if there are images.
 	Text string
-	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
-	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
+	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or a
+	// data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks these limits.
 	Images []string
 	// Steer makes this a steering message: it enters the running turn instead of the next turn.
 	Steer bool
 }
 
-// Sent is the result of sending a message.
+// Sent is the result of [Client.Send].
 type Sent struct {
-	// MessageID is the message's ID.
+	// MessageID is the ID of the [Message], or the new ID if that ID was empty.
 	MessageID string
-	// Duplicate says that the agent had already received a message with this ID, and dropped this one. It is false for an ID that Send
-	// made.
+	// Duplicate says that the agent had already received a message with this ID, and dropped this one. It is always false if the
+	// ID of the [Message] was empty.
 	Duplicate bool
 }
 
-// Send puts a message into an agent's inbox. It returns when the agent has the message, which needs a running worker. Send repeats requests
-// after failures that usually pass. It uses the same message ID each time, so the agent takes the message once. After an error, the agent
-// may or may not have the message: send it again with the ID in Sent.
+// Send puts a message into an agent's inbox. It returns when the agent has received the message, which needs a running worker.
+// Send tries again after temporary failures. Each try has the same message ID, so the agent takes the message only once.
+//
+// The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
+// agent refuses the message. After any other error, the agent may or may not have received the message: send it again with the
+// ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	own := m.ID == ""
 	if own {
@@ -266,17 +273,19 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	return sent, err
 }
 
-// Close asks an agent to end when it has answered all messages that it has received.
+// Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker. It returns
+// when the agent has received the request.
 func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, workflows.CloseUpdate)
 }
 
-// update sends an update to the agent's newest run and decodes the result into out, which may be nil. It sends the update again if the run
-// ended meanwhile and the agent continues in another run. It also does so, at most maxFailures times, if Temporal or the worker failed and
-// the failure usually passes. A repetition does no harm, because the agent recognises a message that it has taken.
+// update sends an update to the agent's newest run and decodes the result into out, which may be nil. It sends the update again
+// in two cases: if the run ended meanwhile and the agent continues in another run, and, at most maxFailures times, if Temporal
+// or the worker had a failure that usually passes. Sending an update twice does no harm, because the agent recognises a message
+// that it has received.
 //
-// Each attempt has a new update ID. If Temporal has refused an update ID, it repeats the refusal for that ID as long as the workflow is
-// idle.
+// Each try has a new update ID. If Temporal has rejected an update, it also rejects later updates with the same ID as long as
+// the workflow is idle.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -315,7 +324,7 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 // maxFailures limits how often an update is sent again after failures that usually pass.
 const maxFailures = 10
 
-// ended reports whether err says that the run to which an update was sent has ended.
+// ended reports whether err says that the run to which an update was sent has ended, or that no workflow has the ID.
 func ended(err error) bool {
 	if cut, ok := errors.AsType[*temporal.ApplicationError](err); ok && cut.Type() == runEnded {
 		return true
@@ -323,8 +332,8 @@ func ended(err error) bool {
 	return errors.As(err, new(*serviceerror.NotFound))
 }
 
-// transient reports whether err usually passes within a second: Temporal limits the requests to the agent, Temporal restarts, or the worker
-// did not complete the workflow task that had the update.
+// transient reports whether err describes a failure that usually passes within a second: Temporal limits the requests to the
+// agent, Temporal restarts, or the worker did not complete the workflow task that had the update.
 func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
@@ -332,8 +341,8 @@ func transient(err error) bool {
 // runEnded is the type of Temporal's error for an update that a run accepted and did not complete before it ended.
 const runEnded = "AcceptedUpdateCompletedWorkflow"
 
-// wrap returns err with the operation and the agent in its text. It converts those errors of Temporal that callers distinguish into the
-// errors of this package. It returns nil for nil.
+// wrap returns err with the operation and the agent in its text. It converts the errors of Temporal that callers distinguish
+// into the errors of this package. If err is nil, wrap returns nil.
 func wrap(operation, id string, err error) error {
 	var (
 		notFound *serviceerror.NotFound
@@ -354,8 +363,8 @@ func wrap(operation, id string, err error) error {
 	return served(operation, id, err)
 }
 
-// wrapUnanswered is wrap for operations that need a worker. The same error comes if no worker answers and if Temporal does not answer, so
-// wrapUnanswered sends Temporal a health check. It returns [ErrNoServer] if that fails.
+// wrapUnanswered is [wrap] for operations that need a worker. Temporal's error is the same, whether a worker or Temporal itself
+// does not answer. So wrapUnanswered sends Temporal a health check, and returns [ErrNoServer] if the check fails.
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {
@@ -364,7 +373,7 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 	return wrapped
 }
 
-// served is wrap for operations that Temporal performs without a worker.
+// served is [wrap] for operations that Temporal performs without a worker. It never returns [ErrNoWorker].
 func served(operation, id string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}
@@ -375,7 +384,8 @@ func served(operation, id string, err error) error {
 	return fmt.Errorf("%s agent %q: %w", operation, id, err)
 }
 
-// agentError is an error with a text of its own. It wraps the error of this package with which callers compare.
+// agentError is an error with its own text. Unlike an error of fmt.Errorf, it does not repeat the texts of the errors that it
+// wraps.
 type agentError struct {
 	text string
 	errs []error
@@ -384,10 +394,11 @@ type agentError struct {
 // Error returns the text.
 func (e *agentError) Error() string { return e.text }
 
-// Unwrap returns the error of this package, and the cause if there is one.
+// Unwrap returns the error of this package with which callers compare, and the cause if there is one.
 func (e *agentError) Unwrap() []error { return e.errs }
 
-// notFoundError returns an error that names the ID and wraps [ErrNotFound]. It appends why to the text: empty, or a reason after a colon.
+// notFoundError returns an error that names the ID and wraps [ErrNotFound]. It appends the parameter why to the text. The
+// parameter is empty, or a colon and a reason.
 func notFoundError(id, why string) error {
 	return &agentError{fmt.Sprintf("there is no agent with ID %q%s", id, why), []error{ErrNotFound}}
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Earlier returns the first messages of an agent's transcript, as many as before says. The agent's newest run does not hold messages that
-// were summarised, so Earlier reads the histories of earlier runs. Temporal keeps these for the retention period of the namespace. If one
-// is gone, the error is [ErrNotFound].
+// Earlier returns the first messages of an agent's transcript. The parameter before is the number of these messages, usually
+// [Snapshot.First]; it must not be greater than the number of messages in the transcript. The agent's newest run does not hold
+// messages that were summarised, so Earlier reads the histories of earlier runs. Temporal keeps these histories for the
+// retention period of the namespace. If a history is gone, the error is [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -35,7 +36,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	return all, nil
 }
 
-// previous returns the run that run continues, or from which it was forked. The error is [ErrNotFound] if there is none.
+// previous reads the run that the given run continues, resumes or forks. The error is [ErrNotFound] if there is no such run.
 func (c *Client) previous(ctx context.Context, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
 		return nil, &agentError{"the earlier messages of the agent cannot be read: its first run does not have them", []error{ErrNotFound}}

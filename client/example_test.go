@@ -69,8 +69,8 @@ func ExampleClient_Watch() { //nolint:testableexamples // it takes a server and 
 	}
 }
 
-// A codec in this process can encode the payloads. The client of the worker then has the same options, and the Converter of
-// [activities.Options] is the same.
+// A codec in this process can encode the payloads. The Temporal client of the worker then needs the same options, and the
+// Converter of [activities.Options] must be the same data converter.
 func ExampleClient_WithConverter() { //nolint:testableexamples // it takes a server and a worker
 	codec := converter.NewZlibCodec(converter.ZlibCodecOptions{}) // or one that encrypts
 	encoded := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)

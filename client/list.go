@@ -16,42 +16,46 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Entry is one agent in a list.
+// Entry is one agent in the result of [Client.List] or [Client.Tree].
 type Entry struct {
 	ID string
 	// Agent is the name of the definition.
-	Agent   string
-	Status  Status
+	Agent string
+	// Status is [Running] for every agent that has not ended.
+	Status Status
+	// Started is the time at which the agent's newest run started.
 	Started time.Time
-	// Ended is zero while the agent runs.
+	// Ended is zero if the agent has not ended.
 	Ended time.Time
 	// Parent is the ID of the parent: an agent, or another workflow that runs the agent as its child. Empty means no parent.
 	Parent string
 	// RunID is the ID of the agent's newest run. TaskQueue is the task queue of that run.
 	RunID     string
 	TaskQueue string
-	// Task is the beginning of the first message. It is empty if the agent was started without one, or by an earlier version.
+	// Task is the beginning of the first message. It is empty if the agent was started without a message, or by a program with
+	// an earlier version of this package.
 	Task string
 }
 
-// ListOptions narrow a list. The zero value lists all.
+// ListOptions select the agents that [Client.List] yields. The zero value selects all agents.
 type ListOptions struct {
-	// Statuses lists only agents with one of these statuses. Empty means all. [Waiting] and [Held] count as [Running] here: see
-	// [Client.Standing].
+	// Statuses lists only agents with one of these statuses. Empty means all. Temporal's list does not distinguish [Running],
+	// [Waiting] and [Held], so each of the three selects all agents that have not ended. [Client.Standing] distinguishes them.
 	Statuses []Status
 	// Agent lists only the agents of the definition with this name.
 	Agent string
 	// Parent lists only the sub-agents of the agent with this ID.
 	Parent string
-	// Orphans lists only running agents with a parent that has ended. No parent waits for their answers.
+	// Orphans lists only running agents with a parent that has ended. No parent waits for the answers of these agents.
 	Orphans bool
-	// Before lists only agents that started before this time.
+	// Before lists only agents with a newest run that started before this time.
 	Before time.Time
 }
 
-// List yields the agents of the namespace, with their sub-agents. The agents that started last come first. List yields each agent once, with
-// the data of its newest run, even if the agent was reset or resumed. The status of a running agent is [Running]; [Client.Standing] returns
-// its exact status. List ends after an error, which it yields.
+// List yields the agents of the namespace, including sub-agents, in Temporal's order: first the agents that have not ended, the
+// newest first; then the others, the last to end first. List yields each agent once, with the data of its newest run, even if
+// the agent was reset or resumed. The status of an agent that has not ended is [Running]; [Client.Standing] returns its exact
+// status. If a request fails, List yields the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
@@ -103,8 +107,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether the agent has a newer run than the run in info. Temporal's list may lack the newer run, because it does not fit
-// the options.
+// superseded reports whether the agent has a newer run than the run in info, which Temporal has listed. Temporal does not list
+// the newer run if that run does not fit the options.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil
@@ -126,7 +130,7 @@ var executionStatuses = map[Status]string{
 	Cancelled: "Canceled", Terminated: "Terminated", TimedOut: "TimedOut",
 }
 
-// query returns Temporal's list filter for the options, without those that Temporal cannot filter by.
+// query returns Temporal's list filter for the options. The filter contains only the options that Temporal can filter by.
 func (o ListOptions) query() string {
 	terms := []string{"WorkflowType = " + quote(workflows.Agent)}
 	var statuses []string

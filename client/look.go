@@ -17,14 +17,15 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Status is the status of an agent.
+// Status is the status of an agent. In a [Started], an [Entry] and a [Child], every agent that has not ended has the status
+// [Running]. A [Snapshot], a [Look], a [Standing] and a [Progress] distinguish [Running], [Waiting] and [Held].
 type Status string
 
-// The statuses of an agent. Running agents have one of the first three.
+// The statuses of an agent. An agent with one of the first three has not ended.
 const (
 	Running    Status = Status(agent.Running) // a turn is running
 	Waiting    Status = Status(agent.Waiting) // the agent waits for a message, or for a person's decision on a tool call
-	Held       Status = Status(agent.HeldUp)  // a failure holds the turn until a person sends a message
+	Held       Status = Status(agent.HeldUp)  // a failure holds the turn until the agent gets a message
 	Completed  Status = "completed"
 	Failed     Status = "failed"
 	Cancelled  Status = "cancelled"
@@ -40,25 +41,26 @@ type Snapshot struct {
 	ID     string
 	Agent  string
 	Status Status
-	// Messages are the messages that the agent holds. First is the place of the first of them in the transcript, counted from 0. Messages
-	// before First were summarised: see [Client.Earlier].
+	// Messages are the messages that the agent holds. First is the index of the first of them in the whole transcript, counted
+	// from 0. The messages before First were summarised: see [Client.Earlier].
 	Messages []agent.Message
 	First    int
-	// Retry is a call that failed and is tried again; nil if there is none, and in the result of [Client.Read].
+	// Retry is a failed call that is tried again; nil if there is none. [Client.Read] always leaves it nil.
 	Retry *Retry
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
-	// Inbox are the messages that the agent has received and not taken into its transcript, shortened by [workflows.Waiting]. They stay in
-	// the inbox while the turn is held.
+	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut and their
+	// images removed: see [workflows.Waiting]. While the turn is held, the messages stay in the inbox.
 	Inbox []agent.InboxMessage
-	// Children are the running sub-agents, and the newest of those that have ended. ChildCount counts all sub-agents.
+	// Children are all running sub-agents and the newest sub-agents that have ended. ChildCount is the number of all sub-agents.
 	Children   []Child
 	ChildCount int
 	Usage      agent.Usage
 	// Held says why the turn is held; nil if it is not.
 	Held *agent.Held
-	// Answer is the last text that the agent addressed to the user. Stopped names the limit that ended the last turn. Failure says why the
-	// turn is held, or why the agent ended without an answer.
+	// Answer is the text of the agent's last answer; empty if there is none. Stopped names the limit that ended the last turn:
+	// "model_calls", "tokens", "cost" or "time"; empty if no limit did. Failure says why the turn is held, or why the agent
+	// ended without completing; empty otherwise.
 	Answer  string
 	Stopped string
 	Failure string
@@ -66,18 +68,19 @@ type Snapshot struct {
 	Class string
 }
 
-// Child is a sub-agent.
+// Child is a sub-agent in a [Snapshot].
 type Child struct {
 	ID     string
 	Agent  string
 	Status Status
 }
 
-// queryTimeout limits the time of one query.
+// queryTimeout limits the time of one try of a query.
 const queryTimeout = 5 * time.Second
 
-// Transcript returns one page of the transcript, which begins with the message at the place from, and the agent's status. Places count from
-// 0. Transcript needs a worker, even if the agent has ended.
+// Transcript returns one page of an agent's transcript, and the agent's status. The page begins with the message at the index
+// from, counted from 0, or with the first message that was not summarised. Transcript needs a worker, even if the agent has
+// ended.
 func (c *Client) Transcript(ctx context.Context, id string, from int) (workflows.Transcript, error) {
 	var page workflows.Transcript
 	err := c.query(ctx, id, &page, workflows.TranscriptQuery, workflows.TranscriptInput{From: from})
@@ -97,8 +100,9 @@ const (
 	maxQueryFailures = 5
 )
 
-// query sends a query to a worker and decodes the result into out. It repeats the query in two cases. Temporal may refuse a query before a
-// worker gets it, because many clients query the same agent. Or the worker may fail when it replays the agent's history for the query.
+// query sends a query to a worker and decodes the result into out. It repeats the query in two cases: Temporal refuses the query
+// before a worker gets it, because many clients query the same agent; or a worker fails when it replays the agent's history for
+// the query.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -113,8 +117,8 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask sends a query once. The result refused is true if Temporal refused the query, so that it may be repeated. It is false for all other
-// errors, such as the end of queryTimeout.
+// ask sends a query once. The result refused is true if Temporal refused the query before a worker got it, so that the caller
+// may repeat the query. It is false for all other errors, such as the end of queryTimeout.
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -136,14 +140,14 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	return errors.As(err, &full), err
 }
 
-// Look is the status of an agent and the length of its transcript.
+// Look is the result of [Client.Look]: the status of an agent and the length of its transcript.
 type Look struct {
 	Status Status
-	// Count is the number of messages in the transcript. It is 0 if the agent has ended.
+	// Count is the number of messages in the transcript. It is 0 if the agent has ended, because Look then asks no worker.
 	Count int
 }
 
-// Look returns the status of an agent. It needs a worker if the agent is running.
+// Look returns the status of an agent and the length of its transcript. It needs a worker, unless the agent has ended.
 func (c *Client) Look(ctx context.Context, id string) (Look, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil || found.status.Ended() {
@@ -153,8 +157,8 @@ func (c *Client) Look(ctx context.Context, id string) (Look, error) {
 	return Look{Status: Status(view.Status), Count: view.Messages}, err
 }
 
-// Show returns a snapshot of an agent. It queries a worker if the agent is running. If the agent has ended, Show reads its history and needs
-// no worker.
+// Show returns a snapshot of an agent. If the agent has ended, Show reads its history and needs no worker. Otherwise, Show
+// queries a worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -196,7 +200,8 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// Read returns a snapshot of an agent from the history of its newest run. It needs no worker, even if the agent is running.
+// Read returns a snapshot of an agent from the Temporal history of its newest run. It needs no worker, even if the agent is
+// running.
 func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -230,13 +235,13 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read reads the history of a run.
+// read replays the history of a run, or its first from.Events events, and returns the run with its state: see [history.Read].
 func (c *Client) read(ctx context.Context, from agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, from, c.converter)
 	return run, wrap("read", from.ID, err)
 }
 
-// children returns sub-agents with their statuses.
+// children describes each sub-agent in all, to get its status. It leaves out sub-agents that have not been started.
 func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range all {
@@ -267,11 +272,12 @@ type description struct {
 	retry  *Retry
 	words  *PartialText
 	runID  string
-	// version is the deployment version of the workers; nil if they have none.
+	// version is the worker deployment version of the run; nil if its workers have none.
 	version *workflowpb.WorkflowExecutionVersioningInfo
 }
 
-// describe describes the newest run of an agent. The error is [ErrNotFound] if no agent has the ID.
+// describe asks Temporal for the description of the newest run of an agent. It needs no worker. The error is [ErrNotFound] if no
+// workflow has the ID, or if the workflow with the ID is not an agent.
 func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {

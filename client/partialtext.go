@@ -9,19 +9,20 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// PartialText is the text of a running model call so far. The worker reports it about once a second. A program that runs the worker can get
-// every chunk at once: see [activities.Streamer].
+// PartialText is the text of a running model call so far. The worker reports it about once a second. A program that runs the
+// worker can get every chunk as soon as it arrives: see [activities.Streamer].
 type PartialText struct {
 	// Key is the key of the model call. The assistant message that the call adds to the transcript has the same key.
 	Key agent.Key
 	// Text is the end of the partial text, at most about 2,000 bytes. Said is the number of bytes of the whole partial text.
 	Text string
 	Said int
-	// Attempt is the number of the attempt, counted from 1. The text of earlier attempts is discarded.
+	// Attempt is the number of the attempt, counted from 1. If it is higher than before, the text of the earlier attempt is
+	// discarded.
 	Attempt int
 }
 
-// partialText returns the partial text of the running model call; nil if there is none.
+// partialText returns the partial text of the model call among the pending activities; nil if there is none.
 func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *PartialText {
 	for _, p := range pending {
 		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||
@@ -29,7 +30,7 @@ func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *Partial
 			continue
 		}
 		var said activities.Progress
-		// Details that cannot be decoded come from a worker of another version, and are left out.
+		// Heartbeat details that cannot be decoded come from a worker of another version. They are ignored.
 		if c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Text == "" || said.Attempt != p.GetAttempt() {
 			return nil
 		}

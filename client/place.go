@@ -11,12 +11,14 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// maxMoves limits how often a steering message is sent again because the agent passed its place before the message arrived. After that,
-// the message is sent without a place.
+// maxMoves limits how often deliver sends a steering message with a place. The agent refuses the message if it has passed that
+// place meanwhile. After maxMoves refusals, deliver sends the message with After 0, which the agent never refuses for this
+// reason.
 const maxMoves = 20
 
-// deliver sends a message with its place: the run to which it is sent and, for a steering message, the number of messages after which it
-// enters. After a reset, Temporal delivers the message again. With the place, the agent takes the message at the same point as before.
+// deliver sends a message to an agent, together with its place. The place is the run to which the message is sent and, for a
+// steering message, the length of the transcript at which the message enters the turn. After a reset, Temporal delivers the
+// message to the new run again. The place then makes the agent take the message at the same point as before.
 func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
@@ -29,8 +31,8 @@ func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted
 	return c.update(ctx, id, out, workflows.MessageUpdate, in)
 }
 
-// place returns the place of a message that is sent now: see [Client.deliver]. It returns zero values if it gets no answer. The update
-// that follows then waits for a worker, or returns the error.
+// place returns the place of a message that is sent now: see [Client.deliver]. It returns zero values if a request fails. The
+// update that the caller sends next then waits for a worker, or returns the error.
 func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
 	if !steer {
 		found, err := c.describe(ctx, id)

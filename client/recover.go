@@ -16,10 +16,10 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// ErrNotResumable says that an agent cannot be resumed: it has completed, or it ended before it had a state.
+// ErrNotResumable says that [Client.Resume] cannot resume an agent: the agent has completed, or it ended before it had a state.
 var ErrNotResumable = errors.New("nothing to resume")
 
-// ResumeOptions say how an agent is resumed.
+// ResumeOptions are the options of [Client.Resume].
 type ResumeOptions struct {
 	// Message is a steering message that the agent takes when it is resumed. Empty means no message.
 	Message string
@@ -27,11 +27,13 @@ type ResumeOptions struct {
 	Reload bool
 }
 
-// Resume starts a new run of an agent that failed, was cancelled, was terminated or timed out. The run continues from the agent's last
-// state, with the same ID and the same keys, so calls that have a result are not made again.
+// Resume starts a new run of an agent that failed, was cancelled, was terminated or timed out. The run continues from the
+// agent's last state, with the same ID and the same keys, so calls that have a result are not made again. The run is on the task
+// queue of the client.
 //
-// If the agent is running, Resume starts nothing and returns the agent with Found set. If two programs resume an agent at the same time,
-// one of them resumes it. The other program gets the running or completed agent with Found set, and its message is not delivered.
+// If the agent is running, Resume starts nothing and returns the agent with Found set. If two programs resume an agent at the
+// same time, only one of them succeeds. The other program gets the running or completed agent with Found set, and the agent does
+// not get the message of that program.
 //
 // If the agent has completed before the call, or ended before it had a state, the error is [ErrNotResumable].
 func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
@@ -60,7 +62,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
 	}
-	// An agent that somebody else resumed, and that has completed since, is not resumed.
+	// If another program has resumed the agent meanwhile and the agent has completed, Temporal starts nothing.
 	started, err := c.start(ctx, id, in, cmp.Or(found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.reportLostResume(ctx, id)
@@ -68,29 +70,33 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	return started, err
 }
 
-// reportLostResume tells a running agent that another program resumed it first. The agent only counts these reports. So the report has a
-// short timeout, and its error is ignored.
+// reportLostResume reports to a running agent that another program resumed it first. The agent only counts these reports, so the
+// report has a short timeout, and an error is ignored.
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	_ = c.update(ctx, id, nil, workflows.ResumeLostUpdate, uuid.NewString())
 }
 
-// ForkOptions say how a fork differs from the original agent.
+// ForkOptions are the options of [Client.Fork].
 type ForkOptions struct {
-	// At is the number of messages that the fork keeps, from the first one on. Zero means all.
+	// At is the number of messages that the fork keeps, counted from the beginning of the transcript. Zero means all messages.
 	At int
 	// ID is the ID of the fork. Empty means a new ID: the agent's name and 8 random hexadecimal digits.
 	ID string
-	// Message is the fork's next message. If it is empty, the default of Mode is chat, and the fork can wait for a message.
+	// Message is the message that the fork takes next. Empty means no message.
 	Message string
-	// Mode is the mode of the fork. It defaults to the mode of the original agent, or to chat if Message is empty.
+	// Mode is the mode of the fork. If Mode is empty and Message is not, the fork has the mode of the original agent. If both
+	// are empty, the fork has the mode chat, in which it can wait for a message.
 	Mode agent.Mode
 }
 
-// Fork starts a new agent with the first messages of another agent, which may be running or ended. No call of these messages is made
-// again. The fork has its own keys and its own sub-agents. If a tool call is among the first messages and its result is not, or if there
-// are fewer messages, the error is an [*agent.ForkPointError].
+// Fork starts a new agent with the first o.At messages of another agent, which may be running or ended. The calls in these
+// messages are not made again. The new agent, the fork, has its own keys and its own sub-agents. If an agent with the ID o.ID
+// exists, Fork starts nothing and returns that agent with Found set.
+//
+// The error is an [*agent.ForkPointError] if the original agent has fewer messages, or if one of these messages contains a tool
+// call and the result of the call is in a later message.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -143,8 +149,9 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent, or returns the agent that has the ID, with Found set. The task is the text that lists of agents
-// show, for an agent that continues from another run. Empty means the beginning of the message.
+// start starts the workflow of an agent. If an agent with the ID is running, or if the policy reuse forbids a new run, start
+// returns that agent with Found set. Lists of agents show the parameter task as the agent's task. If task is empty, they show
+// the beginning of the message in the input.
 func (c *Client) start(ctx context.Context, id string, in workflows.Start, task string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if task != "" {
@@ -173,8 +180,8 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, task 
 	return started, nil
 }
 
-// execute starts a workflow, with search attributes if the namespace knows them. If Temporal refuses the start as invalid, the reason may
-// be an unknown search attribute, so execute tries again without them.
+// execute starts a workflow, with search attributes if the namespace has them. If Temporal refuses the start as invalid, an
+// unknown search attribute may be the reason, so execute tries again without search attributes.
 func (c *Client) execute(ctx context.Context, in workflows.Start, o client.StartWorkflowOptions) error {
 	if !c.unindexed.Load() {
 		o.TypedSearchAttributes = workflows.Attributes(in)

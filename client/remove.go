@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// ErrRunning says that the agent, or a sub-agent below it, has not ended.
+// ErrRunning says that [Client.Remove] has deleted nothing, because the agent or a sub-agent below it has not ended.
 var ErrRunning = errors.New("the agent is still running")
 
 // StillRunning returns an error that names the agent and wraps [ErrRunning].
@@ -19,11 +19,11 @@ func StillRunning(id string) error {
 	return &agentError{fmt.Sprintf("agent %q is still running", id), []error{ErrRunning}}
 }
 
-// Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If one of them is still running, Remove deletes
-// nothing and the error is [ErrRunning].
+// Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If the agent or one of the sub-agents is
+// still running, Remove deletes nothing and the error is [ErrRunning].
 //
-// Temporal deletes in the background, so an agent that has just ended may be visible for a minute. The namespace must be that of the
-// Temporal client; a Temporal client has no method that returns its namespace.
+// Temporal deletes in the background. This may take a minute if an agent has just ended. The namespace must be that of the
+// Temporal client, which has no method that returns it.
 func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {

@@ -12,31 +12,32 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Retry is a call that failed and is tried again.
+// Retry is a call that failed and that Temporal tries again.
 type Retry struct {
-	// What says what is called: "model", "tool" or "definition".
+	// What says what is called: "model", "tool", or "definition" if the agent loads its definition.
 	What string
-	// Class is the type of the last failure, such as an [llm.Class]. It is "Timeout" if the worker of the attempt did not report in time.
-	// Message is the text of the failure.
+	// Class is the type of the last failure, such as an [llm.Class]. It is "Timeout" if the worker sent no more heartbeats, or
+	// if the call took longer than its time limit. Message is the text of the failure.
 	Class   string
 	Message string
-	// Attempt is the number of the running or next attempt, counted from 1. Limit is the number of the last attempt. It is 0 if the
-	// number of attempts is not limited, or if the limit is not known.
+	// Attempt is the number of the running or next attempt, counted from 1. Limit is the largest number of attempts; 0 if there
+	// is no limit or the limit is not known.
 	Attempt int
 	Limit   int
-	// Next is the time at which the next attempt starts; zero while an attempt runs.
+	// Next is the time at which the next attempt starts. It is zero while an attempt is running.
 	Next time.Time
 }
 
-// retried maps the types of activities to [Retry.What]. It holds the activities with failures that people should see. The activity that
-// waits for a sub-agent is not one of them, because it fails as long as the sub-agent runs.
+// retried maps activity types to [Retry.What]. It contains only the activities with failures that people should see. The
+// activity that waits for a sub-agent is not in it, because each attempt of that activity fails as long as the sub-agent is
+// running.
 var retried = map[string]string{
 	protocol.CallModel: "model",
 	protocol.CallTool:  "tool",
 	protocol.LoadAgent: "definition",
 }
 
-// retry returns the first pending activity of the types in retried that has failed before; nil if there is none.
+// retry returns the state of the first pending activity that has failed before and has a type in retried; nil if there is none.
 func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()
@@ -60,7 +61,7 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		if r.Attempt > r.Limit {
 			r.Limit = 0
 		}
-		// Next is set as long as no worker has taken the next attempt.
+		// Temporal has scheduled the next attempt, and no worker has taken it yet.
 		if next := p.GetNextAttemptScheduleTime(); next != nil && p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
 			r.Next = next.AsTime()
 		}
@@ -69,9 +70,9 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	return nil
 }
 
-// attempt returns the number of the running or next attempt at the effect. It uses the count in the heartbeats of the activity. Temporal's
-// number may be higher, because it includes attempts that failed before they called the model or the tool. It is used if there is no
-// heartbeat.
+// attempt returns the number of the running or next attempt at an effect. The worker counts the attempts in the heartbeats of
+// the activity. If there is no such count, attempt returns Temporal's number of the attempt. That number may be higher than the
+// worker's count, because it includes attempts that failed before they called the model or the tool.
 func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
 	var said activities.Progress
 	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {

@@ -14,42 +14,46 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Unknown is the status of a sub-agent in a [Snapshot] if Temporal has deleted its history and its parent does not know how it ended.
-// Programs that show a list of agents use it for an agent if they cannot read its state.
+// Unknown is the status of a sub-agent in a [Snapshot] if Temporal has deleted the sub-agent's history and the parent does not
+// know how the sub-agent ended. A program that lists agents can use Unknown for an agent with a state that it cannot read.
 const Unknown Status = "unknown"
 
-// Wait says what an agent waits for, and thereby who has to act.
+// Wait says what an agent waits for, and so who has to act.
 type Wait string
 
 // The values of Wait. The zero Wait means that the agent works, or has ended.
 const (
 	WaitsForMessage   Wait = "message"    // the user's next message
 	WaitsForApproval  Wait = "approval"   // a person's decision on a tool call
-	WaitsForPerson    Wait = "person"     // its turn is held: a person has to remove the cause and send a message
-	WaitsForSubAgents Wait = "sub-agents" // all open calls are sub-agents
+	WaitsForPerson    Wait = "person"     // the turn is held: a person has to remove the cause and send a message
+	WaitsForSubAgents Wait = "sub-agents" // all open calls are calls of sub-agents
 )
 
-// Standing is the status of an agent, what it waits for, and its usage.
+// Standing is the result of [Client.Standing]: the status of an agent, what the agent waits for, and its usage.
 type Standing struct {
 	Status Status
 	// WaitsFor is empty if the agent works, or has ended.
 	WaitsFor Wait
-	// Task is the beginning of the first message; empty if it is not known.
+	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
-	// Stopped names the limit that ended the last turn; empty if no limit did.
+	// Stopped names the limit that ended the last turn, as in [Snapshot]; empty if no limit did.
 	Stopped string
-	// Class is the type of the failure that holds the agent or with which it ended, such as an [llm.Class].
+	// Class is the type of the failure that holds the turn or with which the agent ended, such as an [llm.Class]. It is empty if
+	// there is no failure, or if the failure has no type.
 	Class string
-	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
+	// Spent is the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
 }
 
-// maxRuns limits the runs of one agent that [Client.Standing] reads. It reads another run if the run that it has read ended meanwhile.
+// maxRuns limits how many runs of one agent [Client.Standing] reads. Standing reads another run if the run that it has just read
+// ended after the list was made.
 const maxRuns = 5
 
-// Standing returns the status of an agent of a list, what it waits for, and its usage. It reads Temporal's history and needs no worker. If
-// the agent has completed, failed or was cancelled, Standing reads only the last event. Otherwise, it reads the whole history of the newest
-// run. The error is [ErrNotFound] if the agent was deleted meanwhile, and a [*history.UnreadableError] if the history is of another version.
+// Standing returns the status of an agent, what the agent waits for, and its usage. The entry e comes from [Client.List].
+// Standing reads Temporal's history and needs no worker. If the agent has completed, failed or was cancelled, Standing reads
+// only the last event. Otherwise, it reads the whole history of the newest run. The error is [ErrNotFound] if the agent was
+// deleted meanwhile, and a [*history.UnreadableError] if the history does not fit this version of the workflow or cannot be
+// decoded.
 func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 	for range maxRuns {
 		switch e.Status {
@@ -65,7 +69,7 @@ func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 		if run.Closed == nil || e.Status.Ended() {
 			return standing(e, run), nil
 		}
-		// It has ended since the list was made, or goes on in a new run.
+		// The agent has ended since the list was made, or continues in a new run.
 		found, err := c.describe(ctx, e.ID)
 		if err != nil {
 			return Standing{}, err
@@ -75,7 +79,7 @@ func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 	return Standing{}, fmt.Errorf("read agent %q: the run ended while it was read, %d times in a row; try again", e.ID, maxRuns)
 }
 
-// completed is [Client.Standing] for an agent that has completed.
+// completed is [Client.Standing] for an agent that has completed. It reads the result of the workflow.
 func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
 	var result workflows.Result
 	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
@@ -88,7 +92,7 @@ func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
 	return Standing{Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
 }
 
-// failed is [Client.Standing] for an agent that has failed or was cancelled.
+// failed is [Client.Standing] for an agent that failed or was cancelled. It reads the error of the workflow.
 func (c *Client) failed(ctx context.Context, e Entry) (Standing, error) {
 	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
@@ -101,7 +105,7 @@ func (c *Client) failed(ctx context.Context, e Entry) (Standing, error) {
 	return s, nil
 }
 
-// standing is [Client.Standing] for an agent with its newest run.
+// standing returns the Standing of the agent in e, whose newest run has already been read.
 func standing(e Entry, run *history.Run) Standing {
 	s := Standing{Status: e.Status, Task: cmp.Or(e.Task, task(run))}
 	if run.State == nil {
@@ -129,7 +133,7 @@ func task(run *history.Run) string {
 	return ""
 }
 
-// waitsFor returns what a running agent waits for.
+// waitsFor returns what an agent that has not ended waits for; empty if it works.
 func waitsFor(s *agent.State) Wait {
 	tools, calls := s.Next().(agent.RunTools)
 	switch s.Status() {

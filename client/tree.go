@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once, with the status
-// of its newest run. The entry of the agent itself has only ID, Agent and Status.
+// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once, with
+// the data of its newest run. The first entry, which is the agent with the given ID, has only ID, Agent and Status.
 func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -32,11 +32,12 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	return tree, nil
 }
 
-// Cancel cancels an agent and all sub-agents below it, and returns the IDs of the agents that it cancelled. Open calls get a result that
-// says that they were cancelled. If the agent has ended, Cancel still cancels the running sub-agents below it. If none is running, the
-// error is [ErrClosed].
+// Cancel asks Temporal to cancel an agent and all sub-agents below it, and returns the IDs of the agents that it cancelled. It
+// does not wait until they have ended. Open calls get a result that says that they were cancelled. If the agent has ended,
+// Cancel still cancels the running sub-agents below it. If neither the agent nor a sub-agent is running, the error is
+// [ErrClosed].
 //
-// A running agent also cancels its sub-agents itself. So Cancel reaches sub-agents that are not in Temporal's list yet.
+// A running agent also cancels its own sub-agents. So Cancel reaches sub-agents that are not in Temporal's list yet.
 func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	root, err := c.describe(ctx, id)
 	if err != nil {
@@ -59,7 +60,8 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	if err != nil {
 		return asked, err
 	}
-	// Cancel parents before their sub-agents. A parent that gets the end of a sub-agent before its own cancellation would continue its turn.
+	// Cancel parents before their sub-agents. If a parent got the end of a sub-agent before its own cancellation, it would
+	// continue its turn.
 	for _, e := range tree[1:] {
 		found, err := c.describe(ctx, e.ID) // the list may be out of date
 		if err == nil && !found.status.Ended() {
@@ -75,14 +77,14 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	return asked, nil
 }
 
-// parents finds out whether parents have ended. It sends Temporal one request for each parent.
+// parents answers whether parents have ended, and keeps the answers. So each parent needs only one request to Temporal.
 type parents struct {
 	client *Client
 	ended  map[string]bool
 }
 
-// haveEnded reports whether the newest run of a parent has ended. It also returns true if Temporal has deleted the parent. The parent may be
-// any workflow, because any workflow can run an agent as its child.
+// haveEnded reports whether the workflow with the given ID, a parent, has ended. It also returns true if Temporal has deleted
+// the workflow. The parent need not be an agent, because any workflow can run an agent as its child.
 func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	if ended, known := p.ended[id]; known {
 		return ended, nil

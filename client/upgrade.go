@@ -11,16 +11,18 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Upgrade asks an agent to continue in a new run as soon as no model or tool call is running. If runs are pinned to worker versions, the old
-// run stays on its version, and the new run begins on the current version. Some Temporal servers pin the new run to the old version, too:
-// see [Client.UpgradeAndWait].
+// Upgrade asks an agent to continue in a new run as soon as no model or tool call is running. It returns when the agent has
+// accepted the request, which needs a worker. If runs are pinned to worker versions, the old run stays on its version, and the
+// new run begins on the current version. Some Temporal servers pin the new run to the old version, too: see
+// [Client.UpgradeAndWait].
 func (c *Client) Upgrade(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, workflows.UpgradeUpdate)
 }
 
-// UpgradeAndWait is [Client.Upgrade], and waits until the agent continues in a new run. It returns the ID of that run. It calls taken, which
-// may be nil, when the agent has accepted the request. From then on, the agent continues in a new run even if ctx ends. On servers that pin
-// a new run to the version of the old run (1.29), UpgradeAndWait starts a second new run, which is on the current version.
+// UpgradeAndWait does the same as [Client.Upgrade], waits until the agent continues in a new run, and returns the ID of that
+// run. It calls taken, unless taken is nil, when the agent has accepted the request. From then on, the agent continues in a new
+// run even if ctx ends. Some Temporal servers, such as 1.29, pin the new run to the version of the old run. UpgradeAndWait then
+// starts a second new run, which is on the current version.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -49,10 +51,11 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	return after.runID, err
 }
 
-// ReloadError says that an agent could not load its definition again, and keeps the definition that it had.
+// ReloadError is the error of [Client.ReloadAndWait] if an agent could not load its definition again. The agent keeps the
+// definition that it had.
 type ReloadError struct {
 	ID string
-	// Problem says why.
+	// Problem says why the definition could not be loaded.
 	Problem string
 }
 
@@ -61,9 +64,10 @@ func (e *ReloadError) Error() string {
 	return fmt.Sprintf("reload agent %q: the new definition could not be loaded, so the agent keeps its old definition: %s", e.ID, e.Problem)
 }
 
-// ReloadAndWait asks a running agent to load its definition again as soon as no model or tool call is running, and waits until the agent has
-// done so. It calls taken, which may be nil, when the agent has accepted the request. From then on, the agent loads the definition even if
-// ctx ends. Sub-agents keep their definitions. If the definition cannot be loaded, the error is a [*ReloadError].
+// ReloadAndWait asks a running agent to load its definition again, and waits until the agent has done so. The agent loads the
+// definition as soon as no model call is running and each tool call and sub-agent call has its result. ReloadAndWait calls
+// taken, unless taken is nil, when the agent has accepted the request. From then on, the agent loads the definition even if ctx
+// ends. Sub-agents keep their definitions. If the definition cannot be loaded, the error is a [*ReloadError].
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, workflows.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -85,12 +89,13 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 		case err != nil && !unanswered(err):
 			return err
 		case !sleep(ctx, pause):
-			return fmt.Errorf("reload agent %q: one of its model or tool calls is still running; the agent loads its definition when the call has ended: %w", id, context.Cause(ctx))
+			return fmt.Errorf("reload agent %q: the definition has not been loaded yet; the agent loads it when all model, tool and sub-agent calls have ended: %w", id, context.Cause(ctx))
 		}
 	}
 }
 
-// startNewRun asks an agent to continue in a new run, waits until it does, and returns the description of the new run.
+// startNewRun asks an agent to continue in a new run, waits until the newest run is another run than from, and returns the
+// description of the new run. It calls taken, unless taken is nil, when the agent has accepted the request.
 func (c *Client) startNewRun(ctx context.Context, id string, from description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
@@ -108,12 +113,13 @@ func (c *Client) startNewRun(ctx context.Context, id string, from description, t
 		case found.status.Ended():
 			return description{}, &ClosedError{Operation: "upgrade", ID: id, Status: found.status}
 		case !sleep(ctx, pause):
-			return description{}, fmt.Errorf("upgrade agent %q: one of its model or tool calls is still running; the agent goes on in a new run when the call has ended: %w", id, context.Cause(ctx))
+			return description{}, fmt.Errorf("upgrade agent %q: the new run has not started yet; the agent continues in a new run when all model and tool calls have ended: %w", id, context.Cause(ctx))
 		}
 	}
 }
 
-// staysBehind reports whether the new run, after, is pinned to the version of the old run, before, and another version is current.
+// staysBehind reports whether an upgrade did not change the worker version: the new run (after) is pinned to the version of the
+// old run (before), and another version is the current version of the deployment.
 func (c *Client) staysBehind(ctx context.Context, before, after description) (bool, error) {
 	old, now := before.version.GetDeploymentVersion(), after.version.GetDeploymentVersion()
 	if after.version.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_PINNED || now.GetBuildId() != old.GetBuildId() {

@@ -13,43 +13,49 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Progress is a new message or a new status of an agent: see [Client.Watch].
+// Progress is one item that [Client.Watch] yields. Exactly one of Message, Status, NoWorker, NoServer and Rewound is set, or
+// none if Watch yields an error.
 type Progress struct {
 	// Message is the next message of the transcript; nil if there is no new message.
 	Message *agent.Message
-	// Index is the place of the message in the transcript, counted from 0. Without a message, it is the place of the next one.
+	// Index is the index of Message in the transcript, counted from 0. If Message is nil, it is the index of the next message.
 	Index int
-	// Status is set if there are no more messages at this time.
+	// Status is the agent's status. Watch sets it after it has yielded all messages that the transcript has at this time.
 	Status Status
 	// NoWorker says that no worker answers for the agent at this time.
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.
 	NoServer bool
-	// Retry is set with the status [Running] while a call that failed is tried again.
+	// Retry is a failed call that is tried again; nil if there is none. It is set only with the status [Running].
 	Retry *Retry
-	// PartialText is set with the status [Running] while a model call is running. It is a preview, which the message with the same key
-	// replaces. If it is nil, partial text that was shown before is discarded.
+	// PartialText is the text of the running model call so far; nil if there is none. It is set only with the status [Running].
+	// It is a preview: the message with the same key replaces it. If it becomes nil, the partial text before it is discarded.
 	PartialText *PartialText
-	// Rewound says that a reset took the agent back to an earlier point. The next message has the place Index.
+	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. The messages
+	// from Index on are discarded, and the next message has that index.
 	Rewound bool
 }
 
 const (
-	// minPause and maxPause are the shortest and the longest pause between two requests. The pause becomes longer while nothing changes.
+	// minPause and maxPause are the shortest and the longest pause between two requests. The pause grows as long as nothing
+	// changes.
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
-	// slowAnswer is the time from which on the answer to a query counts as slow. Temporal has then refused the query at first, because many
-	// clients query the same agent. After a slow answer, Watch pauses for crowdedPause. With more queries, the agent would lose the worker
-	// that has its state in memory. Temporal would then ask a worker without the state, and each answer would take even longer.
+	// slowAnswer is the duration after which the answer to a query counts as slow. A slow answer means that Temporal refused the
+	// query at first, because many clients query the same agent. Watch then pauses for crowdedPause. With more queries, Temporal
+	// would no longer send them to the sticky worker, which has the agent's state in memory. Each answer would then take even
+	// longer.
 	slowAnswer   = 500 * time.Millisecond
 	crowdedPause = 2 * time.Second
-	// lookPause is the time for which Watch uses a description of a running agent before it asks Temporal again.
+	// lookPause is the time for which Watch keeps the description of a running agent. After that, it asks Temporal for a new
+	// description.
 	lookPause = 500 * time.Millisecond
 )
 
-// Watch yields the messages of an agent as they come, from the place from on. When it has yielded all messages, it yields the agent's
-// status, repeatedly until the next message. Watch continues if workers or Temporal restart. It ends when the agent has ended, when the
-// caller stops the iteration, or after an error, which it yields. The end of ctx is an error.
+// Watch yields the messages of an agent as they come, beginning with the message at the index from, or with the first message
+// that was not summarised. When it has yielded all messages, it yields the agent's status, repeatedly until the next message.
+// Watch continues if workers or Temporal restart. It ends when the agent has ended, when the caller stops the iteration, or
+// after an error, which it yields. If ctx ends, the error is the cause of ctx.
 func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		// A query to an agent that has ended would need a worker, and would replay the history with code that may have changed since.
@@ -95,7 +101,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 					}
 					from++
 					pause = minPause
-					found = description{} // it was made before this message came
+					found = description{} // the description is older than this message
 				}
 				if from < page.Count {
 					continue
@@ -132,8 +138,8 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 	}
 }
 
-// watchEnded yields the messages and the status of an agent that has ended, from its history. It needs no worker. It returns false and
-// yields nothing if the agent is running or cannot be described.
+// watchEnded yields the messages and the status of an agent that has ended, from its history, and returns true. It needs no
+// worker. If the agent is running or cannot be described, watchEnded yields nothing and returns false.
 func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func(Progress, error) bool) bool {
 	found, err := c.describe(ctx, id)
 	if err != nil || !found.status.Ended() {
@@ -156,8 +162,8 @@ func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func
 // unavailable reports whether err says that Temporal could not be reached.
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
-// temporalIsDown reports whether Temporal fails a health check. The error of a query does not show whether a worker or Temporal failed to
-// answer.
+// temporalIsDown reports whether Temporal fails a health check. Callers need it because the error of a query does not say
+// whether a worker or Temporal did not answer.
 func (c *Client) temporalIsDown(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -165,9 +171,10 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 	return err != nil
 }
 
-// Reply waits until an agent has answered a message, and returns the answer and the agent's status. It watches the agent from the place from
-// on, as [Client.Watch] does, and calls see, which may be nil, for each Progress. Reply also returns if the agent is held or has ended; then
-// the answer may be empty.
+// Reply waits until an agent has answered the message with the ID messageID, and returns the answer and the agent's status. It
+// watches the agent as [Client.Watch] does, beginning at the index from, which must not be greater than the index of the
+// message. Reply calls see, unless see is nil, for each [Progress]. Reply also returns if the agent is held, has ended, or waits
+// for a person's decision on a tool call; the answer may then be empty.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {
@@ -192,7 +199,7 @@ func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see 
 	return answer, "", context.Cause(ctx)
 }
 
-// sleep waits for d. It returns false if the context ended first.
+// sleep waits for d and returns true. If ctx ends first, sleep returns false at once.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
