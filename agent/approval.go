@@ -40,8 +40,8 @@ func (s *State) ask(c *Call) {
 	}
 }
 
-// decided stores a decision and applies it if its call waits for it. It returns false if the state already has a
-// decision for the same key.
+// decided stores a decision. It also applies the decision if the call is there and waits for a decision. It returns
+// false if the state already has a decision for the same key.
 func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
 		return false

@@ -60,8 +60,8 @@ func (s Spending) Sub(t Spending) Spending {
 func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
 // Grant limits the spending of a sub-agent and all agents below it. It is a share of what is left of the parent's
-// budget. A zero field means no limit. A grant is not part of any key. A sub-agent that is found instead of started
-// keeps the grant with which it was started.
+// budget. A zero field means no limit. A grant is not part of any key. If a sub-agent's workflow already exists, the
+// sub-agent keeps the grant with which it was started.
 type Grant struct {
 	Tokens int   `json:"tokens,omitempty"`
 	Cost   Money `json:"cost,omitempty"`
@@ -100,8 +100,8 @@ func (s *State) reserved() Spending {
 	return all
 }
 
-// slice returns the grant for each of n new sub-agents. Each of them, and this agent, gets an equal share of what is
-// left.
+// slice returns the grant for each of n new sub-agents. The rest of this agent's budget is divided equally among the
+// sub-agents and this agent.
 func (s *State) slice(n int) Grant {
 	bounds, spent := s.bounds(), s.reserved()
 	var g Grant

@@ -91,7 +91,7 @@ func TestCostLimitEndsTheTurn(t *testing.T) {
 	require.Empty(t, s.Children, "nothing was started that nobody would pay for")
 }
 
-// The price is that of the model that answered.
+// The cost of a reply depends on the price of the candidate that replied.
 func TestCostIsThatOfTheModelThatAnswered(t *testing.T) {
 	s := tree(agent.Limits{})
 	say(s, llm.Reply{Message: llm.Message{Content: "hi"}, Usage: llm.Usage{InputTokens: 1}, Candidate: "spare"})

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Call is one tool call of the model. Its key identifies it. The key is a hash of the model key of the reply that
-// contains the call, the call's position in that reply, the tool and the arguments.
+// Call is one tool call of the model. Its key identifies it. The key is a hash of the key of the model call (Model),
+// the call's position in the reply, the tool's name and the arguments.
 type Call struct {
 	Key       Key    `json:"key"`
 	Model     Key    `json:"model"`
@@ -29,9 +29,9 @@ type Call struct {
 type Result struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Interrupted reports whether this result only says that the call was interrupted. The call's own result may still
-	// come. It then replaces this result, or it enters as a message if this result is in the transcript already. This
-	// happens once, except that the failure of a sub-agent may be followed by its answer.
+	// Interrupted reports whether this result only says that the call was interrupted. A late result may still come. It
+	// replaces this result; but if this result is already in the transcript, the late result enters as a message. A
+	// call gets at most one late result, except that the failure of a sub-agent may be followed by its answer.
 	Interrupted bool  `json:"interrupted,omitempty"`
 	Time        int64 `json:"time"`
 }
@@ -62,7 +62,7 @@ func (s *State) hasOpenCall() bool {
 // BatchSize returns how many calls of the last reply may run: see [Limits].CallsPerReply. It is 0 when no call is open.
 func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
 
-// runs returns how many calls of a reply with that number of calls may run.
+// runs returns how many calls may run if a reply has the given number of calls.
 func (d *Definition) runs(calls int) int {
 	if limit := d.Limits.CallsPerReply; limit > 0 {
 		return min(calls, limit)
@@ -73,8 +73,8 @@ func (d *Definition) runs(calls int) int {
 // Pending returns the calls without a result, in the model's order.
 func (s *State) Pending() []Call { return s.openCalls() }
 
-// openAll creates the calls of a reply. A call that cannot run gets an error result at once. If refusal is not empty,
-// every call gets it as its error result.
+// openAll creates s.Calls from the calls of a reply. The parameter model is the key of the model call. A call that
+// cannot run gets an error result at once. If refusal is not empty, every call gets it as its error result.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -112,7 +112,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 }
 
 // uniqueIDs returns a copy of calls in which each call has an ID of its own. A call gets a new ID if it has none, or if
-// an earlier call has the same one. Within a message, the ID pairs a call with its result.
+// an earlier call has the same one. In a request, the ID connects a call with its result.
 func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	seen := map[string]bool{}
@@ -146,8 +146,9 @@ func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
-// answer gives the call c the result r and reports whether it did. If c already has a result, r must be better: a real
-// result replaces an interruption, and an answer replaces an interruption or a failure of the sub-agent.
+// answer sets the result of the call c to r and reports whether it did. If c already has a result, it replaces it in
+// two cases only. A result that says that the call was interrupted is replaced by any result that does not. A result
+// that says that the sub-agent failed is replaced by the sub-agent's answer.
 func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
@@ -159,10 +160,10 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater takes a late result: the real result of a call that was answered as interrupted. It reports whether a
-// call takes the result. The call is the newest one in s.Interrupted for which fits returns true. The result enters as
-// a message, because the transcript is never edited. child is the sub-agent that has ended; nil for a tool. If a call
-// got the failure of its sub-agent, it still takes the answer.
+// repairLater puts r into the inbox as a late result, and reports whether there is a call for it. The call is the
+// newest one in s.Interrupted for which fits returns true. If this call already got the failure of its sub-agent, r
+// must be the sub-agent's answer. The late result enters as a message, because the transcript is never edited. The
+// parameter child is the sub-agent that has ended; nil for a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
@@ -195,7 +196,8 @@ func lateID(call Key, again bool) string {
 	return "late " + string(call)
 }
 
-// late returns the message with the late result of a call. after is the message's [InboxMessage].After.
+// late returns the message with the late result r of the call c. The parameter after becomes the message's field After:
+// see [InboxMessage].
 func late(c Call, r Result, after int) InboxMessage {
 	return InboxMessage{
 		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,

@@ -32,11 +32,12 @@ type Child struct {
 	Answered Key `json:"answered,omitempty"`
 	// Spent counts the tokens and the cost of the sub-agent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
-	// After is set if an earlier run of the parent still waited for a late answer. It is the number of messages that
-	// this earlier run had. In this run, the answer enters the running turn only when the transcript has that many
-	// messages.
+	// After is set if an earlier run of the parent still waited for a late answer of the sub-agent. It is the number of
+	// messages that this earlier run had. In this run, the answer enters the running turn only when the transcript has
+	// that many messages.
 	After int `json:"after,omitempty"`
-	// Grant is what the sub-agent may spend. It becomes zero when the sub-agent has reported what it spent.
+	// Grant is what the sub-agent may spend. It is reserved in the parent's budget. It becomes zero when the sub-agent
+	// has reported what it spent, because nothing is reserved any more.
 	Grant Grant `json:"grant,omitzero"`
 }
 
@@ -78,7 +79,8 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
-// Waiting returns the calls to which the result of a sub-agent may still go: open calls and interrupted calls.
+// Waiting returns the calls that may still get the result of the sub-agent with the key child: open calls and
+// interrupted calls.
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
 	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
@@ -90,14 +92,15 @@ func (s *State) Waiting(child Key) []Call {
 }
 
 const (
-	// maxRunningChildren is the largest number of sub-agents that have not ended. No further sub-agent is started then.
-	// Temporal refuses a workflow task that would make more than 2,000 pending child workflows.
+	// maxRunningChildren is the largest number of sub-agents that have not ended. At this number, no further sub-agent
+	// is started. Temporal refuses a workflow task that would make more than 2,000 pending child workflows.
 	maxRunningChildren = 1000
 	// maxIDBytes is the largest size of a workflow ID that Temporal accepts.
 	maxIDBytes = 1000
 )
 
-// cannotStart returns why a new sub-agent with that name may not be started; "" if it may.
+// cannotStart returns the reason, as a text for the model, why no new sub-agent with the given name may be started; ""
+// if it may be started.
 func (s *State) cannotStart(name string) string {
 	running := 0
 	for _, c := range s.Children {
@@ -115,7 +118,8 @@ func (s *State) cannotStart(name string) string {
 }
 
 // openChild decides which sub-agent a call waits for. It is the sub-agent that the call names by its handle, or an
-// interrupted sub-agent with the same input, or a new one. A call that cannot have a sub-agent gets an error result.
+// interrupted sub-agent with the same input, or a new one, which gets the grant. A call that cannot have a sub-agent
+// gets an error result.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -171,9 +175,9 @@ func (s *State) depthLimit() int {
 // maxMinted is the largest number of entries in [State].ChildCounts.
 const maxMinted = 2000
 
-// addChild adds a new sub-agent and returns its key. Each further request with the same input makes another sub-agent.
-// The key then differs by the number of earlier requests with this input. The state holds this number, and a compaction
-// does not change it.
+// addChild adds a new sub-agent to s.Children and returns its key. The key depends on the input and on the number of
+// earlier sub-agents with the same input, so a second sub-agent with this input has another key. The number comes from
+// s.ChildCounts, which a compaction does not change.
 func (s *State) addChild(input childInput, grant Grant) Key {
 	id := digest(input)[:32]
 	if s.ChildCounts == nil {
@@ -195,9 +199,9 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropChildCounts removes half of the entries of ChildCounts, the smallest counts first. It raises ChildCountFloor to
-// the greatest count that it removed. An input without an entry starts from this floor, so no ordinal is used twice for
-// one input.
+// dropChildCounts removes half of the entries of ChildCounts, those with the smallest counts first. It raises
+// ChildCountFloor to the greatest count that it removed. An input without an entry starts from this floor, so no number
+// is used twice for one input.
 func (s *State) dropChildCounts() {
 	ids := slices.SortedFunc(maps.Keys(s.ChildCounts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.ChildCounts[a], s.ChildCounts[b]), strings.Compare(a, b))
@@ -208,11 +212,12 @@ func (s *State) dropChildCounts() {
 	}
 }
 
-// maxDoneChildren is the number of sub-agents that have ended and stay in the state for people to see.
+// maxDoneChildren is the number of ended sub-agents, to which no call or message refers, that stay in the state so that
+// people can see them.
 const maxDoneChildren = 20
 
-// dropChildren removes the oldest ended sub-agents to which no call or message refers. If a removed sub-agent never
-// reported what it spent, its whole grant counts as spent.
+// dropChildren removes the oldest ended sub-agents to which no call or message refers, until maxDoneChildren of them
+// are left. If a removed sub-agent never reported what it spent, its whole grant counts as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
@@ -244,7 +249,7 @@ func (s *State) dropChildren() {
 // state.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns the oldest interrupted sub-agent with that input; nil if there is none.
+// interruptedChild returns the oldest interrupted sub-agent with the given input; nil if there is none.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
@@ -268,7 +273,7 @@ func (s *State) childByHandle(agent, handle string) *Child {
 }
 
 // takeLate removes a late result of the child from the inbox and returns it, for a call that asks for the child again.
-// It returns nil if there is none. It leaves a late result that is reserved for one call: see [LateResult].For.
+// It returns nil if there is none. It does not take a late result that is reserved for one call: see [LateResult].For.
 func (s *State) takeLate(child Key) *Result {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
@@ -297,12 +302,12 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the state already knows that the sub-agent ended in the way that r says. If the sub-agent is
-// known to have failed, an answer is new.
+// ended reports whether the state already knows the end of the sub-agent that r describes. It returns false if the
+// sub-agent has not ended. It also returns false if the sub-agent is known to have failed and r is an answer.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
-// Knows reports whether e has nothing new for the state: the state knows the end of the sub-agent, and no open call
-// waits for it.
+// Knows reports whether two conditions hold: the state knows the end of the sub-agent that e describes, and no open
+// call waits for the sub-agent.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&

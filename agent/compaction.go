@@ -76,7 +76,7 @@ func (s *State) SummaryIdentity() ModelIdentity {
 }
 
 // SentToCompact returns message i of a request for a summary, which sends count messages besides the system message.
-// The last message is the instruction to summarise. The others are the messages to summarise.
+// The last message is the instruction to summarise. The messages before it are the messages to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}
@@ -113,8 +113,8 @@ func (s *State) cut() (from int, ok bool) {
 	return from, ok
 }
 
-// shortens reports whether a summary of the messages before place replaces more than the user's latest message. The
-// user's latest message would be sent together with the summary.
+// shortens reports whether the request gets shorter if a summary replaces the messages before place. It does not if the
+// only such message is a user's message: requests send the user's latest message again after the summary.
 func (s *State) shortens(place int) bool {
 	return place > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
 }
@@ -130,12 +130,12 @@ func messageBytes(m llm.Message) int {
 	return size
 }
 
-// summarised applies the summary that the step asked for.
+// summarised puts the summary in the reply e into use. If the reply has no text, it holds the turn.
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
 	if strings.TrimSpace(e.Reply.Message.Content) == "" {
-		s.Held = &Held{Key: e.Key, Class: string(llm.BadReply), Message: "asked for a summary, the model called a tool", Time: e.Time}
+		s.Held = &Held{Key: e.Key, Class: string(llm.BadReply), Message: "the model was asked for a summary of the conversation, but called a tool instead", Time: e.Time}
 		return
 	}
 	s.Usage.Compactions++
@@ -150,7 +150,7 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 		}
 	}
 	if slices.ContainsFunc(s.Messages[step.From-s.Dropped:], func(m Message) bool { return m.Role == llm.User }) {
-		c.Task = nil // the latest is sent anyway
+		c.Task = nil // the user's latest message is not before From, so it is sent anyway
 	}
 	s.Compactions = append(s.Compactions, c)
 	s.TooLong, s.CutBelow = false, 0
@@ -162,15 +162,16 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.advanceTranscript(e.Time)
 }
 
-// overflowed records that the request for a summary was itself too long. The next one summarises less.
+// overflowed records that the request for a summary was itself too long. The next request for a summary covers fewer
+// messages.
 func (s *State) overflowed(step Compact) {
 	s.CutBelow = step.From
 	s.Compacted++
 }
 
 // Drop prepares the state for the next run of the agent. It removes the messages that are no longer sent, earlier
-// summaries, and sub-agents that ended long ago. The histories of earlier runs still have them. A copy of the state
-// that shares its messages and sub-agents keeps them.
+// summaries, and sub-agents that ended long ago. The histories of earlier runs still have them. Drop does not write to
+// the old slices, so a shallow copy of the state keeps them.
 func (s *State) Drop() {
 	s.dropChildren()
 	c := s.compaction()
@@ -182,7 +183,8 @@ func (s *State) Drop() {
 	s.Compactions = s.Compactions[len(s.Compactions)-1:]
 }
 
-// full reports whether a reply with the usage u has reached [Limits].ContextTokens, and messages can be cut.
+// full reports whether two conditions hold: the tokens in u, the usage of the last reply, have reached
+// [Limits].ContextTokens, and a compaction can cut messages.
 func (s *State) full(u llm.Usage) bool {
 	limit := s.Definition.Limits.ContextTokens
 	if limit == 0 || u.InputTokens+u.OutputTokens < limit {

@@ -20,7 +20,8 @@ type Definition struct {
 	Prices       []Price    `json:"prices,omitempty"`
 	Params       llm.Params `json:"params,omitzero"`
 	Instructions string     `json:"instructions,omitempty"`
-	// Queue is the task queue of the model calls, if they have their own one that limits their rate.
+	// Queue is the task queue of the model calls. It is set if the model has a task queue of its own, which limits the
+	// rate of the calls. Empty means the agent's own task queue.
 	Queue string `json:"queue,omitempty"`
 
 	// Tools are the tools and sub-agents that the model may call, sorted by name.
@@ -28,7 +29,8 @@ type Definition struct {
 	Limits Limits `json:"limits,omitzero"`
 	// SendReasoning makes requests send back the model's reasoning. Some models require this.
 	SendReasoning bool `json:"send_reasoning,omitempty"`
-	// KeepAgents lets running sub-agents go on when the agent ends with its answer. Otherwise they are cancelled.
+	// KeepAgents lets running sub-agents go on when the agent ends with its answer. Without KeepAgents, the sub-agents
+	// are cancelled.
 	KeepAgents bool `json:"keep_agents,omitempty"`
 }
 
@@ -71,8 +73,9 @@ func (d *Definition) RequestPrefix() llm.Request {
 	return head
 }
 
-// SummaryPrefix returns the request prefix of a request for a summary. It equals RequestPrefix, so that a provider
-// finds the common beginning in its cache. But the model must not call a tool, and there is no output schema.
+// SummaryPrefix returns the request prefix of a request for a summary. It differs from RequestPrefix in two parameters
+// only: the model must not call a tool, and there is no output schema. Everything else is equal, so that a provider
+// finds the common beginning in its cache.
 func (d *Definition) SummaryPrefix() llm.Request {
 	head := d.RequestPrefix()
 	head.Params.OutputSchema = nil
@@ -82,7 +85,7 @@ func (d *Definition) SummaryPrefix() llm.Request {
 	return head
 }
 
-// Tool returns the tool with that name and whether there is one.
+// Tool returns the tool with the given name and whether the definition has such a tool.
 func (d *Definition) Tool(name string) (Tool, bool) {
 	for _, t := range d.Tools {
 		if t.Name == name {

@@ -3,7 +3,7 @@ package agent
 import "github.com/reagent-dev/reagent/llm"
 
 // Event is something that has happened to an agent. An event may be delivered more than once: the second time it
-// changes nothing but a count. Times are Unix milliseconds of the workflow clock.
+// changes nothing but a count in [Usage]. Times are Unix milliseconds of the workflow clock.
 type Event interface{ event() }
 
 type (
@@ -11,9 +11,9 @@ type (
 	DefinitionLoaded struct {
 		Key        Key
 		Definition Definition
-		// MayHaveRun applies to an open call whose tool the definition lacks. If it is true, the call is answered with
-		// an unknown outcome. It is false only in the replay of a history of an earlier version, which answered that
-		// the call could not be run.
+		// MayHaveRun says how an open call is answered if the definition lacks its tool. If true, the call is answered
+		// as interrupted, because it may have run. If false, the call is answered as one that could not be run. It is
+		// false only in the replay of a history of an earlier version, which gave this second answer.
 		MayHaveRun bool
 	}
 
@@ -45,14 +45,15 @@ type (
 	ModelReplied struct {
 		Key   Key
 		Reply llm.Reply
-		// Empty are the empty replies before this reply.
+		// Empty counts the empty replies to the same request before this reply.
 		Empty EmptyReplies
 		// Repeats counts the failed and lost attempts before this reply.
 		Repeats Repeats
 		// Invalid says why the answer does not fit the output schema; empty if it fits or there is no schema.
 		Invalid string
-		// Recalled reports whether an earlier run has recorded the reply. New reports whether all earlier runs were
-		// searched and none has the reply. Then none of them has any later result either.
+		// Recalled reports whether the reply comes from the history of an earlier run. New reports whether all earlier
+		// runs were searched and none of them has the reply. If New is true, no earlier run has a later result either,
+		// so the agent stops the search of earlier runs.
 		Recalled, New bool
 		Time          int64
 	}
@@ -67,15 +68,16 @@ type (
 		Time    int64
 	}
 
-	// ToolFinished gives one call its result.
+	// ToolFinished gives one tool call its result. Recalled reports whether the result comes from the history of an
+	// earlier run.
 	ToolFinished struct {
 		Key      Key
 		Result   Result
 		Recalled bool
 	}
 
-	// CallBegan says that a call for a sub-agent is no longer queued: it now waits for its sub-agent. Its budget counts
-	// from now on.
+	// CallBegan says that a call for a sub-agent is no longer queued: it now waits for its sub-agent. The call's time
+	// budget ([Tool].BudgetMS) begins now.
 	CallBegan struct {
 		Key  Key
 		Time int64
@@ -84,7 +86,7 @@ type (
 	// ChildStarted says that a sub-agent's workflow exists.
 	ChildStarted struct{ Key Key }
 
-	// CallRecalled brings what an earlier run of the agent knew about a call for a sub-agent.
+	// CallRecalled adds to the state what an earlier run of the agent knew about a call for a sub-agent.
 	CallRecalled struct {
 		Key      Key // the key of the call
 		Recalled Recalled
@@ -97,7 +99,8 @@ type (
 		Result Result
 		// Spent counts the tokens and the cost of the sub-agent and its own sub-agents; nil if unknown.
 		Spent *Spending
-		// Reattached reports whether the sub-agent was found instead of started.
+		// Reattached reports whether this agent only waited for the sub-agent, because the sub-agent's workflow already
+		// existed.
 		Reattached bool
 	}
 
@@ -124,7 +127,7 @@ type (
 		Time    int64
 	}
 
-	// TimeReached ends the turn with that number, because it has reached its time limit.
+	// TimeReached ends the turn with the number Turn, because the turn has reached its time limit.
 	TimeReached struct {
 		Turn int
 		Time int64
@@ -138,15 +141,17 @@ type (
 		Time   int64
 	}
 
-	// ReloadAsked makes a running agent read its definition again. An ID that came before changes nothing.
+	// ReloadAsked makes a running agent read its definition again. A second ReloadAsked with the same ID changes
+	// nothing.
 	ReloadAsked struct{ ID string }
 
-	// Rewound says that the run with this name began by a reset of an earlier run.
+	// Rewound says that the run Run began by a reset of an earlier run. Run is the end of a run ID.
 	Rewound struct{ Run string }
 
-	// MessagesFound brings messages that other runs of the agent took. Run is the run that searched for them. Order lists the IDs of
-	// these messages and of those in the inbox, in the order in which they were sent. A message that is not in Order was sent after
-	// all of them.
+	// MessagesFound puts messages that other runs of the agent took into the inbox. Run is the end of the ID of the run
+	// for which the search was made; it becomes [State].Searched. Order lists the IDs of these messages and of the
+	// messages in the inbox, in the order in which they were sent. A message that is not in Order was sent after all
+	// messages in it.
 	MessagesFound struct {
 		Run      string
 		Messages []InboxMessage
@@ -154,8 +159,8 @@ type (
 		Time     int64
 	}
 
-	// ResumeLost counts a resume that lost against another one: it found the agent running again. ID is the ID of this
-	// resume.
+	// ResumeLost counts a resume that had no effect, because another resume had already started the agent again. ID is
+	// the ID of the resume that had no effect.
 	ResumeLost struct{ ID string }
 
 	// Closed makes the agent finish after its running turn and the messages in its inbox.
@@ -194,9 +199,9 @@ func (Closed) event()           {}
 func (CancelRequested) event()  {}
 func (Ended) event()            {}
 
-// Apply changes the state by an event and reports whether the state has changed. An event that does not fit, because it
-// came before or comes too late, changes nothing. If it is a message, a decision or a result, and the agent has not
-// ended, [Usage].DuplicateEvents counts it.
+// Apply applies an event to the state and reports whether the state has changed. An event that came before, or that
+// comes too late, changes nothing. If it is a message, a decision, a reply or a result, and the agent has not ended,
+// [Usage].DuplicateEvents counts it; Apply still returns false.
 func (s *State) Apply(e Event) bool {
 	if s.apply(e) {
 		return true

@@ -7,8 +7,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ForkPointError says that an agent cannot be forked after its first At messages. It has fewer messages, or a tool call
-// among these messages has its result after them, or a compaction has removed some of them.
+// ForkPointError says that an agent cannot be forked after its first At messages. There are three possible reasons. The
+// agent does not have that many messages, or At is less than 1. A tool call among these messages has its result after
+// them. Or a compaction has removed messages that the fork needs.
 type ForkPointError struct {
 	At int // the number of messages that the fork would have
 	// Count is the number of the agent's messages.
@@ -19,7 +20,8 @@ type ForkPointError struct {
 	Dropped int
 }
 
-// Error returns a text that says why the agent cannot be forked there and names the nearest points at which it can.
+// Error returns a text that says why the agent cannot be forked after the first At messages. The text names the nearest
+// numbers of messages at which a fork is possible.
 func (e *ForkPointError) Error() string {
 	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message", e.At)
 	switch {
@@ -42,8 +44,8 @@ func (e *ForkPointError) Error() string {
 }
 
 // CheckFork returns nil if the agent can be forked after its first at messages, and a [*ForkPointError] otherwise. If
-// at is less than s.Dropped, a compaction has removed messages that the fork needs. Ask the state of an earlier run
-// then.
+// at is less than s.Dropped, a compaction has removed messages that the fork needs. In that case, call CheckFork on the
+// state of an earlier run.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -62,8 +64,8 @@ func (s *State) CheckFork(at int) error {
 	return e
 }
 
-// forkable reports whether every call in the first n messages has its result in them, and the state has all messages
-// that a fork of them sends.
+// forkable reports whether the agent can be forked after its first n messages. Two conditions must hold: every call in
+// these messages has its result among them, and the state still has all messages that the fork would send.
 func (s *State) forkable(n int) bool {
 	i := n - s.Dropped
 	if n < 1 || i < 0 || i > len(s.Messages) {
@@ -79,10 +81,10 @@ func (s *State) forkable(n int) bool {
 	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
-// Fork returns a new agent that begins with the first at messages of this agent. It returns the error of CheckFork if
-// it cannot be forked there. The fork has its own identity, so it has its own keys. It has no sub-agents: it does not
-// repeat or await anything of this agent. It has the same definition. If the fork begins in the middle of a turn, the
-// turn begins at now, in Unix milliseconds.
+// Fork returns a new agent that begins with the first at messages of this agent, and with the same definition. If the
+// agent cannot be forked there, Fork returns the error of [State.CheckFork]. The fork has the identity id, so it has
+// its own keys. It has no sub-agents: it does not repeat or await anything of this agent. If the fork begins in the
+// middle of a turn, the time limit of the turn begins at now, in Unix milliseconds.
 func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {
 		return nil, err

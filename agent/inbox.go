@@ -13,29 +13,31 @@ import (
 
 // InboxMessage is a message that waits in the inbox to enter the transcript.
 type InboxMessage struct {
-	// ID is set by the client. The agent drops a message whose ID it has received before. A client's ID has no white
-	// space and no control characters. An ID that this package makes has a space, so the two are never equal.
+	// ID is set by the client. The agent drops a message whose ID it has received before. The ID of a client's message
+	// has no white space and no control characters. An ID that this package makes has a space, so it never equals the
+	// ID of a client's message.
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	// Images are shown to the model with the text. Each is a web address or a data: URL. The data: URLs of one message
 	// may have MaxImageBytes together.
 	Images []string `json:"images,omitempty"`
-	// Steer makes this a steering message: it enters the running turn at its next boundary. Without Steer, the message
-	// begins a turn of its own.
+	// Steer makes this a steering message: it enters the running turn before the next model call. Without Steer, the
+	// message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
-	// After is a place: a steering message enters the running turn only when the transcript has at least this number of
-	// messages. See [State.Entry]. After a reset, Temporal delivers the message again at once, before the turn in which
-	// it came. After then keeps the message at its place. Zero means any place.
+	// After is a place, given as a number of messages: a steering message enters the running turn only when the
+	// transcript has at least this number of messages. See [State.Entry]. Zero means that there is no such condition.
+	// After is needed for a reset. Temporal then delivers all earlier messages at once, and After keeps each steering
+	// message at its old place.
 	After int `json:"after,omitempty"`
-	// Run is the run to which the sender sent the message: the run in which [State.Entry] gave After. It is the end of
-	// a run ID. Empty means that it is not known.
+	// Run is the end of the ID of the run to which the sender sent the message. The sender has the value of After from
+	// the same run. Empty means that the run is not known.
 	Run string `json:"run,omitempty"`
-	// Fresh says that no earlier run can have had the message. Only the driver sets it.
+	// Fresh says that the message was sent to this run, so no earlier run can have had it. Only the driver sets it.
 	Fresh bool `json:"fresh,omitempty"`
 	// Found says that another run took the message, and this run found it there: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
-	// Brought says that a run that was reset had the message in its inbox when it began. The message is then older than
-	// all messages that other runs took.
+	// Brought says that the message was in the inbox when a run began by a reset, and that no search of other runs was
+	// still to be done at that moment. The message is then older than all messages that other runs took.
 	Brought bool `json:"brought,omitempty"`
 	// Late is set if the message carries a late result.
 	Late *LateResult `json:"late,omitempty"`
@@ -43,15 +45,16 @@ type InboxMessage struct {
 	Time int64 `json:"time,omitempty"`
 }
 
-// LateResult is a late result: the call had already been answered as interrupted, or with the failure of its sub-agent.
+// LateResult is a result that came after its call had been answered as interrupted, or with the failure of its
+// sub-agent.
 type LateResult struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
-	// For is the key of the call that got the result in an earlier run, because it asked for the sub-agent again. If
-	// that call comes in this run, the message is dropped, because the call recalls the result itself. If it does not
-	// come, the message enters the transcript. If For is empty, the next call that asks for the sub-agent again gets
-	// the result.
+	// For is the key of the call that got the result in an earlier run, because that call asked for the sub-agent
+	// again. If this run makes the same call, the message is dropped, because the call recalls the result itself. If
+	// this run does not make it, the message enters the transcript. If For is empty, the next call that asks for the
+	// sub-agent again gets the result.
 	For Key `json:"for,omitempty"`
 }
 
@@ -68,8 +71,9 @@ const (
 	// MaxInbox is the number of waiting messages at which the driver refuses new ones. The core accepts more: after a
 	// reset, Temporal delivers all earlier messages at once, and none of them may be lost.
 	MaxInbox = 100
-	// MaxImages is the largest number of images in a message. MaxImageBytes is the largest size of all images that are
-	// in the message itself, as data: URLs. A data: URL is a third longer than its image.
+	// MaxImages is the largest number of images in a message. MaxImageBytes is the largest total size of the images
+	// that the message itself contains as data: URLs. It counts the bytes of the images; the data: URLs are a third
+	// longer.
 	MaxImages     = 10
 	MaxImageBytes = 1 << 20
 	// MaxIDBytes is the largest length of a message's ID.
@@ -84,22 +88,22 @@ const (
 var (
 	ErrEnded     = errors.New("the agent has ended")
 	ErrClosing   = errors.New("the agent is closing and takes no more messages")
-	ErrInboxFull = fmt.Errorf("the inbox is full: it has %d messages, or %d MB of messages; send the message again when the agent has answered some",
+	ErrInboxFull = fmt.Errorf("the inbox is full: the limit is %d waiting messages, or %d MB of them; send the message again when the agent has taken some",
 		MaxInbox, MaxInboxBytes/1_000_000)
 	ErrMessage = errors.New("invalid message")
 )
 
-// CheckMessage returns an error if no agent accepts the message, whatever the state of the agent. The error wraps
-// [ErrMessage] and says what is wrong. Otherwise it returns nil.
+// CheckMessage returns an error if the message is invalid, which means that no agent accepts it in any state. The error
+// wraps [ErrMessage] and says what is wrong.
 func CheckMessage(m InboxMessage) error {
 	if err := m.check(); err != nil {
 		return err
 	}
 	if strings.ContainsFunc(m.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return fmt.Errorf("%w: id %q has white space or control characters; use letters, digits and punctuation only", ErrMessage, m.ID)
+		return fmt.Errorf("%w: the id %q has white space or control characters; use letters, digits and punctuation only", ErrMessage, m.ID)
 	}
 	if size := m.EncodedBytes(); size > MaxEncodedBytes {
-		return fmt.Errorf("%w: it has %d bytes when encoded as JSON, in which \"<\", \">\" and \"&\" take 6 bytes each; the limit is %d: "+
+		return fmt.Errorf("%w: the message has %d bytes when encoded as JSON, in which \"<\", \">\" and \"&\" take 6 bytes each; the limit is %d: "+
 			"put long material into a file that a tool can read", ErrMessage, size, MaxEncodedBytes)
 	}
 	return nil
@@ -119,16 +123,16 @@ func (m InboxMessage) EncodedBytes() int {
 func (m InboxMessage) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
-		return fmt.Errorf("%w: id has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
+		return fmt.Errorf("%w: the field \"id\" has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
 	case strings.TrimSpace(m.Text) == "" && len(m.Images) == 0:
-		return fmt.Errorf("%w: text is empty and there are no images; set one of them", ErrMessage)
+		return fmt.Errorf("%w: the field \"text\" is empty and there are no images; set one of them", ErrMessage)
 	case len(m.Text) > MaxMessageBytes:
-		return fmt.Errorf("%w: text has %.1f MB; the limit is %d MiB: put long material into a file that a tool can read",
+		return fmt.Errorf("%w: the field \"text\" has %.1f MB; the limit is %d MiB: put long material into a file that a tool can read",
 			ErrMessage, float64(len(m.Text))/1e6, MaxMessageBytes>>20)
 	case m.Late != nil:
-		return fmt.Errorf("%w: late is set; leave it out, because only an agent sets it", ErrMessage)
+		return fmt.Errorf("%w: the field \"late\" is set; leave it out: only an agent sets it", ErrMessage)
 	case m.After < 0:
-		return fmt.Errorf("%w: after is %d; it must be 0 or more", ErrMessage, m.After)
+		return fmt.Errorf("%w: the field \"after\" is %d; it must be 0 or more", ErrMessage, m.After)
 	}
 	return checkImages(m)
 }
@@ -152,14 +156,15 @@ func checkImages(m InboxMessage) error {
 	}
 	// The images and the text must fit into one payload.
 	if limit := MaxImageBytes * 4 / 3; inline > limit+100 || inline > 0 && inline+len(m.Text) > limit+MaxMessageBytes/4 {
-		return fmt.Errorf("%w: the images have %.1f MB with their text; the limit is %d MiB: give their addresses instead",
+		return fmt.Errorf("%w: the images and the text have %.1f MB together; the limit is %d MiB: give web addresses instead of data: URLs",
 			ErrMessage, float64(inline*3/4+len(m.Text))/1e6, MaxImageBytes>>20)
 	}
 	return nil
 }
 
-// Accepts returns the reason why the agent would not accept m now. It returns nil if the agent would accept m, or if it
-// runs and has received m before. Accepts does not check [MaxInbox] and [MaxInboxBytes]; the driver does.
+// Accepts returns the reason why the agent would not accept m now. It returns nil if the agent would accept m, or if
+// the agent has not ended and has received m before. Accepts does not check [MaxInbox] and [MaxInboxBytes]; the driver
+// does.
 func (s *State) Accepts(m InboxMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
@@ -175,7 +180,7 @@ func (s *State) Accepts(m InboxMessage) error {
 	return nil
 }
 
-// Has reports whether the agent has received a message with that ID. It knows the newest 10,000 IDs.
+// Has reports whether the agent has received a message with the given ID. It knows the newest 10,000 IDs.
 func (s *State) Has(messageID string) bool { return slices.Contains(s.SeenMessageIDs, messageID) }
 
 // InboxBytes returns the size of all waiting messages together, encoded as JSON.
@@ -187,8 +192,9 @@ func (s *State) InboxBytes() int {
 	return size
 }
 
-// messageReceived puts a message into the inbox, even if the agent is closing. A reset delivers messages and a later
-// close at once, in any order. The driver refuses a message that is sent after a close.
+// messageReceived puts a message into the inbox. It does so even if the agent is closing, because a reset delivers
+// messages and a later close at once, in any order. The driver refuses a message that is sent after a close. If the
+// agent has received the ID before, or the message is invalid, messageReceived does nothing and returns false.
 func (s *State) messageReceived(e MessageReceived) bool {
 	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
@@ -221,9 +227,9 @@ func (s *State) rememberID(id string) {
 	}
 }
 
-// Entry returns the place of a steering message that comes now: the number of messages that the transcript has at least
-// when the message enters the running turn. The message waits for the results of open calls, and for the reply to a
-// model call in flight.
+// Entry returns the place of a steering message that is sent now: the number of messages that the transcript will have
+// at least when the message enters the running turn. The number includes the results of open calls and the reply to the
+// running model call, because a steering message waits for them. Senders put it into [InboxMessage].After.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
@@ -239,8 +245,8 @@ func (s *State) Entry() int {
 // steers returns the index in the inbox of the steering message that enters the running turn now; -1 if there is none.
 // No message enters before the first message of the transcript.
 //
-// A user's steering message does not enter before an earlier one. After a reset, messages that Temporal delivers again
-// wait for their places, and a later message may have an earlier place or none.
+// A user's steering message does not enter before an earlier steering message of a user. After a reset, the earlier one
+// may have to wait for its place, while the later one has an earlier place or none.
 //
 // A message that was found in another run has no place in the running turn. It enters right before a later steering
 // message, or it begins a turn. At any other place it would change requests for which the run that was reset has
@@ -265,8 +271,9 @@ func (s *State) steers() int {
 	return -1
 }
 
-// nextTurn returns the message that begins the next turn. It is the first message in the inbox, with one exception: a
-// late result whose place is known from an earlier run waits for that place, and other messages pass it.
+// nextTurn returns the message that begins the next turn. It is the first message in the inbox, with one exception. A
+// late result whose place is known from an earlier run waits for its place, and later messages pass it. If all messages
+// wait for their places, nextTurn returns the first one. The inbox must not be empty.
 func (s *State) nextTurn() InboxMessage {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
 	return s.Inbox[max(i, 0)]

@@ -55,7 +55,7 @@ type Identity struct {
 	Incarnation string `json:"life"`
 }
 
-// key returns the key of that kind for content, which must be plain data with a JSON form.
+// key returns the key of the given kind for content, which must have a canonical JSON form: see digest.
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
@@ -67,14 +67,14 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 	}{agent, reloads})
 }
 
-// ModelIdentity is the part that the keys of an agent's model calls have in common. A key is a hash of the
-// ModelIdentity and the transcript hash, so a request can be checked against its key.
+// ModelIdentity is the part that the keys of an agent's model calls have in common. The key of a model call is a hash
+// of its ModelIdentity and its transcript hash, so a worker can check a request against the key.
 type ModelIdentity struct {
 	Identity
 	PrefixHash string `json:"head"` // the prefix hash: see HashPrefix
 }
 
-// Key returns the key of the model call that sends the messages with the given transcript hash: see [HashMessages].
+// Key returns the key of the model call that sends messages with the transcript hash chain: see [HashMessages].
 func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
 		Head  string `json:"head"`
@@ -82,8 +82,9 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
-// toolKey returns the key of a tool call. It includes the position in the reply, because two equal calls in one reply
-// are two effects. It does not include the provider's call ID, because providers use the same ID again.
+// toolKey returns the key of a tool call in the reply to the model call with the key model. The key depends on the
+// position in the reply, because two equal calls in one reply are two effects. It does not depend on the provider's
+// call ID, because providers use the same ID again.
 func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
@@ -100,7 +101,7 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// StateKey returns the key of a page of the state that a run reads from an earlier run.
+// StateKey returns the key of the activity that reads a page of the state of the run in.From. Pages count from 0.
 func (in Start) StateKey(id Identity, page int) Key {
 	return id.key(KindState, struct {
 		RunID string `json:"run_id"`
@@ -108,15 +109,16 @@ func (in Start) StateKey(id Identity, page int) Key {
 	}{in.From.RunID, page})
 }
 
-// LookKey returns the key of the activity that looks at the sub-agent that a call waits for. The activity is not an
-// effect, so it may run several times under this key.
+// LookKey returns the key of the activity that reads the progress of the sub-agent for which the given call waits. The
+// activity is not an effect, so it may run several times under this key.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
 // RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. The
 // activity is not an effect, so it may run several times under this key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
-// childInput is the part of a request for a sub-agent that makes two requests equal.
+// childInput is the part of a call for a sub-agent that says what the sub-agent is to do. Two calls with equal
+// childInputs ask for the same work.
 type childInput struct {
 	Agent    string `json:"agent"`
 	Task     string `json:"task"`
@@ -130,25 +132,25 @@ func (id Identity) childKey(input childInput, ordinal int) Key {
 	}{input, ordinal})
 }
 
-// ChildID returns the workflow ID of the sub-agent with the given name and key. It has only a part of the key; the memo
-// of the sub-agent's workflow has the whole key.
+// ChildID returns the workflow ID of the sub-agent with the given definition name and key. The ID contains only a part
+// of the key; the memo of the sub-agent's workflow contains the whole key.
 func ChildID(parentID, name string, key Key) string {
 	digits := string(key[len(KindChild)+1:])
 	return parentID + "/" + name + "-" + digits[:16]
 }
 
-// ChildIncarnation returns the incarnation of the sub-agent with the given key. It depends on the key only. So a parent
-// that asks for the sub-agent again, after a reset, means the same agent.
+// ChildIncarnation returns the incarnation of the sub-agent with the given key. It depends only on the key. So if a
+// parent asks for the sub-agent again after a reset, the incarnation is the same.
 func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns the prefix hash: the hash of a request prefix, which [Definition.RequestPrefix] returns.
+// HashPrefix returns the prefix hash: the hash of a request prefix such as [Definition.RequestPrefix] returns.
 func HashPrefix(head llm.Request) string { return digest(head) }
 
-// HashMessages returns the transcript hash of an earlier transcript, with the hash previous, that is followed by
-// messages. The hash of an empty transcript is "". So the hash of a longer transcript takes only the time for its new
-// messages.
+// HashMessages returns the transcript hash of a transcript that consists of earlier messages and the given messages.
+// The parameter previous is the transcript hash of the earlier messages; "" if there are none. Only the given messages
+// are hashed, so the time does not grow with the transcript.
 func HashMessages(previous string, messages ...llm.Message) string {
 	for _, m := range messages {
 		previous = digest([]any{previous, m})

@@ -106,7 +106,7 @@ func asks(s *agent.State, key agent.Key) bool {
 	return ok && step.Key == key
 }
 
-// grows: the transcript is only ever appended to.
+// grows checks that messages are only appended to the transcript, and never changed.
 func (w *law) grows(s *agent.State) {
 	if len(s.Messages) < len(w.messages) {
 		w.brokenf("the transcript has %d messages after %d", len(s.Messages), len(w.messages))
@@ -118,7 +118,7 @@ func (w *law) grows(s *agent.State) {
 	}
 }
 
-// chained: the transcript hash is that of what is sent.
+// chained checks that the transcript hash is the hash of the messages that the next request sends.
 func (w *law) chained(s *agent.State) {
 	for ; w.sent < s.SentCount(); w.sent++ {
 		w.chain = agent.HashMessages(w.chain, s.Sent(w.sent))
@@ -129,8 +129,8 @@ func (w *law) chained(s *agent.State) {
 	w.messages = append(w.messages, s.Messages[len(w.messages):]...)
 }
 
-// paired: the results of the calls of an assistant message follow directly after it, one for each call, in the same
-// order. There are no other results. If open is true, the results of the last message are still to come.
+// paired checks that the results of an assistant message's calls follow directly after it, one for each call, in the
+// same order, and that there are no other results. If open is true, the last message has calls without results.
 func (w *law) paired(messages []agent.Message, open bool) {
 	var want []llm.ToolCall
 	for i, m := range messages {
@@ -150,7 +150,7 @@ func (w *law) paired(messages []agent.Message, open bool) {
 	}
 }
 
-// asksOnce: a call or a model call that has a result is never asked for again.
+// asksOnce checks that the agent never asks again for a tool call or a model call that has a result.
 func (w *law) asksOnce(s *agent.State, step agent.Step) {
 	open := map[agent.Key]bool{}
 	for _, c := range s.Pending() {
@@ -176,7 +176,7 @@ func (w *law) asksOnce(s *agent.State, step agent.Step) {
 	}
 }
 
-// asksPeople: a call that needs approval waits for a decision, and runs as the person decided.
+// asksPeople checks that a call that needs approval waits for a decision, and runs as the person decided.
 func (w *law) asksPeople(s *agent.State) {
 	if s.Definition == nil {
 		return // a decision that comes while the definition is read again is applied when the definition is there
@@ -196,8 +196,8 @@ func (w *law) asksPeople(s *agent.State) {
 	}
 }
 
-// losesNothing: every accepted message is in the inbox or in the transcript, exactly once. The result of each sub-agent
-// is there, too.
+// losesNothing checks that every accepted message is in the inbox or in the transcript, exactly once, and that the
+// result of each sub-agent is there, too.
 func (w *law) losesNothing(s *agent.State) {
 	found := map[agent.Key]int{}
 	for _, m := range s.Messages {
@@ -232,8 +232,9 @@ func tells(s *agent.State, text string) bool {
 		slices.ContainsFunc(s.Inbox, func(m agent.InboxMessage) bool { return strings.Contains(m.Text, text) })
 }
 
-// keepsOrder: steering messages are taken in the order in which they came, and so are the other messages. A message
-// that is not a steering message is taken only when the turn has ended.
+// keepsOrder checks that steering messages are taken in the order in which they came, and that the other messages are
+// taken in the order in which they came. A message that is not a steering message is taken only when the turn has
+// ended.
 func (w *law) keepsOrder(s *agent.State) {
 	steers := map[agent.Key]bool{}
 	var want, got [2][]agent.Key
@@ -264,7 +265,7 @@ func (w *law) keepsOrder(s *agent.State) {
 	}
 }
 
-// staysEnded: the outcome of an ended agent does not change until the agent is resumed.
+// staysEnded checks that the outcome of an ended agent does not change until the agent is resumed.
 func (w *law) staysEnded(s *agent.State, step agent.Step) {
 	if w.end != nil && !reflect.DeepEqual(step, agent.Finish{Outcome: *w.end}) {
 		w.brokenf("it had ended: %+v; now %+v", *w.end, step)
@@ -275,7 +276,7 @@ func (w *law) staysEnded(s *agent.State, step agent.Step) {
 	}
 }
 
-// sendsWhatIsValid: an endpoint accepts every request.
+// sendsWhatIsValid checks that an endpoint would accept every request.
 func (w *law) sendsWhatIsValid(s *agent.State, step agent.Step) {
 	if len(s.Calls) > 0 {
 		return // nothing would be sent
@@ -310,7 +311,7 @@ func (w *law) sendsWhatIsValid(s *agent.State, step agent.Step) {
 	}
 }
 
-// unchanged: a repeated event changes nothing but a count.
+// unchanged applies an event a second time and checks that it changes nothing but the count of repeated events.
 func (w *law) unchanged(s *agent.State, e agent.Event) {
 	before, count, def := encode(s), s.Usage.DuplicateEvents, s.Definition
 	changed := s.Apply(e)
@@ -328,7 +329,7 @@ func encode(s *agent.State) []byte {
 	return text
 }
 
-// same: a state that was written to JSON and read again is the same.
+// same checks that a state does not change when it is written to JSON and read again.
 func (w *law) same(s, again *agent.State) {
 	if !reflect.DeepEqual(s.Next(), again.Next()) {
 		w.brokenf("after a restart the next step is %#v, not %#v", again.Next(), s.Next())
@@ -338,9 +339,9 @@ func (w *law) same(s, again *agent.State) {
 	}
 }
 
-// rests: when an agent has nothing to do, every call has a result, and no message waits unless the agent is held or has
-// ended. The agent can be forked if every call in the prefix has its result. The fork repeats no request, and its time
-// limit begins with the fork.
+// rests checks an agent that has nothing to do. Every call has a result, and no message waits, unless the agent is held
+// or has ended. If the agent can be forked after half of its messages or after all of them, every call in the fork has
+// a result. The fork repeats no request, and its time limit begins with the fork.
 func (w *law) rests(s *agent.State) {
 	if len(s.Calls) > 0 {
 		w.brokenf("the agent rests with open calls")

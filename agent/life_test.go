@@ -227,7 +227,7 @@ func (l *life) handle() string {
 	return fmt.Sprintf(`{"task":"x","continue":%q}`, digits[:8])
 }
 
-// foresee decides on calls before they exist, as happens after a reset.
+// foresee applies decisions on the calls of a reply before the reply itself. This happens after a reset.
 func (l *life) foresee(reply agent.Event) {
 	then := clone(l.s)
 	then.Apply(reply)
@@ -291,7 +291,7 @@ func (l *life) say(c agent.Call) {
 	l.apply(agent.Decided{Decision: d, Time: l.now})
 }
 
-// overdue ends the wait for a sub-agent, which goes on.
+// overdue ends the wait for a sub-agent. The sub-agent goes on.
 func (l *life) overdue() {
 	for _, c := range l.s.Pending() {
 		if c.Child != "" && l.flights[c.Child] != nil {

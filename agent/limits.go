@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Limits limit an agent. An agent that reaches one ends its turn with a notice and stays resumable.
+// Limits limit an agent. If the agent reaches ModelCalls, Tokens, Cost or Time, it ends its turn with a notice and
+// stays resumable.
 type Limits struct {
 	// ModelCalls is the number of model calls in one turn, that is, between a user's message and the answer to it.
 	ModelCalls int
@@ -17,9 +18,9 @@ type Limits struct {
 	Cost   Money
 	// Time is the longest duration of one turn, in whole milliseconds. The time between two turns does not count.
 	Time time.Duration
-	// ContextTokens is a number of tokens in a request and its reply together, as the provider counts them. When a
-	// reply reaches it, the agent summarises the conversation. Zero means that the agent does so only when the provider
-	// refuses a request as too long.
+	// ContextTokens is the number of tokens, in a request and its reply together, at which the agent summarises the
+	// conversation. The provider counts the tokens. Zero means that the agent summarises only when the provider refuses
+	// a request as too long.
 	ContextTokens int
 	// Depth is the number of levels of sub-agents: 1 means that sub-agents have no sub-agents of their own. Only the
 	// root agent's value counts.
@@ -31,7 +32,7 @@ type Limits struct {
 	CallsPerReply int
 }
 
-// The limits of a definition that sets none. Models ask for up to some tens of calls in one reply.
+// The defaults for limits that a definition does not set. Models ask for up to some tens of calls in one reply.
 const (
 	DefaultModelCalls      = 50
 	DefaultTime            = time.Hour
@@ -40,9 +41,10 @@ const (
 	DefaultCallsPerReply   = 100
 )
 
-// WithDefaults returns the limits with the Default constants in the place of zeros. In the limits of a running agent,
-// which its [Definition] holds, zero means no limit. There are two exceptions: a Depth of zero allows no sub-agents,
-// and a ToolResultBytes of zero means [DefaultToolResultBytes].
+// WithDefaults returns the limits in which each zero is replaced by the Default constant of that limit, if there is
+// one. It is for limits that a user configures. In the limits of a running agent, which its [Definition] holds, zero
+// means no limit. There are two exceptions: a Depth of zero allows no sub-agents, and a ToolResultBytes of zero means
+// [DefaultToolResultBytes].
 func (l Limits) WithDefaults() Limits {
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Time = cmp.Or(l.Time, DefaultTime)
@@ -58,7 +60,7 @@ const (
 	MaxCallsPerReply   = 1000
 )
 
-// Check returns an error that names a limit that is out of range; nil if there is none.
+// Check returns an error that names the first limit that is out of range; nil if all limits are in range.
 func (l Limits) Check() error {
 	for _, each := range []struct {
 		name        string

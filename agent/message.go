@@ -11,13 +11,13 @@ import (
 // Message is one entry of the transcript. The transcript only grows: an entry is never changed.
 type Message struct {
 	llm.Message
-	// Key names the origin of the message. It is the model key of an assistant message, the key of the call of a tool
-	// message, and the message ID of a user message. It is empty for a notice.
+	// Key names the origin of the message. For a message of the assistant, it is the key of the model call. For a tool
+	// message, it is the key of the tool call. For a message of a user, it is the message ID. It is empty for a notice.
 	Key Key `json:"key,omitempty"`
 	// Notice marks a message that this library wrote. It is an assistant message that says why a turn ended without an
 	// answer of the model, or a user message that asks the model to correct its answer.
 	Notice bool `json:"notice,omitempty"`
-	// Time is the workflow clock in Unix milliseconds. It is part of no hash.
+	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }
 
@@ -43,8 +43,8 @@ func sent(m llm.Message, reasoning bool) llm.Message {
 	return m
 }
 
-// replied returns the transcript message for a model's reply. A call without an ID, or with the ID of an earlier call
-// in the reply, gets a new ID.
+// replied returns the transcript message for the reply m to the model call with the given key. If a call in the reply
+// has no ID, or the ID of an earlier call in the reply, it gets a new ID.
 func replied(key Key, m llm.Message) llm.Message {
 	m.Role = llm.Assistant
 	m.ToolCalls = uniqueIDs(key, m.ToolCalls)
@@ -57,12 +57,12 @@ func SentReply(key Key, reply llm.Reply, reasoning bool) llm.Message {
 	return sent(replied(key, reply.Message), reasoning)
 }
 
-// result returns the tool message that answers the call with that ID.
+// result returns the tool message with the result of the call whose ID is callID.
 func result(callID, content string) llm.Message {
 	return llm.Message{Role: llm.Tool, Content: content, ToolCallID: callID}
 }
 
-// SentResult returns the form in which requests send the result of the call with that ID.
+// SentResult returns the form in which requests send the result of the call whose ID is callID.
 func SentResult(callID, content string) llm.Message { return sent(result(callID, content), false) }
 
 // isObject reports whether text is a JSON object with only one meaning: no member appears twice, for example.

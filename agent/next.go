@@ -20,11 +20,12 @@ type (
 		Agent string
 	}
 
-	// RunTools lists the calls that have no result, in the model's order. The driver starts those that are not in
-	// flight, as far as [RunTools.Running] allows, and waits.
+	// RunTools lists the calls that have no result, in the model's order. The driver starts those that
+	// [RunTools.Running] returns and that are not in flight. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
-	// Compact asks the model for a summary of the messages before the place From. Without a key, nothing can be cut.
+	// Compact asks the model for a summary of the messages before the place From. If Key is empty, nothing can be cut;
+	// [State.Advance] then holds the turn.
 	Compact struct {
 		Key   Key
 		Count int // number of messages in the request, without the system message
@@ -40,9 +41,10 @@ type (
 		Count int // number of messages in the request, without the system message
 	}
 
-	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, Temporal
-	// delivers again the messages of the run that was reset. It does not deliver those of other runs that were reset
-	// from the same run. Then is the step that follows if the search finds nothing.
+	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, the new run
+	// gets the messages of the run that was reset, because Temporal delivers them again. It does not get messages that
+	// were sent to other runs, such as a run that an earlier reset began. Then is the step that follows if the search
+	// finds nothing.
 	FindMessages struct {
 		Key  Key
 		Then Step
@@ -61,13 +63,13 @@ func (CallModel) step()    {}
 func (FindMessages) step() {}
 func (Wait) step()         {}
 
-// CallsAtOnce is the number of calls of one agent that run at the same time. The driver passes it to
+// CallsAtOnce is the largest number of calls of one agent that run at the same time. The driver passes it to
 // [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order: all calls that have been started, and then the
-// first of the other calls, until there are limit calls. It leaves out calls that wait for a person's approval. If more
-// than limit calls have been started, it returns all of these.
+// Running returns the calls that are to run now, in the model's order. It returns all calls for which started returns
+// true. If these are fewer than limit, it adds the first of the other calls, up to limit calls in total. It leaves out
+// calls that wait for a person's approval.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -106,8 +108,9 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out the steps that need no effect: it takes messages from the inbox, holds a turn if nothing can be
-// cut, and ends the agent. It reports whether there was such a step.
+// Advance carries out all next steps that need no effect, until a step needs one or waits for an event. These steps
+// take messages from the inbox, hold a turn whose request is too long and cannot be cut, and end the agent. Advance
+// reports whether it has changed the state. The time now is in Unix milliseconds.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -195,13 +198,14 @@ func (s *State) Next() Step {
 	return s.search(rest)
 }
 
-// take returns the step for a message that enters the transcript now.
+// take returns the step that moves the message m into the transcript, or the search that must come before it: see
+// search.
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
-// search returns then, or the search for messages of other runs if it must come first. A run that was reset searches
-// before it takes its first message, because it cannot know which messages were sent later than those of other runs.
-// The key contains the number of earlier searches and no run ID: after another reset, the history of another run
-// contains this step.
+// search returns the step then, or a [FindMessages] step if the agent must first search other runs for messages. A run
+// that was reset searches before it takes a message, because it cannot know which of its messages were sent later than
+// the messages of other runs. The key of the search contains the number of earlier searches and no run ID: another
+// reset copies the step into the history of a new run, which has to compute the same key.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

@@ -8,9 +8,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recalled is what the state at the end of an earlier run says about a call for a sub-agent. A run that was reset to a
-// point before the call gets it, so that it takes the same path. It does so even if the sub-agent's own history no
-// longer exists.
+// Recalled is what the last state of an earlier run says about one call for a sub-agent. If that run was reset to a
+// point before the call, the new run gets this information when it makes the same call. So the new run's transcript
+// stays equal to that of the earlier run, even if the sub-agent's own history no longer exists.
 type Recalled struct {
 	// Result is the result that answered the call; nil if the earlier run had none.
 	Result *Result `json:"result,omitempty"`
@@ -24,22 +24,22 @@ type Recalled struct {
 	After   int       `json:"after,omitempty"`
 }
 
-// RecalledResult is a late result: it came after its call had been answered.
+// RecalledResult is a late result: a result that came after its call had been answered.
 type RecalledResult struct {
 	Result Result `json:"result"`
 	// After is the number of messages in the transcript before this result.
 	After int `json:"after"`
-	// For is the key of the call that got this result as its own, because it asked for the sub-agent again. It is empty
-	// if the result came as a message.
+	// For is the key of another call that got this result as its own result, because it asked for the sub-agent again.
+	// It is empty if this result came as a message.
 	For Key `json:"for,omitempty"`
 }
 
 // RecallCall returns what the state says about a call for a sub-agent. It needs only the Key, Name, CallID and Child of
 // the call.
 //
-// A turn that was stopped, by its time limit or by a person, answered its calls as interrupted. RecallCall does not
-// return such an answer, because a later run does not repeat the stop either. If a late result came, it returns that
-// result in its place.
+// If a turn was stopped by its time limit or by a person, its open calls were answered as interrupted. RecallCall does
+// not return such a result, because a later run does not repeat the stop either. If a late result came, RecallCall
+// returns the late result as Result instead.
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
 	child := s.child(call.Child)
@@ -76,7 +76,7 @@ func (s *State) RecallCall(call Call) Recalled {
 	return r
 }
 
-// resultOf returns the text with which the call with that key was answered, and whether it was answered.
+// resultOf returns the content of the result of the call with the key call, and whether the call has a result.
 func (s *State) resultOf(call Key) (content string, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
@@ -90,8 +90,8 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 	return s.Messages[i].Content, true
 }
 
-// lateResults returns the late results of a call and their places in the transcript. A late result that still waits in
-// the inbox enters after all messages that the transcript has now.
+// lateResults returns the late results of a call and their places in the transcript. If a late result still waits in
+// the inbox, its place is after all messages that the transcript has now.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
 	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
@@ -110,13 +110,13 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	return late
 }
 
-// answerElsewhere returns the answer of a sub-agent that went to another call, because that call asked for the
-// sub-agent again. If that call does not come in a later run, the answer enters the transcript after the place that it
-// had.
+// answerElsewhere returns the answer of a sub-agent if another call got it, because that call asked for the sub-agent
+// again; nil otherwise. The answer has a place in the transcript: after the result of that other call. If a later run
+// does not make the other call, the answer enters there as a message.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
-		return nil // that call got the answer as a late result, and recalls it itself
+		return nil // the other call got the answer as a late result, and recalls it itself
 	}
 	after := s.Count() + 1
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
@@ -125,13 +125,14 @@ func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	return []RecalledResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
 }
 
-// waitsFor reports whether the inbox has a late result that is reserved for the call with that key.
+// waitsFor reports whether the inbox has a late result that is reserved for the call with the given key: see
+// [LateResult].For.
 func (s *State) waitsFor(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// insertLateResult puts a late result whose place in the transcript is known into the inbox. It goes before the
-// messages that may also enter later: users' messages, and late results with a later place.
+// insertLateResult puts a late result whose place in the transcript is known into the inbox. It puts it before the
+// users' messages and before late results with a later place, because those may also enter later.
 func (s *State) insertLateResult(m InboxMessage) {
 	s.Usage.Repaired++
 	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })

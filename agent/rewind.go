@@ -2,13 +2,15 @@ package agent
 
 import "slices"
 
-// MayRecall reports whether an earlier run of the agent may have had the effect with the given key. If it returns false, no
-// history has to be searched, and one that is gone leaves nothing in doubt.
+// MayRecall reports whether an earlier run of the agent may have had the effect with the given key. If it returns
+// false, the effect is new: the driver searches no histories, and it does not matter if some of them are deleted.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound records that this run began by a reset. From now on, the run that was reset may have had each effect that the
-// agent asks for, and each message that the state has. If a search for messages is still to be done, the inbox may also
-// have messages that were sent later than those of other runs. The search finds out which.
+// rewound records that this run began by a reset. From now on, the run that was reset may have had every effect that
+// the agent asks for, and every message in the inbox. So rewound sets Recall and clears Fresh. It also marks the
+// messages as Brought, which places them before the messages of other runs. It does not mark them if a search for
+// messages is still to be done: some of them may then have been sent later than messages of other runs, and that search
+// decides.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
@@ -22,8 +24,8 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound puts each message that the agent has not seen into the inbox, before the messages that were sent later.
-// It clears the places of steering messages, because they are places in the transcript of another run.
+// messagesFound puts each found message that the agent has not seen into the inbox, before the messages that were sent
+// later. It clears the places of found steering messages, because these are places in the transcript of another run.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false

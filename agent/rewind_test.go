@@ -120,7 +120,7 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 	}
 }
 
-// The list of the order may lack the last messages. These stay after all other messages.
+// MessagesFound.Order may lack the IDs of the last messages. These messages stay after all other messages.
 func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))

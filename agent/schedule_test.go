@@ -116,8 +116,8 @@ func definition() agent.Definition {
 	}
 }
 
-// reply returns the reply of a model that depends only on the messages sent: one to five calls, twice in each turn, and
-// then text.
+// reply returns a model reply that depends only on the messages sent. In each turn, the first two replies have one to
+// five calls each, and the third has text.
 func reply(s *agent.State) llm.Reply {
 	n := s.SentCount()
 	asked := 0

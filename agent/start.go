@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Start is the input of the workflow of an agent. It comes from a client, from a schedule, or from a workflow that runs
-// an agent as its child.
+// Start is the input of an agent's workflow. It comes from a client, from a schedule, or from a workflow that runs an
+// agent as its child.
 type Start struct {
 	// Agent is the name of the definition. Required.
 	Agent string `json:"agent"`
@@ -17,14 +17,15 @@ type Start struct {
 	// KeyVersion is the version of the agent's keys and texts: the constant [KeyVersion] at the time when the agent was
 	// started. It never changes for this agent. Zero means 1.
 	KeyVersion int `json:"key_version,omitempty"`
-	// Incarnation distinguishes this agent from earlier agents with the same ID. A client sets it to a new UUID. Empty
-	// means the ID of the first run, which a reset keeps.
+	// Incarnation distinguishes this agent from earlier agents with the same ID. A client sets it to a new UUID. If it
+	// is empty, the driver uses the ID of the agent's first run, which a reset does not change.
 	Incarnation string `json:"life,omitempty"`
 	// Message is the first message. It is required in task mode, unless the start continues an earlier run.
 	Message *InboxMessage `json:"message,omitempty"`
 
-	// Key, Depth and MaxDepth are set for a sub-agent. Key is its key. Depth is the number of levels that it is below
-	// the root agent, and MaxDepth is the root agent's limit. Parent is the ID of the agent that asked for it.
+	// Key, Parent, Depth and MaxDepth are set for a sub-agent. Key is the sub-agent's key. Parent is the ID of the
+	// parent. Depth is the number of levels below the root agent: 1 for a sub-agent of the root agent. MaxDepth is the
+	// root agent's limit: see [Limits].Depth.
 	Key      Key    `json:"key,omitempty"`
 	Parent   string `json:"parent,omitempty"`
 	Depth    int    `json:"depth,omitempty"`
@@ -32,21 +33,22 @@ type Start struct {
 	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
 
-	// AnswerBytes is the size in bytes to which a sub-agent cuts its answer; its parent cuts results to the same size.
-	// 0 means that the answer is not cut. Batch is the number of calls whose results are in the same run of the parent
-	// as the answer. 0 means 1.
+	// AnswerBytes is the size in bytes to which a sub-agent cuts its answer. It is the size to which the parent cuts
+	// tool results. 0 means that the answer is not cut. Batch is the number of calls that may run in the parent's reply
+	// that asked for the sub-agent. Their results share the history of one run of the parent, so the answer is cut
+	// further if there are many. 0 means 1.
 	AnswerBytes int `json:"answer_bytes,omitempty"`
 	Batch       int `json:"batch,omitempty"`
 
 	// OutputSchema is a JSON schema that answers must fit; empty means the definition's schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
-	// State is the compressed state of the run that this one continues.
+	// State is the compressed state of the run that continued as new into this run.
 	State []byte `json:"state,omitempty"`
 	// From is the run whose history contains the state with which this run begins.
 	From *RunRef `json:"from,omitempty"`
-	// BaseRunID is a run that ended before this run. The results in its history are used again. It is set if the agent
-	// has ever been reset or resumed.
+	// BaseRunID is the ID of a run that ended before this run. This run uses the results in its history instead of
+	// running the effects again. BaseRunID is set if the agent has ever been reset or resumed.
 	BaseRunID string `json:"base,omitempty"`
 }
 
@@ -57,11 +59,11 @@ type RunRef struct {
 	RunID string `json:"run_id"`
 	// Events is the number of history events to read; 0 means all events of a closed run.
 	Events int64 `json:"events,omitempty"`
-	// Fork makes a new agent from the first At messages.
+	// Fork makes a new agent from the first At messages of the named run.
 	Fork bool `json:"fork,omitempty"`
 	At   int  `json:"at,omitempty"`
-	// Resume lets an agent go on that has ended. With Reload, its definition is read again. Without Fork and Resume,
-	// the new run continues the run directly, as after a continue-as-new.
+	// Resume continues an agent that has ended. Reload makes the resumed agent read its definition again. If Fork and
+	// Resume are false, the new run continues the named run directly, after a continue-as-new.
 	Resume bool `json:"resume,omitempty"`
 	Reload bool `json:"reload,omitempty"`
 }
@@ -75,8 +77,8 @@ func (in Start) Identity(agentID string) Identity {
 	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Incarnation: in.Incarnation}
 }
 
-// Check returns an error if the start is invalid. It also runs in a replay, so it accepts every message that it has
-// ever accepted. Call [CheckMessage] for a new message.
+// Check returns an error if the start is invalid. It also runs in a replay, so it never refuses a start that an earlier
+// version accepted. [CheckMessage] checks a new message more strictly; call it, too, before you send a start.
 func (in Start) Check() error {
 	switch {
 	case in.Agent == "":
@@ -97,7 +99,7 @@ func (in Start) Check() error {
 	return nil
 }
 
-// CheckID returns an error if an agent's ID has other characters than printable ASCII. Temporal accepts any text. But
+// CheckID returns an error if the agent ID has characters other than printable ASCII. Temporal accepts any text, but
 // the ID becomes part of the IDs of sub-agents, of HTTP headers and of web addresses.
 func CheckID(id string) error {
 	for i := range len(id) {
@@ -108,20 +110,20 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin returns an error if the agent may not begin with the state that the start contains or names. id is the ID
-// of the agent. continued is the ID of the run that was continued as new by the agent's run; empty if there is none. A
-// run may read the state of another agent only to fork it.
+// CheckOrigin returns an error if the run may not begin with the state that the start contains (State) or names (From).
+// A run may read the state of another agent only to fork that agent. The parameter id is the agent's ID. The parameter
+// continued is the ID of the run that continued as new into this run; empty if there is none.
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {
 	case in.State != nil && continued == "":
-		return errors.New("start: only a run that was continued as new may have a state; leave state out")
+		return errors.New("start: the field \"state\" is set, but no run continued as new into this run; leave the field out")
 	case from == nil || from.Fork:
 		return nil
 	case from.ID != id:
 		return fmt.Errorf("start: from.id is %q; without from.fork it must be the agent's own ID, %q", from.ID, id)
 	case !from.Resume && from.RunID != continued:
-		return fmt.Errorf("start: from.run_id is %q; without from.fork and from.resume it must be the run that was continued as new, %q", from.RunID, continued)
+		return fmt.Errorf("start: from.run_id is %q; without from.fork and from.resume it must be the run that continued as new into this run, %q", from.RunID, continued)
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
-// Package agent is the pure core of a durable agent. [State] is what the agent knows, [Event] is what can happen to it,
-// and [Step] is what it does next.
+// Package agent is the pure core of a durable agent. A [State] is everything that the agent knows. An [Event] is something
+// that has happened to the agent. A [Step] is what the agent asks the driver to do next.
 //
-// State is plain JSON data. [State.Apply] changes it by an event. [State.Next] computes the next step from it and changes
-// nothing. The state has no phase and no flag for the first run: to resume an agent, the driver calls Next. Keys are
-// hashes of content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times come with
-// events, in Unix milliseconds.
+// State is plain JSON data. [State.Apply] applies an event to it. [State.Next] computes the next step from the state alone
+// and changes nothing, so a driver that has stored a state goes on by calling Next. Effects have keys, which are hashes of
+// their content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times come with events, in
+// Unix milliseconds.
 //
 //	driver                     core
 //	  │  Next() ───────────────▶ step
@@ -30,15 +30,15 @@ const (
 	Chat Mode = "chat"
 )
 
-// State is everything that an agent knows. The zero State is not valid: see [New]. A State is not safe for concurrent
-// use. Change it only by its methods Apply, Advance and Drop.
+// State is everything that an agent knows. The zero State is not valid; [New] returns a valid one. A State is not safe
+// for concurrent use. Change it only by its methods Apply, Advance and Drop.
 type State struct {
 	Identity
 	Agent string `json:"agent"` // the definition's name
 	Mode  Mode   `json:"mode"`
 	Depth int    `json:"depth,omitempty"` // levels below the root agent
-	// MaxDepth is the root agent's limit on the levels of sub-agents, which applies to all agents below it; nil in the
-	// root agent.
+	// MaxDepth is the root agent's limit on the levels of sub-agents: see [Limits].Depth. It applies to all agents
+	// below the root agent. It is nil in the root agent.
 	MaxDepth *int `json:"max_depth,omitempty"`
 	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
@@ -46,57 +46,61 @@ type State struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	Definition *Definition `json:"definition,omitempty"`
-	PrefixHash string      `json:"head,omitempty"` // HeadHash of Definition.Head
+	PrefixHash string      `json:"head,omitempty"` // see HashPrefix
 
-	// Messages is the transcript from the place Dropped on. The messages before that place were summarised. The
-	// histories of earlier runs have them.
+	// Messages is the transcript without its first Dropped messages. A compaction has summarised these; only the
+	// histories of earlier runs still have them.
 	Messages []Message `json:"messages,omitempty"`
 	Dropped  int       `json:"dropped,omitempty"`
-	// Compactions are the summaries, oldest first. Requests use the last one. The others are kept for forks.
+	// Compactions are the summaries, oldest first. Requests send the last summary. The earlier summaries are kept for
+	// forks.
 	Compactions    []Compaction `json:"compactions,omitempty"`
-	TranscriptHash string       `json:"chain,omitempty"` // transcript hash of what is sent
+	TranscriptHash string       `json:"chain,omitempty"` // of the messages that are sent: see HashMessages
 
-	// Calls are those of the last assistant message while one of them lacks a result.
+	// Calls are the tool calls of the last assistant message. They stay here until all of them have a result; then the
+	// results enter the transcript.
 	Calls []Call `json:"calls,omitempty"`
-	// Interrupted are calls in the transcript whose real result may still come: those that were answered as
-	// interrupted, and those that were answered with the failure of their sub-agent.
+	// Interrupted are the calls in the transcript for which a late result may still come: calls that were answered as
+	// interrupted, and calls that were answered with the failure of their sub-agent.
 	Interrupted []Call `json:"interrupted,omitempty"`
 	// Decisions are the decisions of people on calls, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// Children are the sub-agents, oldest first. They are those that have not ended, those to which a call refers, and
-	// the newest of the others. ChildrenDropped counts those that were removed.
+	// Children are the sub-agents, oldest first. [State.Drop] removes the oldest ended sub-agents to which no call or
+	// message refers. ChildrenDropped counts the sub-agents that were removed.
 	Children        []Child `json:"children,omitempty"`
 	ChildrenDropped int     `json:"children_dropped,omitempty"`
-	// ChildCounts counts the sub-agents that were made for each input. Its keys are hashes of inputs. An input without
-	// an entry has the count ChildCountFloor.
+	// ChildCounts has the number of sub-agents that this agent has made for each input. The keys of the map are hashes
+	// of inputs. ChildCountFloor is the number for an input that is not in the map.
 	ChildCounts     map[string]int `json:"minted,omitempty"`
 	ChildCountFloor int            `json:"minted_floor,omitempty"`
 
 	Inbox []InboxMessage `json:"inbox,omitempty"`
-	// SeenMessageIDs holds the IDs of the newest messages received, oldest first.
-	// The IDs of reloads and of lost resumes are among them.
+	// SeenMessageIDs holds the IDs of the newest messages received, oldest first. The agent ignores a message with one
+	// of these IDs. The IDs of reloads and of lost resumes are among them.
 	SeenMessageIDs []string `json:"seen,omitempty"`
 
-	// ResumedFrom is the ID of the run from which the agent was last resumed. Reloads counts how often its definition
-	// was read again, including failed reloads.
+	// ResumedFrom is the ID of the run from which the agent was last resumed. Reloads counts how often the agent's
+	// definition was read again, including failed reloads.
 	ResumedFrom string `json:"resumed_from,omitempty"`
 	Reloads     int    `json:"reloads,omitempty"`
-	// Reload says that the definition is read again as soon as no call is open and no model call is in flight.
-	// ReloadFailure is the reason why the last such reload failed; empty if it did not fail.
+	// Reload reports whether the running agent was asked to read its definition again, by [ReloadAsked], and has not
+	// done so yet. It does so as soon as no call is open, no model call is in flight and no summary is to be made.
+	// ReloadFailure says why the last reload that was asked for in this way failed; empty if it did not fail.
 	Reload        bool   `json:"reload,omitempty"`
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
-	// Reset is the newest run that Temporal began by a reset of an earlier run. Searched is the last run that searched
-	// other runs for messages. Searches counts these searches. If Reset and Searched differ, the run Reset has not
-	// searched yet. Its history may contain the search of the run that was reset, but that search did not see later
-	// runs.
+	// Reset is the newest run of the agent that began by a reset. Searched is the value of Reset at the last search of
+	// other runs for messages: see [FindMessages]. Both are ends of run IDs; empty if there was no reset or no search.
+	// Searches counts the searches. If Reset and Searched differ, a search is still to be done for the run Reset. Its
+	// history may contain a search by the run that was reset, but that search did not see later runs.
 	Reset    string `json:"reset,omitempty"`
 	Searched string `json:"searched,omitempty"`
 	Searches int    `json:"searches,omitempty"`
-	// Recall says that an earlier run may have had the effects that the agent asks for next. A reset sets it. It is
-	// cleared by an event that no earlier run can know. Reopened are the keys of the effects that were asked for when
-	// the agent was resumed. The run that ended may have had them.
+	// Recall reports whether an earlier run may have had the effects that the agent asks for next. A reset sets it. An
+	// event that no earlier run can know clears it, for example a reply that no earlier run has. Reopened are the keys
+	// of the effects that the agent asked for at the moment when it was last resumed. The run that had ended may have
+	// had these effects, too.
 	Recall   bool  `json:"recall,omitempty"`
 	Reopened []Key `json:"reopened,omitempty"`
 
@@ -107,15 +111,17 @@ type State struct {
 	Usage   Usage `json:"usage"`
 	Held    *Held `json:"held,omitempty"`
 	TooLong bool  `json:"too_long,omitempty"` // the context has to be compacted
-	// Compacted counts the compactions since the last reply. CutBelow is set if the request for a summary of the
-	// messages before this place was too long; 0 means that it is not set.
+	// Compacted counts the compactions since the last reply. It includes requests for a summary that were too long.
+	// CutBelow is set after such a request: the next compaction summarises only messages before this place. 0 means
+	// that it is not set.
 	Compacted int      `json:"compacted,omitempty"`
 	CutBelow  int      `json:"cut_below,omitempty"`
 	Closing   bool     `json:"closing,omitempty"` // finish instead of waiting
 	Outcome   *Outcome `json:"outcome,omitempty"`
 }
 
-// Turn is the work from a user's message to the answer.
+// Turn is the agent's work from a user's message to the answer. State.Turn is the running turn, or the last one if none
+// is running.
 type Turn struct {
 	Number     int `json:"number"` // counts from 1; 0 before the first message
 	ModelCalls int `json:"model_calls,omitempty"`
@@ -124,11 +130,11 @@ type Turn struct {
 	Began int64 `json:"began,omitempty"`
 	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time".
 	Stopped string `json:"stopped,omitempty"`
-	// Corrections counts the requests to the model to correct its answer.
+	// Corrections counts the answers in this turn that did not fit the output schema.
 	Corrections int `json:"corrections,omitempty"`
 }
 
-// Usage counts what the agent has used. A reply counts once, even if attempts at its model call failed before.
+// Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.
 type Usage struct {
 	ModelCalls int `json:"model_calls"`
 	ToolCalls  int `json:"tool_calls"`
@@ -139,46 +145,49 @@ type Usage struct {
 
 	// Recalled counts the results of earlier runs that were used instead of running an effect again.
 	Recalled int `json:"recalled,omitempty"`
-	// Reattached counts sub-agents that were found instead of started.
+	// Reattached counts the sub-agents that this agent only waited for, because their workflow already existed.
 	Reattached int `json:"reattached,omitempty"`
-	// Interrupted counts the calls that were answered as interrupted. Repaired counts the real results that came later.
+	// Interrupted counts the calls that were answered as interrupted. Repaired counts the results that came after their
+	// call was answered as interrupted, or with the failure of its sub-agent.
 	Interrupted int `json:"interrupted,omitempty"`
 	Repaired    int `json:"repaired,omitempty"`
 
-	// EmptyReplies counts replies without content, after which the model was asked again. Usage includes their tokens.
-	// RepairedReplies counts replies whose form did not follow the standard, and was corrected. Compactions counts the
-	// summaries that were made because the context was full.
+	// Compactions counts the summaries that were made because the conversation was too long. EmptyReplies counts the
+	// replies without content; the model was asked again after each of them. Usage includes their tokens.
+	// RepairedReplies counts the replies with mistakes that the model client corrected: see [llm.Reply].Repaired.
 	Compactions     int `json:"compactions,omitempty"`
 	EmptyReplies    int `json:"empty_replies,omitempty"`
 	RepairedReplies int `json:"repaired_replies,omitempty"`
 	// Repeats counts the repeated attempts at model calls.
 	Repeats Repeats `json:"repeats,omitzero"`
-	// ResumeConflicts counts resumes that lost against another resume. DuplicateEvents counts messages, decisions and
-	// results that came again or too late, and changed nothing.
+	// ResumeConflicts counts the resumes that had no effect, because another resume had already started the agent
+	// again. DuplicateEvents counts the messages, decisions, replies and results that changed nothing, because they
+	// came again or too late.
 	ResumeConflicts int `json:"resume_conflicts,omitempty"`
 	DuplicateEvents int `json:"duplicate_events_ignored,omitempty"`
 }
 
-// Repeats counts attempts at model calls that failed or were lost, so that another attempt was made.
+// Repeats counts the attempts at model calls that failed or were lost, and were followed by another attempt.
 type Repeats struct {
-	// Attempts counts the attempts before those that brought replies.
+	// Attempts counts all attempts before those that returned a reply.
 	Attempts int `json:"attempts,omitempty"`
-	// Lost counts the lost attempts among them. The provider may have billed them, but no reply says for how many
-	// tokens.
+	// Lost counts the lost attempts among them. The provider may have billed a lost attempt, but no reply says how many
+	// tokens it used.
 	Lost int `json:"lost,omitempty"`
-	// LostInputTokens are the input tokens of the lost attempts, taken from the replies to the same requests. They are
-	// not part of the agent's usage.
+	// LostInputTokens estimates the input tokens of the lost attempts: each counts with the input tokens of the reply
+	// to the same request. The token counts in [Usage] do not include them.
 	LostInputTokens int `json:"lost_input_tokens,omitempty"`
 }
 
-// add adds the attempts before one reply. inputTokens is the number of input tokens of the reply.
+// add adds to r the attempts before one reply. The parameter inputTokens is the number of input tokens of that reply;
+// each lost attempt counts with it.
 func (r *Repeats) add(before Repeats, inputTokens int) {
 	r.Attempts += before.Attempts
 	r.Lost += before.Lost
 	r.LostInputTokens += before.Lost * inputTokens
 }
 
-// EmptyReplies counts the replies of a model without content, and their tokens.
+// EmptyReplies counts replies without content, and their tokens.
 type EmptyReplies struct {
 	Count int       `json:"count"`
 	Usage llm.Usage `json:"usage,omitzero"`
@@ -189,9 +198,10 @@ func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
 }
 
-// Held says why the agent waits until a person or program sends a message or resumes it.
+// Held says why the turn is held. An agent in chat mode then waits until a person or program sends a message or resumes
+// it. An agent in task mode ends as failed and can be resumed.
 type Held struct {
-	Key     Key    `json:"key,omitempty"` // the effect that failed; empty if none did
+	Key     Key    `json:"key,omitempty"` // key of the effect that failed; empty if no effect failed
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Time    int64  `json:"time"`
@@ -200,7 +210,8 @@ type Held struct {
 // Status is the status of an agent.
 type Status string
 
-// The statuses of an agent. An agent with one of the last three has ended by itself.
+// The statuses of an agent. An agent is [HeldUp] if its turn is held: see [Held]. Completed, Failed and Cancelled mean
+// that the agent has ended. An agent whose workflow was terminated or timed out has none of these three.
 const (
 	Running   Status = "running"
 	Waiting   Status = "waiting"
@@ -222,16 +233,17 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ModelIdentity returns the part of the keys of the agent's model calls that does not depend on the messages.
+// ModelIdentity returns what the keys of all model calls of the agent have in common: everything in a key except the
+// messages.
 func (s *State) ModelIdentity() ModelIdentity { return ModelIdentity{s.Identity, s.PrefixHash} }
 
-// SentCount returns the number of messages that a request sends, without the system message.
+// SentCount returns the number of messages that the next model call sends. The system message does not count.
 func (s *State) SentCount() int {
 	return len(s.compaction().messages()) + s.Count() - s.from()
 }
 
-// Sent returns message i of the messages that a request sends, in the form in which it is sent. The system message does
-// not count.
+// Sent returns message i of those that the next model call sends, in the form in which it is sent. Message 0 is the
+// first one after the system message. Sent panics unless i is less than [State.SentCount].
 func (s *State) Sent(i int) llm.Message {
 	head := s.compaction().messages()
 	if i < len(head) {
@@ -274,8 +286,10 @@ func (s *State) Answer() string {
 // Status returns the agent's status. If all open calls wait for a person's decision, it is [Waiting].
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
-// CopiedStatus returns the status, without regard to a search for messages of other runs. In the tasks that a reset
-// copies, the run that was reset and the new run have the same CopiedStatus. So a workflow command may depend on it.
+// CopiedStatus returns the status that the agent would have without a search for messages of other runs: see
+// [FindMessages]. A reset copies the first workflow tasks of a run into the history of a new run, which replays them.
+// Only the new run has to search, so in these tasks Status may differ between the two runs. CopiedStatus is the same,
+// so a workflow command may depend on it.
 func (s *State) CopiedStatus() Status {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {
@@ -305,7 +319,7 @@ func (s *State) sent(m llm.Message) llm.Message {
 	return sent(m, s.Definition != nil && s.Definition.SendReasoning)
 }
 
-// append adds m to the transcript.
+// append adds m to the transcript and updates the transcript hash.
 func (s *State) append(m Message) {
 	s.TranscriptHash = HashMessages(s.TranscriptHash, s.sent(m.Message))
 	s.Messages = append(s.Messages, m)

@@ -55,7 +55,7 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether content was made by textChildInterrupted for the sub-agent with that handle.
+// interruptedText reports whether content was made by textChildInterrupted for the sub-agent with the given handle.
 func interruptedText(content, handle string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
@@ -127,7 +127,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// duration returns a time in words. It uses whole hours, minutes or seconds if possible, and milliseconds otherwise.
+// duration returns a time as text, such as "15 minutes". It uses whole hours, minutes or seconds if possible, and
+// milliseconds otherwise.
 func duration(ms int64) string {
 	switch {
 	case ms%3_600_000 == 0:
@@ -151,8 +152,8 @@ func (k Key) Handle() string {
 	return digits[:min(8, len(digits))]
 }
 
-// TextLeftOut returns the note that stands in a result of the call in place of left-out bytes. bytes is their number,
-// and from is the offset of the first of them.
+// TextLeftOut returns the note that replaces left-out bytes in the result of a call. The parameter bytes is the number
+// of left-out bytes, and from is the offset of the first of them.
 func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
@@ -176,12 +177,13 @@ func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	return Result{Content: textStopped("the agent stopped before " + c.Name + " had a result, and " + c.Name + " is no longer among its tools"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ChildOverdue returns the event of a sub-agent that has not answered within its budget.
+// ChildOverdue returns the event that ends the wait for a sub-agent because it has not answered within its budget.
 func ChildOverdue(child Key, budgetMS, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
 }
 
-// ChildIdle returns the event of a sub-agent in which nothing has happened for [ChildIdleMS].
+// ChildIdle returns the event that ends the wait for a sub-agent because no event has happened in it, or below it, for
+// [ChildIdleMS].
 func ChildIdle(child Key, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no progress for " + duration(ChildIdleMS), Time: now}
 }

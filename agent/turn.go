@@ -40,7 +40,7 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	return true
 }
 
-// LacksTools reports whether the definition d, which was read again, lacks the tool of an open call.
+// LacksTools reports whether d lacks the tool of an open call. d is the definition that the agent has read again.
 func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
 // lacksToolOf reports whether the call is open and the definition lacks its tool. A call that waits for a sub-agent
@@ -123,8 +123,8 @@ func (s *State) correct(e ModelReplied) {
 	})
 }
 
-// count adds a reply to the usage: its tokens, its cost, and how it was obtained. If no earlier run has the reply, it
-// also ends the recall.
+// count adds a reply to the agent's usage: its tokens, its cost, and the counts of empty, repeated, repaired and
+// recalled replies. If no earlier run has the reply, count also clears s.Recall.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
@@ -262,8 +262,8 @@ func (s *State) advanceTranscript(now int64) {
 	}
 }
 
-// limit returns the name of the limit that forbids another model call, and a text about it. Both are empty if there is
-// none.
+// limit returns the name of the limit that forbids another model call, and a text that explains it. Both are empty if
+// no limit is reached.
 func (s *State) limit() (name, why string) {
 	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
 	switch {
@@ -277,7 +277,8 @@ func (s *State) limit() (name, why string) {
 	return "", ""
 }
 
-// stopTurn ends the turn with a notice: an assistant message in the agent's name. name is the limit that was reached.
+// stopTurn ends the turn with a notice: a message of the assistant that this package writes. The parameter name is the
+// limit that was reached, and why is the text about it.
 func (s *State) stopTurn(name, why string, now int64) {
 	s.Turn.Stopped = name
 	s.append(Message{

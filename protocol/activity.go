@@ -13,8 +13,8 @@ const (
 	RecallCall   = "RecallCall"
 )
 
-// The failure types of activities, besides those of [llm.Class]. Histories contain them, so they never change. They are the
-// class of a turn that is held, and the client branches on some of them.
+// The failure types of activities, besides those of [llm.Class]. Histories contain them, so they never change. If a
+// failure holds a turn, its type becomes the Class of [agent.Held]. The client branches on some of them.
 const (
 	// UnknownAgent: the worker's configuration has no such agent. The activity is retried for some minutes, because
 	// another worker may have the agent.
@@ -37,7 +37,8 @@ const (
 	Gone = "Gone"
 	// StateSize: the agent's state is too large: see [ErrStateSize].
 	StateSize = "StateSize"
-	// WorkerLost: so many attempts at the activity were lost with their worker that it is given up.
+	// WorkerLost: too many attempts at the activity were lost because their worker stopped reporting. The activity is
+	// not attempted again.
 	WorkerLost = "WorkerLost"
 	// Interrupted: the worker is stopping, or Temporal has given up the attempt. The activity may run again.
 	Interrupted = "Interrupted"

@@ -6,23 +6,25 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// A batch is the calls of one model reply. Their results are in the history of one run, because a run does not continue as
-// new while the call of a tool is open. So the size of a batch is limited as a whole. Temporal suggests to continue as new
-// at 4 MB of history, and ends a workflow at 50 MB.
+// A batch consists of the calls of one model reply that may run. Their results are in the history of one run, because a
+// run does not continue as new while a tool call is open. So the size of all results of a batch together is limited.
+// Temporal suggests to continue as new at 4 MB of history, and ends a workflow at 50 MB.
 const (
-	// batchBytes is the encoded size that the results of a batch may take in history if the transcript does not need
-	// more.
+	// batchBytes limits the encoded size of all results of a batch in history. The results exceed it only if the parts
+	// that the transcript shows need more.
 	batchBytes = 8_000_000
-	// maxBatchBytes is the encoded size that the results of a batch may take at most.
+	// maxBatchBytes is the largest encoded size of all results of a batch in history, even if the transcript would show
+	// more.
 	maxBatchBytes = 24_000_000
 	// maxStoredBytes is the largest encoded size of one result. A codec may add a third; Temporal refuses a payload
 	// over 2 MiB.
 	maxStoredBytes = 1_500_000
 )
 
-// Stored returns the part of a result that history keeps. calls is the number of calls in the batch. Stored cuts
-// content to limit bytes and to an equal share of the size of the batch. The share is larger if the transcript needs
-// more; the transcript cuts each result to shown bytes. Sizes of 0 mean the default.
+// Stored returns the part of a result that history keeps. It cuts content to limit bytes, and to an equal share of the
+// size that history has for the results of a batch. The parameter calls is the number of calls in the batch. The
+// parameter shown is the size in bytes to which the transcript cuts each result. If the share is too small for this
+// part, Stored makes the share larger, up to a maximum. If limit or shown is 0, it means [DefaultResultBytes].
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)
@@ -39,8 +41,8 @@ func ShownBytes(limit int) int {
 	return limit
 }
 
-// Shown returns the result as the transcript shows it, cut to limit bytes. [ToolEvent] returns the same event for the
-// shown result as for the whole one.
+// Shown returns the result as the transcript shows it, cut to limit bytes. The parameter key is the key of the call.
+// [ToolEvent] returns the same event for the shown result as for the whole result.
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
 	if !r.Lost {
 		r.Content = shown(key, r.Content, limit)

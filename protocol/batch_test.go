@@ -12,8 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// The results of any batch stay far below the 50 MB of history at which Temporal ends a workflow. Each result fits into a
-// payload, even if a codec adds a third. If the results are plain text, all that the transcript shows of them is stored.
+// The results of any batch stay far below the 50 MB of history at which Temporal ends a workflow. Each result fits into
+// a payload, even if a codec adds a third. If a result is plain text, history stores everything that the transcript
+// shows of it.
 func TestBatchOfResultsIsBounded(t *testing.T) {
 	texts := map[string]string{
 		"plain": strings.Repeat("0123456789 abcde\n", 1<<16), "markup": strings.Repeat("<a>", 1<<18), "no text": strings.Repeat("\x00", 1<<20),
@@ -38,7 +39,8 @@ func TestBatchOfResultsIsBounded(t *testing.T) {
 	}
 }
 
-// The transcript shows a recalled result in the same way as the whole result, so the next request is the same.
+// The transcript shows a recalled result, which is cut already, in the same way as the whole result. So the next
+// request is the same.
 func TestRecalledResultIsShownAsTheWholeIs(t *testing.T) {
 	const key = agent.Key("tool-0123456789abcdef0123456789abcdef")
 	for _, limit := range []int{0, 50, 100, 150, 300, 1000, 64 << 10, 1 << 20} {

@@ -2,15 +2,16 @@ package protocol
 
 import "strings"
 
-// Effect says which run asked for an effect and which earlier run may have its result. The key of an effect is the ID
-// of its activity, so the histories of earlier runs are the store of results. There is no other store.
+// Effect is the part of an activity's input that says which run asked for the effect, and which earlier run may have
+// its result. The key of an effect is the ID of its activity, so results are found in the histories of earlier runs.
+// There is no other store of results.
 type Effect struct {
-	// Run is the end of the ID of the run that asked for the effect: see [RunSuffix]. It differs from the run of the
-	// activity if the workflow was reset while the effect was in flight: Temporal then gives out the activity task
-	// again.
+	// Run is the end of the ID of the run that asked for the effect: see [RunSuffix]. The activity may belong to
+	// another run. If the workflow is reset while the effect is in flight, Temporal schedules the activity with the
+	// same input again, in the new run.
 	Run string `json:"run,omitempty"`
-	// Base is an earlier run whose results are used. It is empty if no earlier run can have had the effect: see
-	// [agent.State.MayRecall].
+	// Base is the ID of the earlier run at which the activity begins its search for the result. It is empty if no
+	// earlier run can have had the effect: see [agent.State.MayRecall].
 	Base string `json:"base,omitempty"`
 }
 

@@ -12,19 +12,19 @@ type LoadAgentInput struct {
 	Agent string `json:"agent"`
 }
 
-// CallModelInput says how the activity gets the request for the model. It does not contain the request: with it, the
-// history would grow with the square of the conversation. The activity checks the request against its key, which is the
-// activity's ID.
+// CallModelInput says how the activity gets the request for the model. It does not contain the request, because the
+// history would then grow with the square of the conversation. The activity checks the request against its key, which
+// is the activity's ID.
 type CallModelInput struct {
 	Effect
 	// Count is the number of messages in the request, without the system message.
 	Count int `json:"count"`
-	// Origin is set if there is a Delta. With both, the activity need not query the workflow for the first request of a
-	// turn.
+	// Origin is the part of the request's key that does not depend on the messages. It is set if Delta is not empty.
+	// With Origin and Delta, the activity need not query the workflow for the first request of a turn.
 	Origin *agent.ModelIdentity `json:"origin,omitempty"`
-	// Delta are the user's messages at the end of the request, as many as are small.
+	// Delta holds the user's messages at the end of the request, as many of the last ones as fit into a small size.
 	Delta []llm.Message `json:"delta,omitempty"`
-	// Reasoning says that later requests send back the model's reasoning.
+	// Reasoning says that later requests include the model's reasoning.
 	Reasoning bool `json:"reasoning,omitempty"`
 	// Compact says that the request asks for a summary.
 	Compact bool `json:"compact,omitempty"`
@@ -39,25 +39,25 @@ type CallToolInput struct {
 	Arguments  string      `json:"arguments"`
 	// ResultBytes is the size to which the result is cut in history; 0 means [DefaultResultBytes].
 	ResultBytes int `json:"result_bytes,omitempty"`
-	// Batch is the number of calls in the model's reply that may run. Their results share the history of one run. 0
-	// means 1.
+	// Batch is the number of calls that may run in the model's reply that contains this call. Their results share the
+	// history of one run. 0 means 1.
 	Batch int `json:"batch,omitempty"`
 	// ShownBytes is the size to which the transcript cuts the result; 0 means ResultBytes.
 	ShownBytes int `json:"shown_bytes,omitempty"`
 }
 
-// AwaitAgentInput names a sub-agent that was started before and whose end the activity awaits.
+// AwaitAgentInput names a sub-agent that was started earlier. The activity waits for its end.
 type AwaitAgentInput struct {
 	ID  string    `json:"id"`
 	Key agent.Key `json:"key"`
 }
 
-// LookAgentInput names a sub-agent whose progress the activity looks at.
+// LookAgentInput names a sub-agent. The activity reads the sub-agent's progress.
 type LookAgentInput struct {
 	ID string `json:"id"`
 }
 
-// RecallCallInput names a call for a sub-agent. The activity searches the earlier runs for its result.
+// RecallCallInput names a call for a sub-agent. The activity searches the earlier runs for the result of the call.
 type RecallCallInput struct {
 	Effect
 	// Call has no arguments, because they may be long, and no result.
@@ -70,21 +70,24 @@ type ReadAgentInput struct {
 	Page int          `json:"page"`
 }
 
-// FindMessagesInput asks for a page of messages of other runs.
+// FindMessagesInput asks for one page of the messages that other runs of the agent took.
 type FindMessagesInput struct {
 	// Skip is the number of messages in earlier pages.
 	Skip int `json:"skip,omitempty"`
 }
 
-// FoundMessages is a page of messages that other runs of the agent took. The asking run may already have some of them.
+// FoundMessages is a page of messages that other runs of the agent took. The searching run may already have some of
+// them.
 type FoundMessages struct {
-	// Run is the end of the ID of the run that asked: see [RunSuffix].
+	// Run is the end of the ID of the searching run, which is the run of the activity: see [RunSuffix].
 	Run      string               `json:"run"`
 	Messages []agent.InboxMessage `json:"messages,omitempty"`
-	// Order lists the IDs of the messages of all pages, and of those that the asking run received, in the order in
-	// which they were sent. Only the first page has it. It may lack the last IDs.
+	// Order lists the IDs of the messages of all pages, and of the messages that the searching run has received. They
+	// have the order in which runs first took them. Only the first page has Order. If the list is too long, the last
+	// IDs are missing.
 	Order []string `json:"order,omitempty"`
-	// Times are the times at which a run first took the messages in Order, in Unix milliseconds; 0 if unknown.
+	// Times has one time for each ID in Order: the time at which a run first took the message, in Unix milliseconds; 0
+	// if unknown.
 	Times []int64 `json:"times,omitempty"`
 	More  bool    `json:"more,omitempty"`
 }

@@ -19,7 +19,7 @@ const DefaultResultBytes = 64 << 10
 // ModelResult is the result of the activity [CallModel].
 type ModelResult struct {
 	llm.Reply
-	// Empty are the empty replies before this reply.
+	// Empty counts the empty replies to the same request before this reply.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Repeats counts the failed and lost attempts before this reply.
 	Repeats agent.Repeats `json:"repeats,omitzero"`
@@ -28,9 +28,9 @@ type ModelResult struct {
 	// Recalled says that an earlier run has recorded the reply.
 	Recalled bool `json:"recalled,omitempty"`
 	// NewIn is the end of the ID of the run that searched all its earlier runs and did not find the reply: see
-	// [RunSuffix]. It is empty if they were not searched, or if one of their histories no longer exists. If that run is
-	// reset, the new run has this result in its history, too. For the new run, the result says nothing about its own
-	// earlier runs.
+	// [RunSuffix]. It is empty if the earlier runs were not searched, or if one of their histories no longer exists.
+	// NewIn names the run because a reset copies this result into the history of a new run. The new run has more
+	// earlier runs, about which the result says nothing.
 	NewIn string `json:"new_in,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type ToolResult struct {
 }
 
 // OmitDefaults returns the reply without the fields that have their default value, because history need not keep them.
-// These are the role, the name of the first candidate, and a finish reason that the message itself shows.
+// These are the role, the name of the first candidate, and a finish reason that follows from the message.
 func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	reply.Message.Role = ""
 	if reply.Candidate == first.Name {
@@ -69,7 +69,7 @@ type AgentEnd struct {
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
-// ChildEnd is the end of a sub-agent, which the sub-agent itself sends: see [ChildEndSignal].
+// ChildEnd reports the end of a sub-agent to its parent. A resumed sub-agent sends it: see [ChildEndSignal].
 type ChildEnd struct {
 	Key agent.Key `json:"key"`
 	AgentEnd
@@ -78,12 +78,12 @@ type ChildEnd struct {
 // RecalledCall is what the earlier runs of an agent say about a call for a sub-agent.
 type RecalledCall struct {
 	agent.Recalled
-	// Run is the end of the ID of the run that searched them: see [RunSuffix]. A run that was reset later has more
-	// earlier runs.
+	// Run is the end of the ID of the run that searched its earlier runs: see [RunSuffix]. A later reset copies this
+	// result into the history of a new run, which has more earlier runs and may have to search again.
 	Run string `json:"run"`
 }
 
-// AgentProgress says how long ago the last event happened in a sub-agent or below it, in milliseconds.
+// AgentProgress says how many milliseconds ago the last event happened in a sub-agent or in an agent below it.
 type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
 }
@@ -109,10 +109,11 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent returns the event for the end of a tool call. It returns nil if the call was cancelled, because the agent
-// had answered the call before it cancelled it.
+// ToolEvent returns the event for the end of a tool call. It returns nil if the activity was cancelled: the agent
+// cancels it only after it has answered the call.
 //
-// limit is the size to which the transcript cuts the result. History keeps a longer part, which the model may read.
+// The parameter limit is the size in bytes to which the transcript cuts the result. History keeps a longer part, which
+// the model may read.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
@@ -127,7 +128,9 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEvent returns the event for the end of a sub-agent. limit is the size to which its answer is cut.
+// ChildEvent returns the event for the end of a sub-agent, which ended with err or, if err is nil, as end says. The
+// parameter reattached becomes the event's field Reattached. The parameter limit is the size in bytes to which the
+// answer is cut.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -142,15 +145,16 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
 
-// EndedFromOutside reports whether the error with which a sub-agent ended has its cause outside of it: it was
-// terminated or cancelled, or its run timed out. A person or program may resume it at once.
+// EndedFromOutside reports whether a sub-agent that ended with the error err was ended from outside: it was terminated
+// or cancelled, or its run timed out. A person or program may resume such a sub-agent at once.
 func EndedFromOutside(err error) bool {
 	var timeout *temporal.TimeoutError
 	var terminated *temporal.TerminatedError
 	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
 }
 
-// Spent returns what an agent had spent that ended with the error err; nil if the error does not say it.
+// Spent returns what an agent that ended with the error err had spent. It reads the amount from the details of the
+// error, and returns nil if they do not have it.
 func Spent(err error) *agent.Spending {
 	var spent agent.Spending
 	var details interface {
@@ -168,7 +172,8 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns the part of the result of a call that the transcript shows.
+// shown returns the result of a call as the transcript shows it: cut to limit bytes, with a note in place of the bytes
+// that are left out. The note names the call by the parameter key.
 func shown(key agent.Key, content string, limit int) string {
 	return tool.ClipNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
@@ -195,8 +200,8 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent returns the event for a look at a sub-agent. It returns nil if something has happened there in the last
-// [agent.ChildIdleMS], or if the look failed.
+// IdleEvent returns the event that ends the wait for a sub-agent because no event has happened in it, or below it, for
+// [agent.ChildIdleMS]. It returns nil if an event has happened, or if err says that the progress p could not be read.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil
@@ -204,7 +209,7 @@ func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Eve
 	return agent.ChildIdle(child, now)
 }
 
-// emptyReplies returns the empty replies that the details of a failure contain.
+// emptyReplies returns the count of empty replies in the details of a failure; zero if there is none.
 func emptyReplies(err error) agent.EmptyReplies {
 	var empty agent.EmptyReplies
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.HasDetails() {
@@ -213,7 +218,7 @@ func emptyReplies(err error) agent.EmptyReplies {
 	return empty
 }
 
-// cause returns the class and the text of an activity's failure.
+// cause returns the type and the text of the failure with which an activity ended.
 func cause(err error) (class, message string) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError

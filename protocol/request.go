@@ -9,13 +9,14 @@ import (
 // changes, because workers of two versions use it with each other.
 const RequestQuery = "request"
 
-// RequestInput asks for a part of a request.
+// RequestInput is the argument of a [RequestQuery]. It asks for a part of a request for the model.
 type RequestInput struct {
 	// Head asks for the request prefix instead of messages.
 	Head bool `json:"head,omitempty"`
 	// Compact asks for a part of the request for a summary.
 	Compact bool `json:"compact,omitempty"`
-	// From is the index of the first message to return. Count is the index after the last one.
+	// From is the index of the first message to return. Count is the index after the last message to return. The page
+	// may end earlier.
 	From  int `json:"from"`
 	Count int `json:"count"`
 }

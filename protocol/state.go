@@ -15,25 +15,27 @@ const (
 	// StatePageBytes is the size of a page of a compressed state. In a payload, the page takes a third more. Temporal
 	// warns about payloads over 512 KB.
 	StatePageBytes = 350_000
-	// MaxStateBytes is the largest size of a state, as JSON, that is packed and unpacked. No provider accepts a request
-	// that is much larger.
+	// MaxStateBytes is the largest size, as JSON, of a state that [Pack] and [Unpack] accept. No provider accepts a
+	// request that is much larger.
 	MaxStateBytes = 32 << 20
-	// maxStateValues is the largest number of values in the JSON of a state that is packed and unpacked. A message has
-	// about ten values, and a value takes up to some hundred bytes of memory.
+	// maxStateValues is the largest number of values in the JSON of a state that [Pack] and [Unpack] accept. A message
+	// has about ten values, and a value takes up to some hundred bytes of memory.
 	maxStateValues = 1_000_000
 )
 
-// ErrStateSize is the error for a state that has more bytes or more values than the state of any working agent.
-var ErrStateSize = errors.New("the state is too large")
+// ErrStateSize says that a state has more than [MaxStateBytes] bytes, or more values than any working agent needs. The
+// errors of [Pack] and [Unpack] wrap it and name the limit.
+var ErrStateSize = errors.New("the state of the agent is too large")
 
 // Page is a part of a compressed state.
 type Page struct {
 	Data []byte `json:"data"`
-	// Pages is the number of pages. Events is the number of history events that were read for the state.
+	// Pages is the number of pages of the state. Events is the number of history events from which the state was
+	// computed.
 	Pages  int   `json:"pages"`
 	Events int64 `json:"events"`
-	// RunID is the run that was read, if it is not the requested one, because a later run has ended since; empty
-	// otherwise.
+	// RunID is the ID of the run that was read, if that is not the requested run because a later run has ended since;
+	// empty otherwise.
 	RunID string `json:"run_id,omitempty"`
 }
 
@@ -58,8 +60,8 @@ func Pack(s *agent.State) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Unpack is the inverse of [Pack]. It measures the state before it holds the whole state in memory. It returns an error
-// that wraps [ErrStateSize] if the state is too large.
+// Unpack is the inverse of [Pack]. It first measures the state and returns an error that wraps [ErrStateSize] if the
+// state is too large. Only then does it read the state into memory.
 func Unpack(data []byte) (*agent.State, error) {
 	var m measure
 	if err := gunzip(&m, data); err != nil {
@@ -85,8 +87,8 @@ func gunzip(out io.Writer, data []byte) error {
 	return err
 }
 
-// measure is a writer that counts the bytes and the values of a JSON text. Write fails if there are too many. It does
-// not check the syntax.
+// measure is a writer that counts the bytes and the values of the JSON text that is written to it. Write fails if there
+// are too many of them. It does not check the syntax.
 type measure struct {
 	bytes, values   int
 	quoted, escaped bool
@@ -95,7 +97,7 @@ type measure struct {
 // Write implements [io.Writer].
 func (m *measure) Write(text []byte) (int, error) {
 	if m.bytes += len(text); m.bytes > MaxStateBytes {
-		return 0, fmt.Errorf("%w: it has more than %d bytes", ErrStateSize, MaxStateBytes)
+		return 0, fmt.Errorf("%w: its JSON has more than %d bytes, which is the limit", ErrStateSize, MaxStateBytes)
 	}
 	for _, c := range text {
 		switch {
@@ -110,13 +112,12 @@ func (m *measure) Write(text []byte) (int, error) {
 		}
 	}
 	if m.values > maxStateValues {
-		return 0, fmt.Errorf("%w: it has more than %d values", ErrStateSize, maxStateValues)
+		return 0, fmt.Errorf("%w: its JSON has more than %d values, which is the limit", ErrStateSize, maxStateValues)
 	}
 	return len(text), nil
 }
 
-// Open returns the state with which a run goes on from an earlier run, given the packed state of that run: see
-// [Continue].
+// Open unpacks the state of an earlier run and returns what [Continue] returns for it. now is in Unix milliseconds.
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)
 	if err != nil {
@@ -125,8 +126,9 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return Continue(agentID, in, s, now)
 }
 
-// Continue returns the state with which a run goes on from an earlier run, given the state s of that run. in.From says
-// whether the new run forks, resumes or continues the agent. Continue may change s. now is in Unix milliseconds.
+// Continue returns the state with which a run begins that goes on from an earlier run. The parameter s is the state of
+// the earlier run; Continue may change it. in.From says whether the new run forks, resumes or continues the agent. If
+// in has a message, Continue puts it into the inbox. now is in Unix milliseconds.
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:

@@ -10,6 +10,7 @@ const (
 	CloseUpdate   = "close"
 	UpgradeUpdate = "upgrade"
 	ReloadUpdate  = "reload"
-	// ResumeLostUpdate tells a running agent that another resume of it was attempted and lost.
+	// ResumeLostUpdate informs a running agent of a resume that had no effect, because another resume had already
+	// started the agent again.
 	ResumeLostUpdate = "resume-lost"
 )

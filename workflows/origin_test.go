@@ -27,8 +27,8 @@ func TestAttackForgedOrigin(t *testing.T) {
 		"another agent":             {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r"}}, `without from.fork it must be the agent's own ID, "mine"`},
 		"resume another agent":      {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r", Resume: true}}, `without from.fork it must be`},
 		"a run that was not rolled": {workflows.Start{From: &agent.RunRef{ID: "mine", RunID: "r"}}, "from.run_id"},
-		"a state":                   {workflows.Start{State: state}, "only a run that was continued as new"},
-		"a state, to be forked":     {workflows.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "only a run that was continued as new"},
+		"a state":                   {workflows.Start{State: state}, "no run continued as new into this run"},
+		"a state, to be forked":     {workflows.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "no run continued as new into this run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
