@@ -30,7 +30,7 @@ const (
 // contestants holds the contestants in the order of the columns of the table.
 var contestants = [...]contestant{byHand, reagent}
 
-// start starts a workflow that runs the given number of turns.
+// start starts the workflow of the contestant who. The workflow runs the given number of turns.
 func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
 	l.started++
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench-%d", l.started), TaskQueue: queue}
@@ -40,7 +40,8 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("x", options.ID, turns))
 }
 
-// task returns the input of an agent that runs the given number of turns.
+// task returns the input of the workflow of an agent that runs the given number of turns. The parameter name is the name of the
+// definition, and life is the incarnation.
 func task(name, life string, turns int) workflows.Start {
 	return workflows.Start{Agent: name, Incarnation: life, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
@@ -89,7 +90,8 @@ func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, e
 	return f(ctx, req)
 }
 
-// model makes one tool call in each reply, and answers after as many calls as the first user message says.
+// model makes one tool call in each reply. The first user message contains the number of calls to make. After the last call,
+// model answers.
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {
@@ -109,10 +111,12 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, page))), nil
 }
 
-// window is the number of tokens from which on the long agent summarises its conversation.
+// window is the limit ContextTokens of the agent "long". When a reply reaches this number of tokens, the agent summarises its
+// conversation.
 const window = 32_000
 
-// counting is model, but it also reports the tokens of the request, and it writes summaries.
+// counting is like model, but it also reports the tokens of the request. If the request does not allow tool calls, it asks for
+// a summary, and counting returns one.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)
 	if req.Params.ToolChoice != "none" {
@@ -124,8 +128,9 @@ func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, err
 }
 
-// ByHand is the smallest workflow that runs the same turns, with one model activity and one tool activity each. The inputs of the model are
-// not the messages, but numbers that refer to them. The workflow has no keys, no updates and no queries.
+// ByHand is the smallest workflow that runs the same turns as an agent. It runs one activity for the model and one for the tool
+// in each turn. The inputs of the model are not the messages, but numbers that refer to them. The workflow has no keys, no
+// updates and no queries.
 func ByHand(ctx workflow.Context, turns int) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	var transcript []string
@@ -146,7 +151,8 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 	return transcript[len(transcript)-1], nil
 }
 
-// Model is the model of ByHand.
+// Model is the activity of [ByHand] that stands for a model. The parameter asked is the number of calls to Model before this
+// one. If it equals turns, Model returns the answer "done". Otherwise it returns the arguments of a tool call.
 func Model(_ context.Context, asked, turns int) (string, error) {
 	if asked == turns {
 		return "done", nil
@@ -154,5 +160,5 @@ func Model(_ context.Context, asked, turns int) (string, error) {
 	return fmt.Sprintf(`{"page":%d}`, asked), nil
 }
 
-// Tool is the tool of ByHand.
+// Tool is the activity of [ByHand] that stands for a tool. It returns the same 1 KiB of text as the tool of the agents.
 func Tool(context.Context, string) (string, error) { return answer, nil }

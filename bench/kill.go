@@ -50,14 +50,14 @@ func (l *lab) kills(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// killer holds a model, and a worker program that uses the model.
+// killer runs a model server in this process, and starts worker processes that call this model.
 type killer struct {
 	dir    string
 	env    []string
 	model  *llmtest.Server
 	agents *client.Client
 	asked  chan time.Time // the times of requests to the model
-	stands atomic.Bool    // if true, the next request gets no answer
+	stands atomic.Bool    // if true, the model does not answer the next request
 }
 
 func newKiller(ctx context.Context, l *lab) (*killer, error) {
@@ -96,8 +96,9 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill kills a worker that has an agent in its cache, either during a model call or while the agent waits for a message. A second worker is
-// running and takes over. It returns the time from the kill to the next request to the model.
+// kill kills a worker that has an agent in its cache. If during is true, it does so during a model call, otherwise while the
+// agent waits for a message. A second worker is running and continues the agent. kill returns the time from the kill to the
+// next request to the model.
 func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duration, error) {
 	first, err := k.worker(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duratio
 	return at.Sub(killed), err
 }
 
-// next returns the time of the next request to the model.
+// next waits for the next request to the model and returns its time. It returns an error if no request comes within patience.
 func (k *killer) next() (time.Time, error) {
 	select {
 	case at := <-k.asked:
@@ -146,7 +147,8 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready.
+// worker starts a worker process and waits until it is ready. The caller must call kill, which kills the process and may be
+// called several times.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env

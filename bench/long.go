@@ -12,8 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// long measures one agent with many turns, which continues as new and summarises its conversation many times. It measures the time of a
-// turn, the size of the history, and the memory of this process, which has the worker.
+// long measures one agent with many turns, which continues as new and summarises its conversation many times. It measures the
+// time of a turn, the size of the history, and the heap of this process, because the worker runs in it. If turns is 0, long
+// does nothing.
 func (l *lab) long(ctx context.Context, turns int) error {
 	if turns == 0 {
 		return nil
@@ -57,7 +58,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// watchHeap records the highest size of the heap in bytes, with objects that are not collected yet. It measures until done is called.
+// watchHeap measures the size of the heap ten times a second until the caller calls done. The result highest is the largest
+// size so far in bytes. It includes objects that are not collected yet.
 func watchHeap() (highest *atomic.Uint64, done func()) {
 	highest = new(atomic.Uint64)
 	stop, stopped := make(chan struct{}), make(chan struct{})

@@ -1,5 +1,6 @@
-// Command bench measures the costs of Reagent. It compares an agent with a workflow written by hand that runs the same turns. The two run
-// alternately, on the same server. Ratios depend less on the machine than times do. Run it with `make bench`.
+// Command bench measures the costs of Reagent. It compares an agent with a workflow written by hand that runs the same turns.
+// Both run on the same server, one after the other in each round. The table shows ratios, because they depend less on the
+// machine than times. Run it with `make bench`.
 package main
 
 import (
@@ -26,7 +27,7 @@ type lab struct {
 	temporal client.Client
 	worker   worker.Worker
 	report   report
-	started  int // number of started runs, which is part of their IDs
+	started  int // number of workflows that the method start has started; their IDs contain it
 }
 
 func main() {

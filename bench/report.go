@@ -14,7 +14,8 @@ type report struct {
 	early float64 // history bytes of one turn, in an agent of 50 turns
 }
 
-// compare adds a row for both contestants. Goal is the highest ratio that meets the goal; 0 means no goal.
+// compare adds a row with the values v of both contestants, and the ratio of the agent's value to the other. The parameter
+// format is the format of a value. The parameter goal is the highest ratio that meets the goal; 0 means no goal.
 func (r *report) compare(what, format string, v [len(contestants)]float64, goal float64) {
 	ratio := v[reagent] / v[byHand]
 	row := []string{what, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
@@ -24,18 +25,19 @@ func (r *report) compare(what, format string, v [len(contestants)]float64, goal 
 	r.rows = append(r.rows, row)
 }
 
-// goal adds a row for a measurement of the agent alone, with a goal.
+// goal adds a row for a measurement of the agent alone. The row shows the goal and whether the value meets it.
 func (r *report) goal(what, value string, met bool, goal string) {
 	r.rows = append(r.rows, []string{what, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row with the ratio of the bytes of one turn to those in an agent of 50 turns.
+// steady adds a row that compares the history bytes of one turn in two agents: late is the number for a longer agent, and
+// r.early is the number for an agent of 50 turns. The goal is that the number hardly grows.
 func (r *report) steady(what string, late float64) {
 	ratio := late / r.early
 	r.goal(what, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }
 
-// note adds a row for a measurement of the agent alone, without a goal.
+// note adds a row for a measurement of the agent alone that has no goal.
 func (r *report) note(what, value string) {
 	r.rows = append(r.rows, []string{what, "", value, "", "", ""})
 }

@@ -9,7 +9,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// costs holds the milliseconds of a turn that each round took, for each contestant: wall time, CPU of the worker, CPU of the server.
+// costs holds the costs of a turn in milliseconds, one value for each round, for each contestant. The costs are wall time, CPU
+// time of the worker, and CPU time of the server.
 type costs struct{ time, worker, server [len(contestants)][]float64 }
 
 // turns measures one workflow at a time: the time, the CPU and the history of a turn.
@@ -54,7 +55,7 @@ func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	return nil
 }
 
-// history returns the number of events and bytes in the histories of all runs of a workflow.
+// history returns the number of events and bytes in the histories of a workflow. It counts all runs of the workflow.
 func (l *lab) history(ctx context.Context, id string) (events, bytes float64, err error) {
 	for run := ""; ; {
 		found, err := l.temporal.DescribeWorkflowExecution(ctx, id, run)
@@ -74,7 +75,7 @@ func (l *lab) history(ctx context.Context, id string) (events, bytes float64, er
 	}
 }
 
-// crowd measures many workflows at the same time.
+// crowd measures how many turns a second the workflows of one contestant run in total, if many of them run at the same time.
 func (l *lab) crowd(ctx context.Context, agents, turns, rounds int) error {
 	progressf("%d agents at once", agents)
 	var rate [len(contestants)][]float64

@@ -4,7 +4,7 @@ package main
 
 import "time"
 
-// These functions return nothing useful, because only Linux has the values. The table shows NaN for their ratios.
+// These functions return constants, because they can read the values only on Linux. The table shows NaN for the ratios of CPU times.
 
 func workerCPU() time.Duration { return 0 }
 

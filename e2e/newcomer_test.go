@@ -28,11 +28,11 @@ func TestNewcomerCommandsWaitForAWorker(t *testing.T) {
 		_, errs, code := w.starter(append(args, "--wait", "3s")...)
 		require.Equal(t, 5, code, "%v: %s", args, errs)
 		require.Contains(t, errs, "no worker has answered on task queue \""+w.queue+"\" for 3s; ")
-		require.Contains(t, errs, "start one with `go run ./cmd/worker --config agents.yaml`, or wait longer with --wait")
+		require.Contains(t, errs, "start a worker with `go run ./cmd/worker --config agents.yaml`, or wait longer with --wait")
 	}
 	_, errs, code := w.starter("run", "--id", id+"-new", "--wait", "1s", "task")
 	require.Equal(t, 5, code)
-	require.Contains(t, errs, "agent "+id+"-new goes on when one is up")
+	require.Contains(t, errs, "agent "+id+"-new goes on when a worker answers")
 	require.Contains(t, w.must("show", id), "> one\nreply 1\n", "a look needs no worker")
 
 	send := w.start("starter", "send", id, "two")
@@ -68,7 +68,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	w.must("run", "--detach", "--id", id+"-slow", "slow", "task")
 	_, errs, code := w.starter("run", "--id", id+"-slow", "another", "task")
 	require.Equal(t, 7, code)
-	require.Contains(t, errs, "the ID "+id+"-slow is taken: that agent is running with another task, and this one was not started")
+	require.Contains(t, errs, "the ID "+id+"-slow is taken: that agent is running with another task, and this task was not started")
 	_, errs, code = w.starter("run", "--detach", "--id", id+"-slow", "another task")
 	require.Equal(t, 7, code, errs)
 	again := w.start("starter", "run", "--id", id+"-slow", "slow task")
@@ -151,7 +151,7 @@ func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	w.must("list", "--limit", "1")
 	_, errs, code = w.starter("run", "hello")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "REAGENT_CONFIG names the configuration file not/here.yaml, and there is none in /")
+	require.Contains(t, errs, "REAGENT_CONFIG names the configuration file not/here.yaml, which does not exist in /")
 }
 
 // A chat gets the configuration that was written after its start, and keeps its transcript.
@@ -171,7 +171,7 @@ func TestNewcomerReloadsAChatAndForksIt(t *testing.T) {
 	require.Equal(t, "by rule one\n", w.must("send", id, "and now?"), "the definition is pinned")
 	_, errs, code := w.starter("resume", "--reload", id)
 	require.Equal(t, 4, code)
-	require.Contains(t, errs, "its definition was not read anew: use `starter reload "+id+"`")
+	require.Contains(t, errs, "its definition was not reloaded: use `starter reload "+id+"`")
 	_, errs, code = w.starter("reload", id)
 	require.Zero(t, code, errs)
 	require.Contains(t, errs, "Agent "+id+" has its new definition\n")

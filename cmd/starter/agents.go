@@ -17,8 +17,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// agents connects to Temporal and returns a client for the task queue that taskQueue returns. It also returns the name of that
-// queue. The caller must call done at the end.
+// agents connects to Temporal. It returns a client that uses the task queue from [globals.taskQueue], and the name of this
+// queue. The caller must call done to close the connection.
 func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -30,9 +30,9 @@ func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, d
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentsOf connects to Temporal for a command on an existing agent, as agents does for a new one. If no flag names the task
-// queue, the queue is that of the agent's newest run. agentsOf reads no configuration. Commands that need no task queue give an
-// empty ID.
+// agentsOf connects to Temporal for a command on the existing agent id. It returns the same values as [globals.agents]. The
+// task queue is the one of the flag --task-queue. Without this flag, it is the task queue of the agent's newest run, so
+// agentsOf reads no configuration. Commands that need no task queue pass an empty id.
 func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.dial(ctx)
 	if err != nil {
@@ -48,8 +48,9 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentName returns the name of the agent to start. An empty name means the only agent of the configuration. If there is a
-// configuration, it must have an agent of that name. A missing configuration file is an error, unless the flags give the name and
+// agentName returns the name of the agent to start. The parameter name is the value of the flag --agent. If it is empty,
+// agentName returns the name of the only agent in the configuration. If there is a configuration, it must have an agent of that
+// name. If the configuration file is named and does not exist, agentName returns an error, unless the flags give the name and
 // the task queue. All errors have the code exitUsage.
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
@@ -77,9 +78,10 @@ func (g *globals) agentName(name string) (string, error) {
 	return name, nil
 }
 
-// text returns the text for an agent: the arguments with spaces between, or standard input if the only argument is "-" or there
-// are no arguments. It removes one newline at the end of standard input. It reads at most [agent.MaxMessageBytes]+2 bytes:
-// without that newline, this is more than [agent.CheckMessage] accepts. If there is no text, the error has the code exitUsage.
+// text returns the task or message of a command line. This is the arguments, joined by spaces. It is standard input if the only
+// argument is "-" or there are no arguments. text removes one newline at the end of standard input. It reads at most
+// [agent.MaxMessageBytes]+2 bytes. A text of this size is too large for [agent.CheckMessage] even without the newline, so
+// longer input is refused later and not cut. If there is no text, the error has the code exitUsage.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -97,8 +99,8 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), nil
 }
 
-// withExitCode adds to an error of package client its exit code and the user's next step. It returns all other errors as they
-// are. The text for [client.ErrNoWorker] names the queue.
+// withExitCode adds the exit code and the user's next step to an error of package client. It returns all other errors
+// unchanged. The parameter queue is the task queue that the text for [client.ErrNoWorker] names.
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError
@@ -106,17 +108,17 @@ func withExitCode(err error, queue string) error {
 	case err == nil, errors.As(err, &exit):
 		return err
 	case errors.Is(err, client.ErrNotFound):
-		return exitf(exitWrongState, "%w: `starter list` shows the agents; Temporal forgets those that ended when the namespace's retention has passed", err)
+		return exitf(exitWrongState, "%w: `starter list` shows the agents; Temporal deletes an agent that has ended when the namespace's retention has passed", err)
 	case errors.As(err, &closed):
 		return exitf(exitWrongState, "%w: %s", err, goOnFrom(closed.ID, closed.Status))
 	case errors.Is(err, client.ErrRunning):
 		return exitf(exitWrongState, "%w: end it first with `starter cancel`, or let it finish with `starter close`", err)
 	case errors.Is(err, client.ErrNoNamespace):
-		return exitf(exitUnreachable, "%w: name another with --namespace or TEMPORAL_NAMESPACE, or create it with `temporal operator namespace create --namespace NAME`", err)
+		return exitf(exitUnreachable, "%w: name another namespace with --namespace or TEMPORAL_NAMESPACE, or create it with `temporal operator namespace create --namespace NAME`", err)
 	case errors.Is(err, client.ErrNoServer):
 		return exitf(exitUnreachable, "%w; check that Temporal runs, and the address: --address or TEMPORAL_ADDRESS", err)
 	case errors.Is(err, client.ErrNoWorker):
-		return exitf(exitUnreachable, "%w on task queue %q: start one with `%s`", err, queue, startWorker)
+		return exitf(exitUnreachable, "%w on task queue %q: start a worker with `%s`", err, queue, startWorker)
 	case errors.Is(err, client.ErrRefused):
 		return exitf(exitWrongState, "%w", err)
 	case errors.Is(err, agent.ErrMessage):

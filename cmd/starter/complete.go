@@ -24,8 +24,8 @@ const (
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // completeIDs returns a completion that offers the IDs of agents with one of the statuses, or of all agents if no status is
-// given. [client.Running] includes agents that wait or are held. The completion serves the first most arguments; 0 means every
-// argument. It offers nothing if Temporal does not answer.
+// given. [client.Running] includes agents that wait or are held. The parameter most is the number of arguments that can be
+// completed; 0 means every argument. The completion offers nothing if Temporal does not answer.
 func completeIDs(g *globals, most int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {

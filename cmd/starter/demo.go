@@ -71,12 +71,12 @@ ports are in use. Nothing is left when the demo ends, also after Ctrl-C.`,
 	return cmd
 }
 
-// verdict returns an error if the demo counted a forbidden repeat, or if the agent did not complete. It returns the error about
-// repeats if both are true.
+// verdict returns an error if the demo counted a forbidden repeat, or if the agent did not complete. If both are true, it
+// returns the error about the repeats.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
-		return fmt.Errorf("%d tool effects or model requests were repeated that must happen only once; the counts of the servers show which", s.Repeated)
+		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated; the counts of the servers show which", s.Repeated)
 	case s.Status != client.Completed:
 		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or leave it out with --offline", statusText(s.Status), s.Failure)
 	}

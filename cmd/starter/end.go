@@ -41,8 +41,8 @@ func newCancel(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End an agent and its sub-agents now",
-		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet gets
-a result that says so. Effects of tools are not undone. If the agent itself has ended,
+		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet is
+answered as interrupted. Effects of tools are not undone. If the agent itself has ended,
 cancel ends its running sub-agents.
 
 cancel needs no worker: Temporal keeps the request, and the agent ends when a worker

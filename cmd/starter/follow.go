@@ -60,7 +60,7 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	})
 	words.end()
 	if err != nil {
-		return goesOn(ctx, unanswered(err, wait, "agent "+started.ID+" goes on when one is up"), started.ID)
+		return goesOn(ctx, unanswered(err, wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
 	}
 	end, err := endOf(ctx, c, started.ID, status)
 	if err != nil {
@@ -83,9 +83,10 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	return end.verdict()
 }
 
-// follow calls see with everything that [client.Client.Watch] yields, until the agent waits, is held or has ended. It returns
-// that status. If no worker answers for the time limit, the error is [client.ErrNoWorker]; 0 means no limit. The time starts
-// again with each answer, and each time that Temporal itself does not answer.
+// follow watches an agent and calls see with each progress that [client.Client.Watch] yields. When the agent waits, is held or
+// has ended, follow returns this status. The parameter limit is how long follow waits for a worker to answer; 0 means no limit.
+// When the limit has passed, the error is [client.ErrNoWorker]. Each progress without NoWorker starts the time again. Progress
+// with NoServer does this, too: while Temporal does not answer, it is not known whether a worker is missing.
 func follow(ctx context.Context, c *client.Client, id string, limit time.Duration, see func(client.Progress)) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -115,13 +116,13 @@ type ending struct {
 	ID      string
 	Status  client.Status
 	Answer  string
-	Stopped string // the limit that ended the turn, such as "tokens"; empty if no limit did
+	Stopped string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
 	Failure string
 	Class   string
 	Usage   agent.Usage
 }
 
-// endOf reads from the agent's history how its turn ended. It needs no worker.
+// endOf reads from the agent's history how its last turn ended. The ending has the given status. endOf needs no worker.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
@@ -156,8 +157,8 @@ func (e ending) pastLimit() string {
 	}
 }
 
-// usageLine returns one line with the tokens and the cost of an agent and of its sub-agents that have ended. The link follows, if
-// it is not empty.
+// usageLine returns one line with the tokens and the cost of an agent, including its sub-agents that have ended. If the
+// parameter link is not empty, the line ends with it.
 func usageLine(u agent.Usage, link string) string {
 	all := agent.Spending{Usage: u.Usage, Cost: u.Cost}.Add(u.Descendants)
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))

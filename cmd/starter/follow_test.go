@@ -41,7 +41,7 @@ func TestExitCodesAreInTheHelp(t *testing.T) {
 	}
 }
 
-// Whoever presses Ctrl-C is told that the agent goes on, and how to follow or end it.
+// After Ctrl-C, the command says that the agent goes on, and how to follow or end it.
 func TestNewcomerInterruptsAndIsToldThatTheAgentGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	failure := errors.New("some failure")

@@ -24,8 +24,8 @@ const (
 	configEnv = "REAGENT_CONFIG"
 	// defaultConfig is the configuration file if neither --config nor configEnv names one. This file need not exist.
 	defaultConfig = "agents.yaml"
-	// dialTimeout limits the time to connect to Temporal. It suffices for a distant server. The method dial uses listens to
-	// notice a missing server on this machine at once.
+	// dialTimeout limits the time to connect to Temporal. It suffices for a distant server. If the server on this machine is
+	// missing, dial does not wait for this time, because it calls listens first.
 	dialTimeout = 10 * time.Second
 )
 
@@ -48,8 +48,8 @@ func (g *globals) register(root *cobra.Command) {
 	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
-// config reads the configuration file. It returns nil without an error if no file is named and agents.yaml does not exist. If the
-// named file does not exist, the error is a [*noConfigError].
+// config reads the configuration file. It returns nil without an error if no file is named and agents.yaml does not exist. A
+// file is named by the flag --config or by REAGENT_CONFIG. If the named file does not exist, the error is a [*noConfigError].
 func (g *globals) config() (*config.Config, error) {
 	path := cmp.Or(g.configPath, os.Getenv(configEnv))
 	named := path != ""
@@ -79,13 +79,13 @@ func (e *noConfigError) Error() string {
 		return fmt.Sprintf("there is no configuration file %s: name one with --config or %s", e.path, configEnv)
 	}
 	if e.fromEnv {
-		return fmt.Sprintf("%s names the configuration file %s, and there is none in %s: set it to the file's whole path, or name one with --config",
+		return fmt.Sprintf("%s names the configuration file %s, which does not exist in %s: set the variable to the file's absolute path, or name a file with --config",
 			configEnv, e.path, dir)
 	}
 	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, configEnv)
 }
 
-// taskQueue returns the task queue of the agents: that of the flag, else that of the configuration, else
+// taskQueue returns the task queue of the agents. It is the queue of the flag --task-queue, else of the configuration, else
 // [config.DefaultTaskQueue].
 func (g *globals) taskQueue() (string, error) {
 	if g.queue != "" {

@@ -57,7 +57,7 @@ func TestNewcomerExportsARelativeConfigurationAndChangesTheFolder(t *testing.T) 
 	t.Setenv(configEnv, "agents.yaml")
 	g := &globals{}
 	_, err := g.agentName("x")
-	require.ErrorContains(t, err, "REAGENT_CONFIG names the configuration file agents.yaml, and there is none in /")
+	require.ErrorContains(t, err, "REAGENT_CONFIG names the configuration file agents.yaml, which does not exist in /")
 	require.Equal(t, exitUsage, codeOf(err))
 	g.queue = "agents"
 	name, err := g.agentName("x")

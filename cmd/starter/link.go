@@ -17,9 +17,9 @@ const uiEnv = "REAGENT_UI_URL"
 // uiTimeout limits the request that checks whether there is a Web UI.
 const uiTimeout = 500 * time.Millisecond
 
-// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The Web UI is the
-// one in REAGENT_UI_URL, else that of Temporal Cloud for a server there, else the one that answers on this machine at Temporal's
-// port plus 1000. `starter dev` uses this port.
+// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The address of
+// the Web UI is REAGENT_UI_URL, if it is set. For a server in Temporal Cloud, the Web UI is the one of Temporal Cloud. For a
+// server on this machine, it is at Temporal's port plus 1000 if a Web UI answers there. `starter dev` uses this port.
 func (g *globals) link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	if base == "" {

@@ -68,7 +68,7 @@ sub-agent.`,
 	return cmd
 }
 
-// statuses returns the statuses that the flags ask for. Nil means all.
+// statuses returns the statuses that the status flags select. Nil means all statuses.
 func (o listOptions) statuses() []client.Status {
 	var all []client.Status
 	if o.running {
@@ -117,14 +117,15 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	return err
 }
 
-// row is one line of the list: an agent, where it stands and what it has used.
+// row is one line of the list: an agent, its status, what it waits for, and what it has used.
 type row struct {
 	client.Entry
 	client.Standing
 }
 
-// find returns the newest agents that match the query, at most limit of them, and whether there are more. A limit of 0 means no
-// limit. Agents with the status [client.Unknown] match every status.
+// find lists the agents that match the query, the newest first, and uses the parameter read to read their statuses. It returns
+// at most limit agents; 0 means no limit. The result more is true if more agents match. An agent with the status
+// [client.Unknown] matches every status, so that the list does not hide an agent whose history cannot be read.
 func find(ctx context.Context, c *client.Client, read *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry
@@ -210,7 +211,7 @@ type rowView struct {
 	Status client.Status `json:"status"`
 	// WaitsFor is absent if the agent works or has ended.
 	WaitsFor client.Wait `json:"waits_for,omitempty"`
-	// Stopped names the limit that ended the last turn. It is absent if no limit did.
+	// Stopped names the limit that ended the last turn. It is absent if no limit ended it.
 	Stopped string `json:"stopped,omitempty"`
 	// Class is the type of the failure that holds the agent, or with which the agent ended.
 	Class string `json:"class,omitempty"`

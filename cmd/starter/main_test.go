@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asStarter makes the test program be starter, for tests that need a process.
+// asStarter is an environment variable. If it is set, the test program behaves like starter. Tests use it to run starter as a process.
 const asStarter = "REAGENT_TEST_AS_STARTER"
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func starter(t *testing.T, args ...string) (code exitCode, stdout, stderr string
 	return starterReads(t, "", args...)
 }
 
-// starterReads is starter with a text on standard input.
+// starterReads runs a command line in this process, with a text on standard input.
 func starterReads(t *testing.T, stdin string, args ...string) (code exitCode, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -102,7 +102,7 @@ func TestNewcomerIsInAWrongFolder(t *testing.T) {
 	code, stdout, stderr := starter(t, "run", "-a", "assistant", "Hello")
 	require.Equal(t, exitUsage, code)
 	require.Empty(t, stdout)
-	require.Contains(t, stderr, "REAGENT_CONFIG names the configuration file examples/agents.yaml, and there is none in ")
+	require.Contains(t, stderr, "REAGENT_CONFIG names the configuration file examples/agents.yaml, which does not exist in ")
 }
 
 // The error for a missing or mistyped argument names the argument, and contains no text of Go's libraries.

@@ -14,9 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows the partial text of the running model call in the last lines of a terminal. Below the text it shows one line that
-// says what the agent works on. The committed message replaces both. If the output is not a terminal, the preview is nil. The
-// methods update, end and beside of a nil preview do nothing.
+// preview shows the partial text of the running model call in the last lines of a terminal. Below the text it shows one line
+// that says what the agent works on. The committed message replaces both. If the output is not a terminal, the preview is nil.
+// The methods update and end of a nil preview do nothing.
 type preview struct {
 	out  io.Writer
 	size func() (width, height int)
@@ -27,8 +27,8 @@ type preview struct {
 	drawn []int               // the width of each line that is on the terminal
 }
 
-// newPreview returns the preview for a command's standard output. It returns nil if wanted is false, or if stdout is not a
-// terminal that can redraw lines. A terminal with TERM=dumb cannot.
+// newPreview returns the preview for a command's standard output. It returns nil if the parameter wanted is false, or if stdout
+// is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
 	file, ok := printable.Unwrap(stdout).(*os.File)
 	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
@@ -43,8 +43,9 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update shows what [client.Client.Watch] yields next. The parameter work is the line that says what the agent works on. A
-// message or a rewind removes the preview. While no worker or Temporal itself does not answer, the preview stays as it is.
+// update is called with each progress that [client.Client.Watch] yields, and shows its partial text. The parameter work is the
+// line that says what the agent works on. A message or a rewind removes the preview. While no worker answers, or Temporal does
+// not answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -73,7 +74,8 @@ func (p *preview) show(words *client.PartialText, work string) {
 	p.draw(p.clear())
 }
 
-// beside returns a writer to the same terminal that writes above the preview. Each Write must write whole lines.
+// beside returns a writer to out that can be used while the preview is shown. It writes above the preview on the same terminal.
+// Each Write must write whole lines. If the preview is nil, beside returns out.
 func (p *preview) beside(out io.Writer) io.Writer {
 	if p == nil {
 		return out
@@ -98,8 +100,9 @@ func (a above) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// clear returns the control sequence that removes the preview from the terminal. It allows for a terminal that has become
-// narrower since the last draw and therefore shows a line in several rows. The caller must hold mu.
+// clear returns the control sequence that removes the preview from the terminal, and forgets the drawn lines. If the terminal
+// has become narrower since the last draw, it shows one line in several rows; clear removes all of them. The caller must hold
+// mu.
 func (p *preview) clear() string {
 	if len(p.drawn) == 0 {
 		return ""

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// batchSize is the number of agents that find reads before it compares their statuses with the flags.
+	// batchSize is the number of agents whose statuses find reads together. It then drops the agents that the status flags
+	// exclude.
 	batchSize = 64
 	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
 	readAtOnce = 8
@@ -24,8 +25,8 @@ const (
 	readTimeout = 20 * time.Second
 )
 
-// reading reads where agents stand. If that takes longer than [silence], it writes its progress to out. The method all may be
-// called several times; stop must be called at the end.
+// reading reads the statuses of agents from their histories. If this takes longer than [silence], it writes its progress to
+// out. The method all may be called several times; stop must be called at the end.
 type reading struct {
 	out io.Writer
 

@@ -42,7 +42,7 @@ answer in a new agent. To give a running agent its new configuration, use
 				return withExitCode(err, queue)
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
-				return exitf(exitWrongState, "agent %s is %s; it was not resumed, and its definition was not read anew: use `starter reload %s`", started.ID, started.Status, started.ID)
+				return exitf(exitWrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `starter reload %s`", started.ID, started.Status, started.ID)
 			}
 			if started.Found && o.Message != "" {
 				return exitf(exitWrongState, "%s", notResumed(started, o))
@@ -55,7 +55,7 @@ answer in a new agent. To give a running agent its new configuration, use
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Message, "message", "", "`text` to give the agent before it goes on")
-	f.BoolVar(&o.Reload, "reload", false, "read the agent's definition anew")
+	f.BoolVar(&o.Reload, "reload", false, "give the agent the current definition of the workers")
 	show.addFlags(cmd)
 	return cmd
 }

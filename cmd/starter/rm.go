@@ -63,8 +63,9 @@ resumed, it may start the sub-agent again.`,
 	return cmd
 }
 
-// closedTrees returns the number of sub-agents below the agents, without those that ids names. If one of the agents or sub-agents
-// has not ended, the error is a [client.ErrRunning].
+// closedTrees checks that the agents in ids and all sub-agents below them have ended, and returns the number of these
+// sub-agents. It does not count sub-agents that are in ids themselves. If an agent or sub-agent has not ended, the error wraps
+// [client.ErrRunning].
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {

@@ -93,8 +93,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// execute runs a command line. An error of cobra before a command begins is a mistake in the command line and has the code
-// exitUsage.
+// execute runs a command line. If cobra returns an error before a command begins, the command line is wrong, and the error has
+// the code exitUsage.
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }

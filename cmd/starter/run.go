@@ -111,7 +111,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		return exitf(exitTaken, "the ID %s is taken: that agent has ended (%s), and this task was not started; %s; or choose another --id",
 			started.ID, started.Status, goOnFrom(started.ID, started.Status))
 	case started.Found && !same:
-		return exitf(exitTaken, "the ID %s is taken: that agent is %s with another task, and this one was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
+		return exitf(exitTaken, "the ID %s is taken: that agent is %s with another task, and this task was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
 			started.ID, started.Status, started.ID, started.ID)
 	case started.Found:
 		fmt.Fprintf(stderr, "Agent %s is running with this task already; it was not started again.\n", started.ID)
@@ -141,10 +141,10 @@ func nextStep(snap ending) string {
 		return "check that base_url in the worker's configuration answers, then " + again
 	}
 	if snap.Class == protocol.UnknownAgent {
-		return "add the agent to the worker's configuration, or name another with -a"
+		return "add the agent to the worker's configuration, or name another agent with -a"
 	}
 	if snap.Status == client.Held {
-		return "put it right and " + again
+		return "remove the cause of the failure, then " + again
 	}
 	return "see `starter show " + snap.ID + "`"
 }

@@ -114,7 +114,7 @@ type sentView struct {
 	MessageID string        `json:"message_id"`
 	Duplicate bool          `json:"duplicate,omitempty"`
 	Status    client.Status `json:"status,omitempty"`
-	// Stopped names the limit that ended the turn. It is absent if no limit did.
+	// Stopped names the limit that ended the turn. It is absent if no limit ended it.
 	Stopped string `json:"stopped,omitempty"`
 	Reply   string `json:"reply,omitempty"`
 }

@@ -81,7 +81,7 @@ type agentView struct {
 	EarlierChildren int       `json:"earlier_children,omitempty"`
 	Usage           usageView `json:"usage"`
 	Result          string    `json:"result,omitempty"`
-	// Stopped names the limit that ended the last turn. It is absent if no limit did.
+	// Stopped names the limit that ended the last turn. It is absent if no limit ended it.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
@@ -131,7 +131,7 @@ type usageView struct {
 	ToolCalls    int `json:"tool_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens is a part of InputTokens, ReasoningTokens a part of OutputTokens. CostUSD is the cost in US dollars. Tree
+	// CachedTokens is a part of InputTokens. ReasoningTokens is a part of OutputTokens. CostUSD is the cost in US dollars. Tree
 	// counts the agent and all sub-agents that have ended.
 	CachedTokens    int       `json:"cached_tokens"`
 	ReasoningTokens int       `json:"reasoning_tokens"`
@@ -143,13 +143,13 @@ type usageView struct {
 	Reattached  int `json:"reattached"`
 	Interrupted int `json:"interrupted"`
 	Repaired    int `json:"repaired"`
-	// EmptyReplies counts replies without content that were requested again. RepairedReplies counts replies in an unusual form
-	// that the worker could repair.
+	// EmptyReplies counts replies without content, after which the model was called again. RepairedReplies counts replies in an
+	// unusual form that the worker could repair.
 	EmptyReplies    int `json:"empty_replies"`
 	RepairedReplies int `json:"repaired_replies"`
-	// RepeatedAttempts counts the attempts at model calls before the attempts that brought the replies. LostAttempts counts those
-	// of them whose worker did not report. The provider may have billed lost attempts in addition to the tokens above.
-	// LostInputTokens are the input tokens of the lost attempts.
+	// RepeatedAttempts counts the attempts at model calls that failed or were lost before another attempt brought the reply.
+	// LostAttempts counts the lost attempts among them: their worker did not report. The provider may have billed lost attempts
+	// in addition to the tokens above. LostInputTokens are the input tokens of the lost attempts.
 	RepeatedAttempts int `json:"repeated_attempts"`
 	LostAttempts     int `json:"lost_attempts"`
 	LostInputTokens  int `json:"lost_input_tokens"`
@@ -311,8 +311,8 @@ func (p *transcriptPrinter) message(m agent.Message) {
 	}
 }
 
-// repeatsText returns how many attempts at model calls were repeated, and which of them the provider may have billed. It is empty
-// if no attempt was repeated.
+// repeatsText returns a text about repeated attempts at model calls: their number, and the number of lost attempts, which the
+// provider may have billed. It is empty if no attempt was repeated.
 func repeatsText(r agent.Repeats) string {
 	if r.Attempts == 0 {
 		return ""

@@ -104,19 +104,21 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	return nil
 }
 
-// hint returns the next step for an agent with that status, or an empty string if there is none.
+// hint returns the end of a line about an agent with that status. It names the command that shows why the agent failed, is held
+// or ran out of time. It is empty for all other statuses.
 func hint(id string, status client.Status) string {
 	switch status {
 	case client.Held:
-		return "; `starter show " + id + "` tells why"
+		return "; `starter show " + id + "` shows why"
 	case client.Failed, client.TimedOut:
-		return "; `starter show " + id + "` tells why"
+		return "; `starter show " + id + "` shows why"
 	}
 	return ""
 }
 
-// firstOf returns the index from which tail has to print to show the last messages. A negative last means all messages and gives
-// 0.
+// firstOf returns the index of the first message that tail prints, counted from 0. The parameter last is the number of messages
+// to print from the end of the transcript; a negative number means all messages and gives the index 0. firstOf reads the
+// transcript to count its messages. While it waits for a worker, the waitNotice informs the user.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil

@@ -18,7 +18,8 @@ const (
 	defaultWait = time.Minute
 )
 
-// addWait adds the flag --wait to a command that needs a worker. The parameter value is the default; 0 means no limit.
+// addWait adds the flag --wait to a command that needs a worker. The flag sets *limit. The parameter value is the default; 0
+// means no limit.
 func addWait(cmd *cobra.Command, limit *time.Duration, value time.Duration) {
 	*limit = value
 	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
@@ -45,8 +46,8 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends when limit has passed, with [context.DeadlineExceeded] as its cause. A call of lift before
-// that time removes the limit. A limit of 0 means no limit. The caller must call cancel.
+// within returns a context that ends when limit has passed, with [context.DeadlineExceeded] as its cause. A limit of 0 means no
+// limit. If the caller calls lift before the limit has passed, the context no longer has a limit. The caller must call cancel.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	if limit == 0 {
@@ -56,8 +57,9 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent, and returns the agent's status and the number of its messages. It waits for at
-// most wait.limit, and wait tells the user about a longer wait.
+// reach waits until a worker answers for an agent, and returns the agent's status and the number of its messages. It waits for
+// at most wait.limit; after this time the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
+// During a long wait, the waitNotice informs the user.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Look, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
@@ -68,18 +70,20 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 	return look, err
 }
 
-// unanswered returns err with its exit code. If no worker has answered, the error text contains so, which says what that means
-// for the command.
+// unanswered returns err with its exit code. If err says that no worker has answered, unanswered returns a new error text for
+// the user. This text contains the parameter so, which is a clause about the effect of the command, such as "nothing was
+// changed".
 func unanswered(err error, wait *waitNotice, so string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
 	}
-	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start one with `%s`, or wait longer with --wait",
+	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
 		wait.queue, wait.limit, so, startWorker)
 }
 
-// change waits until a worker answers for an agent, and then calls do to change the agent. Both together may take twice the
-// limit. The function do calls taken as soon as the agent has accepted the change; the limit does not apply from then on.
+// change waits until a worker answers for an agent, and then calls do to change the agent. The limit applies to the wait and to
+// do separately, so both together may take twice the limit. When the agent has accepted the change, the function do calls
+// taken. From then on do has no limit.
 func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, taken func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)
@@ -97,8 +101,8 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent has received the command; you can repeat the command safely")
 }
 
-// goesOn returns an error that says that the agent goes on, if err is not nil and ctx has ended because the user interrupted the
-// command. Otherwise it returns err.
+// goesOn returns the error of a command that waits for an agent. If err is not nil and ctx has ended, the user has interrupted
+// the command. The error then says that the agent goes on, and how to follow or end it. Otherwise goesOn returns err.
 func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -106,7 +110,7 @@ func goesOn(ctx context.Context, err error, id string) error {
 	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `starter tail %s`, end it with `starter cancel %s`", id, id, id)
 }
 
-// goOnFrom returns the user's next steps with an agent that has ended.
+// goOnFrom returns a text with the commands that the user can give for an agent that has ended.
 func goOnFrom(id string, status client.Status) string {
 	if status == client.Completed {
 		return fmt.Sprintf("see what it did with `starter show %s`; go on from its answer in a new agent with `starter fork %s --message TEXT`", id, id)

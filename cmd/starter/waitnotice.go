@@ -12,12 +12,13 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// silence is how long a problem must last before the user is told. Most problems end sooner.
+// silence is how long a problem must last before the user is informed. Most problems end sooner.
 const silence = 2 * time.Second
 
-// waitNotice tells a user who waits for an agent why the agent does not go on: no worker answers, Temporal does not answer, or a
-// call is tried again. It reports a problem once, after the time [silence]; a call that is tried again, once for each attempt. It
-// also reports when a worker or Temporal answers again. It is safe for concurrent use.
+// waitNotice tells a user who waits for an agent why the agent does not go on: no worker answers, Temporal does not answer, or
+// a failed call is tried again. It reports a problem that has lasted for the time [silence]. It reports each problem once. For
+// a call that is tried again, it reports each attempt once. It also reports when a worker or Temporal answers again. It is safe
+// for concurrent use.
 type waitNotice struct {
 	out   io.Writer
 	queue string
@@ -36,8 +37,8 @@ type waitNotice struct {
 	told  string        // identifies the last report of the trouble; empty before the first report
 	tried *client.Retry // the call that is tried again
 	work  work
-	// reported is the time of the last line about the agent's work, or of the last message or moment without work if that is
-	// later.
+	// reported is the time from which report waits for [reportEvery] until its next line. It is the time of the last line, of
+	// the last message, or of the last progress without work, whichever is the latest.
 	reported time.Time
 }
 
@@ -75,7 +76,8 @@ func (p *waitNotice) over() {
 	p.turn(noTrouble)
 }
 
-// update reports what [client.Client.Watch] yields next.
+// update is called with each progress that [client.Client.Watch] yields. It shows what the agent works on. If there is a
+// problem that has lasted for the time [silence], update reports the problem.
 func (p *waitNotice) update(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
@@ -99,8 +101,8 @@ func (p *waitNotice) update(progress client.Progress) {
 	}
 }
 
-// report shows what the agent works on, either in the preview of a terminal or as one line each [reportEvery]. The caller must
-// hold mu.
+// report shows what the agent works on. It shows this in the preview of a terminal. Without a preview, it writes at most one
+// line in the time [reportEvery]. The caller must hold mu.
 func (p *waitNotice) report(progress client.Progress) {
 	now := time.Now()
 	text := p.work.line(progress, now)
@@ -116,8 +118,8 @@ func (p *waitNotice) report(progress client.Progress) {
 	}
 }
 
-// turn sets the current trouble. If the old trouble was reported and is over, turn reports the end of it. The caller must hold
-// mu.
+// turn sets the current trouble. If the old trouble was a missing worker or server and was reported, turn reports that the
+// worker or Temporal answers. The caller must hold mu.
 func (p *waitNotice) turn(kind trouble) {
 	if kind == p.kind {
 		return
@@ -167,7 +169,8 @@ func (p *waitNotice) print() {
 	p.told = news
 }
 
-// retryText describes a call that failed and is tried again. For an unknown agent it also says what the user can do.
+// retryText describes a call that failed and is tried again. For an unknown agent it also says what the user can do; the
+// parameter id is the agent's ID for the command in this text.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
 		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",

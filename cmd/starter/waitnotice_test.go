@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// waitNotice reports a problem once, after a while, and also the end of it. It does not report a problem that ends sooner.
+// waitNotice reports a problem once, when it has lasted for the time silence. It also reports the end of a reported problem.
 func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

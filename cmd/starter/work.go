@@ -16,15 +16,16 @@ const reportEvery = 10 * time.Second
 
 // work derives from the messages of an agent what the agent works on.
 type work struct {
-	// since is the time from which line counts: the start of the command or, if later, the last message or moment without work.
+	// since is the start of the time that the method line shows. It is the start of the command or, if later, the last message
+	// or the last progress without work.
 	since time.Time
 	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall
 }
 
-// line returns one line about the work of an agent: the model or the tools, the time so far, the number of words of partial text,
-// and the attempt. The parameter p is what [client.Client.Watch] yields next. The line is empty for a message, while the agent
-// does not work, and while no worker or Temporal itself does not answer.
+// line is called with each progress that [client.Client.Watch] yields. It returns one line about the agent's work: the model or
+// the tools, the time so far, the number of words of partial text, and the attempt. The line is empty if the progress is a
+// message, if the agent does not work, if no worker answers, or if Temporal does not answer.
 func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)
@@ -55,7 +56,7 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// message records a message of the transcript that arrived at the time now.
+// message records a message of the transcript. The parameter now is the time at which the message arrived.
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since = now
 	if m.Role != llm.Tool {
@@ -84,8 +85,8 @@ func callsText(calls []llm.ToolCall) string {
 	return strings.Join(names, ", ")
 }
 
-// partialText returns the number of words in the partial text. The client has only the end of a long text; the number is an
-// estimate then.
+// partialText returns a text with the number of words in the partial text, such as "12 words". The client has only the end of a
+// long text. The number is then an estimate, and the text begins with "about".
 func partialText(w client.PartialText) string {
 	n, about := len(strings.Fields(w.Text)), ""
 	if w.Said > len(w.Text) && len(w.Text) > 0 {
@@ -106,8 +107,8 @@ func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
 }
 
-// tookText returns in parentheses how long a tool took. It is empty for less than 0.1 s. It is also empty for a negative time,
-// which a recalled result has.
+// tookText returns a text in parentheses that says how long a tool took. It is empty for less than 0.1 s, and for a negative
+// time.
 func tookText(milliseconds int64) string {
 	d := time.Duration(milliseconds) * time.Millisecond
 	switch {

@@ -60,7 +60,7 @@ func model() reagent.Model {
 	}
 }
 
-// clerk is the agent.
+// clerk is the definition of the agent.
 var clerk = reagent.Agent{
 	Name:         "clerk",
 	Instructions: "You sell fruit. Look up the price before you order, and tell it.",

@@ -22,7 +22,7 @@ type Order struct {
 
 var prices = map[string]int{"apple": 3, "cherry": 9}
 
-// tools makes tools of two functions.
+// tools returns the tools price and order, which call Go functions.
 func tools() []reagent.Tool {
 	price := func(_ context.Context, in Fruit) (string, error) {
 		euros, ok := prices[in.Name]

@@ -60,7 +60,8 @@ func run(ctx context.Context, queue, name, task string, now bool) error {
 	return nil
 }
 
-// daily describes the schedule.
+// daily returns the options of a schedule that starts the agent with the given name every day at 07:00 UTC. The parameter id is
+// the ID of the schedule, and the beginning of the IDs of the agents.
 func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOptions, error) {
 	action, err := agents.ScheduleAction(reagent.StartOptions{ID: id, Agent: name, Message: task})
 	return client.ScheduleOptions{
@@ -69,7 +70,8 @@ func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOption
 			Calendars: []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 7}}}},
 		},
 		Action: action,
-		// If an earlier agent is still running, no new one starts. Temporal makes up for a start that it missed by less than CatchupWindow.
+		// If an earlier agent is still running, no new agent starts. If Temporal was down at 07:00, Temporal starts the agent later, but not after
+		// CatchupWindow has passed.
 		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: time.Hour,
 	}, err

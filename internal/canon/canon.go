@@ -28,7 +28,8 @@ func Text(text []byte) ([]byte, error) {
 	return canonical(text)
 }
 
-// canonical is like Text. The text must be valid JSON.
+// canonical returns the canonical form of JSON text, like Text. It does not check whether the text is valid JSON; the caller
+// must check this.
 func canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("canon: invalid UTF-8: %w", ErrNotJSON)
@@ -54,7 +55,7 @@ func Value(v any) ([]byte, error) {
 	return canonical(text)
 }
 
-// encoder copies one value from in to out and sorts the members of its objects. The text in must be valid JSON.
+// encoder moves one JSON value from in to out and converts it to the canonical form. The text in must be valid JSON.
 type encoder struct {
 	in  []byte // the rest of the text
 	out []byte
@@ -66,7 +67,8 @@ func (e *encoder) next() byte {
 	return e.in[0]
 }
 
-// value copies one value.
+// value moves one value of any kind from the start of in to the end of out, in the canonical form. It returns an error if an
+// object in the value has two members with the same name.
 func (e *encoder) value() error {
 	switch e.next() {
 	case '{':
@@ -85,13 +87,13 @@ func (e *encoder) value() error {
 	return nil
 }
 
-// copy moves n bytes from in to out.
+// copy moves n bytes unchanged from the start of in to the end of out.
 func (e *encoder) copy(n int) {
 	e.out = append(e.out, e.in[:n]...)
 	e.in = e.in[n:]
 }
 
-// array copies an array.
+// array moves an array from the start of in to the end of out, in the canonical form. The error is that of value.
 func (e *encoder) array() error {
 	for e.copy(1); e.next() != ']'; {
 		if e.in[0] == ',' {
@@ -105,7 +107,8 @@ func (e *encoder) array() error {
 	return nil
 }
 
-// object copies an object and sorts its members. It returns an error if two members have the same name.
+// object moves an object from the start of in to the end of out, in the canonical form: it sorts the members. It returns an
+// error if two members have the same name.
 func (e *encoder) object() error {
 	type member struct {
 		name     string
@@ -146,7 +149,7 @@ func (e *encoder) object() error {
 	return nil
 }
 
-// unquote returns the value of a canonical JSON string.
+// unquote returns the text that a canonical JSON string represents.
 func unquote(text []byte) string {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text[1 : len(text)-1])
@@ -156,8 +159,8 @@ func unquote(text []byte) string {
 	return s
 }
 
-// compare compares member names by their UTF-16 code units. This order equals the order of their bytes unless a name has a rune
-// above U+FFFF.
+// compare orders member names by their UTF-16 code units. Its result is negative, 0 or positive, as in [strings.Compare]. The
+// order equals the order of the bytes unless a name has a rune above U+FFFF.
 func compare(a, b string) int {
 	if !strings.ContainsFunc(a+b, func(r rune) bool { return r > 0xFFFF }) {
 		return strings.Compare(a, b)
@@ -167,8 +170,9 @@ func compare(a, b string) int {
 
 const hex = "0123456789abcdef"
 
-// text copies a string in the form of RFC 8785 section 3.2.2.2. Only quotes, backslashes and control characters have escapes.
-// Characters with a two-character escape, such as \n, have that escape.
+// text moves a string from the start of in to the end of out, in the form of RFC 8785 section 3.2.2.2. In this form, only
+// quotes, backslashes and control characters have escapes. A character with a two-character escape, such as \n, has that
+// escape.
 func (e *encoder) text() {
 	e.copy(1)
 	for {
@@ -197,7 +201,7 @@ func (e *encoder) text() {
 	}
 }
 
-// appendRune appends a rune of a string, with an escape if RFC 8785 requires one.
+// appendRune appends a rune to out, which ends within a JSON string. It writes an escape if RFC 8785 requires one.
 func appendRune(out []byte, r rune) []byte {
 	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
 		return append(out, '\\', `"\btnfr`[short])

@@ -48,7 +48,7 @@ func TestAttackProgramThatOthersMayWriteIsNotRun(t *testing.T) {
 	}
 }
 
-// The database contains the agents' messages.
+// The database contains the agents' messages, so only its owner may read it.
 func TestAttackDatabaseIsReadByItsOwnerOnly(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "dev.db")
 	for _, suffix := range []string{"", "-wal"} {

@@ -118,9 +118,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// build builds the CLI at path. The caller must hold the lock of path. The build writes into a temporary folder next to path, and
-// build renames the complete program. So a build that is killed leaves no incomplete program at path. Reason is the beginning of
-// a sentence that says why the CLI is built.
+// build builds the CLI at path. The caller must hold the lock of path. The go command writes into a temporary folder next to
+// path. Then build renames the complete program to path, so a build that is killed leaves no incomplete program there. The
+// parameter reason is the beginning of a sentence that says why the CLI is built.
 func build(ctx context.Context, path, reason string, progress io.Writer, waiting func(string) func()) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
@@ -188,9 +188,9 @@ func pinnedModule(ctx context.Context) string {
 	return dir
 }
 
-// buildEnv returns the environment of the build: env without API keys and variables of Temporal, and with settings for a build
-// into scratch. The build is for this machine and ignores a go.work file, even if env has other values of GOOS, GOARCH and
-// GOWORK.
+// buildEnv returns the environment of the build. It is env without API keys and without Temporal's variables, and with settings
+// for a build into scratch. The build is for this machine and ignores a go.work file, even if env has other values of GOOS,
+// GOARCH and GOWORK.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// grace is the time that a process has to end after a request to end. After it, the process is killed.
+// grace is the time that a process has to end after it was asked to. After this time, the process is killed.
 const grace = 10 * time.Second
 
 // child is a running child process. On Linux it ends when this process ends; see bindToParent.
@@ -25,7 +25,8 @@ type child struct {
 	waitErr error         // set before done is closed
 }
 
-// startChild starts a process. Its standard error is copied to logTo until stop is called. The end of its output is kept in tail.
+// startChild starts the program binary. It copies the program's standard error to logTo until stop is called. It keeps the end
+// of the program's whole output in the field tail.
 func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), done: make(chan struct{}), tail: &tail{}}
 	c.cmd.Stdout = writerFunc(func(p []byte) (int, error) {

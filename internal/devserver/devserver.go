@@ -27,7 +27,8 @@ type Options struct {
 	DBFilename string
 	// Namespace is the namespace to use. It is created if it does not exist. Defaults to "default".
 	Namespace string
-	// SearchAttributes are registered when the server starts. The map holds types, such as Keyword, by name.
+	// SearchAttributes are the search attributes to register when the server starts. The map holds their types, such as
+	// Keyword, by name.
 	SearchAttributes map[string]string
 	// DynamicConfig adds settings to [DynamicConfig], or replaces them. The values are JSON.
 	DynamicConfig map[string]string
@@ -37,8 +38,9 @@ type Options struct {
 	LogTo io.Writer
 	// Progress receives messages for people while the CLI is built. Nil discards them.
 	Progress io.Writer
-	// Waiting is called when a wait of minutes begins. The argument what describes the activity. The function over is called when
-	// the wait ends. Nil means that a line is written to Progress after 10, 30 and 60 seconds and then every minute.
+	// Waiting is called when a step begins that takes minutes, such as the build of the CLI. The argument what describes the
+	// step. The function over, which Waiting returns, is called when the step ends. If Waiting is nil, a line is written to
+	// Progress after 10, 30 and 60 seconds and then every minute.
 	Waiting func(what string) (over func())
 
 	// StartTimeout limits the time from the start of the server process until the server is ready. It does not include the build
@@ -129,7 +131,7 @@ func (s *Server) Address() string { return address(s.port) }
 // UIURL returns the URL of the Web UI.
 func (s *Server) UIURL() string { return "http://" + address(s.uiPort) }
 
-// Namespace returns the namespace of the options. It can be used.
+// Namespace returns the namespace in the options. It exists, and workflows can be started in it.
 func (s *Server) Namespace() string { return s.namespace }
 
 // PID returns the process ID of the server.

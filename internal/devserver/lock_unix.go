@@ -15,9 +15,9 @@ import (
 // because a context cannot cancel it.
 const lockEvery = 100 * time.Millisecond
 
-// lock takes the lock on the file at path. It creates the file if necessary. The returned function releases the lock; the kernel
-// also releases it when the process ends. If the lock is held elsewhere, lock calls waiting once and waits until the lock is free
-// or the context ends.
+// lock takes the lock on the file at path. It creates the file if necessary. The function unlock releases the lock; the kernel
+// also releases it when the process ends. If another holder has the lock, lock calls waiting once, and then waits until the
+// lock is free or the context ends.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // checkOwned returns an error if another user could put a program at path. That is the case if the file or a folder above it
-// belongs to another user (except root), or if the group or all users can write it. The file may be missing, its folder must
-// exist.
+// belongs to another user (except root), or if the group or all users can write it. The file need not exist, but its folder
+// must.
 func checkOwned(path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// nextTick returns the time of the next line of a wait that has lasted for the time waited. There is a line after 10, 30 and 60
-// seconds, and then every minute. Both times count from the beginning of the wait.
+// nextTick returns the time at which the next progress line is due, as a duration since the beginning of a wait. The parameter
+// waited is the time of the previous line in the same form, or 0. Lines are due after 10, 30 and 60 seconds, and then every
+// minute.
 func nextTick(waited time.Duration) time.Duration {
 	for _, early := range []time.Duration{10 * time.Second, 30 * time.Second} {
 		if waited < early {
@@ -18,9 +19,9 @@ func nextTick(waited time.Duration) time.Duration {
 	return waited.Truncate(time.Minute) + time.Minute
 }
 
-// elapsed writes lines with the elapsed time of a wait to w, until the returned function over is called. The text what begins
-// each line. The function next returns the time of the next line, given the time of the line before (first 0). It must return a
-// later time.
+// elapsed writes lines such as "what: 10s" to w, with the time since the call of elapsed. It ends when the caller calls over.
+// Before each line, it calls next with the time of the previous line (at first 0), and next returns the time of the line. Both
+// times are durations since the call of elapsed; next must return a longer one than it gets.
 func elapsed(w io.Writer, what string, next func(time.Duration) time.Duration) (over func()) {
 	began := time.Now()
 	stop := make(chan struct{})

@@ -31,7 +31,7 @@ func waitReady(ctx context.Context, s *Server) error {
 		what string
 		met  func(context.Context) error
 	}{
-		// This check is the first, so that gRPC does not begin with a failed connection: it waits a second before the next try.
+		// This check is the first, so that gRPC does not begin with a failed connection. After a failure, gRPC waits a second.
 		{"Temporal listens", s.listens},
 		{"the namespace " + s.namespace + " can be used", s.namespaceUsable},
 		{"the Web UI answers", s.uiAnswers},

@@ -29,7 +29,7 @@ func (t *tail) add(p []byte) {
 	}
 }
 
-// report returns the kept lines as the end of an error message. If there are none, it returns a text that says so.
+// report returns the kept lines as the end of an error message. If there are none, it returns "; it wrote nothing".
 func (t *tail) report() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Arm arms a point in the folder dir: the first worker process that reaches the point then kills itself. Only a hit counts
-// that has all of the words in its workflow ID or, for an activity, in its workflow ID and input. The first hits, as many
-// as pass, do not kill.
+// Arm arms the point p in the folder dir: the first worker process that hits the point kills itself. The parameter pass is
+// the number of hits before this one that do not kill. A hit counts only if it has all of the given words. They are
+// searched in the workflow ID and, for an activity, also in its input.
 func Arm(dir string, p Point, pass int, words ...string) error {
 	path := filepath.Join(dir, string(p))
 	// A rename, because a process may read the file at any time and must not read a part of it.

@@ -17,7 +17,8 @@ type folder struct {
 	mu  sync.Mutex
 }
 
-// reach calls die if the point is armed for the subject and no more hits have to pass.
+// reach is called when the process reaches the point p. It does nothing if p is not armed, or if subject does not contain
+// all words of [Arm]. It calls die if the hits that do not kill are used up. Otherwise it counts the hit.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 )
 
 // DialOptions returns the options that add the points to a connection to Temporal. It returns nil if [Env] is empty. The
-// data converter c decodes the inputs of activities, which the words of [Arm] are compared with. Nil means the SDK's
-// default.
+// data converter c decodes the inputs of activities, because the words of [Arm] are searched in them. If c is nil,
+// DialOptions uses the SDK's default.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -43,7 +43,7 @@ type wire struct {
 type task struct {
 	activity string // activity type; empty for a workflow task
 	workflow string // workflow ID
-	subject  string // the text that the words of Arm are compared with: workflow ID and activity input
+	subject  string // the text in which the words of Arm are searched: workflow ID and activity input
 }
 
 func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
@@ -86,14 +86,15 @@ func (w *wire) intercept(
 	return nil
 }
 
-// come calls reach, if there is a point.
+// come calls w.reach with the point p and the subject of the task. It does nothing if p is empty.
 func (w *wire) come(p Point, t task) {
 	if p != "" {
 		w.reach(p, t.subject)
 	}
 }
 
-// points returns the points before and after a request, and the task on which the request reports.
+// points returns the task on which a request reports, and the points before and after the request. A request for a workflow
+// task may have several of them, for example one pair for each workflow command.
 func (w *wire) points(req any) (task, []around) {
 	switch req := req.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:
@@ -113,7 +114,8 @@ func (w *wire) points(req any) (task, []around) {
 	return task{}, nil
 }
 
-// ofCommand returns the points before and after the report of a workflow command.
+// ofCommand returns the points before and after the report of a workflow command of the task t. It returns the zero value
+// for commands without points.
 func ofCommand(c enumspb.CommandType, t task) around {
 	switch c {
 	case enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION:

@@ -27,7 +27,7 @@ func TestNothingIsDoneWithoutAFolder(t *testing.T) {
 	require.NotEmpty(t, Interceptors())
 }
 
-// line plays both ends of a connection. It records the points that are reached, and "request" for each request.
+// line stands for the client and the server of a connection. It records the points that are reached, and "request" for each request.
 type line struct {
 	*wire
 	seen []string

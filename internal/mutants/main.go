@@ -1,8 +1,10 @@
-// Command mutants breaks the code in each of the ways that the files in testdata describe, and requires that the test that
-// the file names fails. The tree itself stays as it is: each test gets its mutant by the -overlay flag of the go command.
+// Command mutants checks that the tests can fail. Each file in testdata describes a mutant: a change that breaks the code, and
+// a test. The command runs the test with the change, and requires that the test fails. It does not change the source files: the
+// go command reads the changed files by its flag -overlay.
 //
-// Run it in the root of the tree, as `make mutants` does. The arguments are patterns for names, such as "late-*". Without
-// arguments it tries every mutant, and also requires that each row of docs/failures.md has one.
+// Run it in the root of the source tree, as `make mutants` does. The arguments are patterns for the names of mutants, such as
+// "late-*". Without arguments, the command tries every mutant. It then also requires that each row of docs/failures.md has a
+// mutant.
 package main
 
 import (
@@ -52,12 +54,12 @@ func run(patterns []string) error {
 	}
 	fmt.Printf("%d mutants, %d alive\n", len(all), alive)
 	if alive > 0 {
-		return errors.New("a test cannot fail for the reason that it is there for")
+		return errors.New("a test does not fail although its mutant breaks the code, or a mutant cannot be applied: see the lines that do not begin with \"killed\"")
 	}
 	return nil
 }
 
-// requireRows returns an error if a row of the tables of failures has no mutant.
+// requireRows returns an error if a row of the tables in docs/failures.md has no mutant.
 func requireRows(all []mutant) error {
 	text, err := os.ReadFile("docs/failures.md")
 	if err != nil {
@@ -75,7 +77,8 @@ func requireRows(all []mutant) error {
 	return nil
 }
 
-// requireGreen runs the tests of the mutants on the code as it is. A test that fails without a mutant proves nothing.
+// requireGreen runs the tests of the mutants on the unchanged code, and returns an error if one fails. A test that fails
+// without a mutant proves nothing.
 func requireGreen(all []mutant) error {
 	tests := map[string][]string{}
 	for _, m := range all {
@@ -86,7 +89,7 @@ func requireGreen(all []mutant) error {
 	for _, folder := range slices.Sorted(maps.Keys(tests)) {
 		fmt.Printf("%s: %d tests on the code as it is\n", folder, len(tests[folder]))
 		if output, err := goTest(folder, strings.Join(tests[folder], "|"), ""); err != nil {
-			return fmt.Errorf("a test of %s fails before anything is broken:\n%s", folder, output)
+			return fmt.Errorf("a test of %s fails without a mutant: repair it first\n%s", folder, output)
 		}
 	}
 	return nil
@@ -133,8 +136,9 @@ func (m mutant) try() (verdict, output string, err error) {
 	return "killed", "", nil
 }
 
-// goTest runs tests of a package with an overlay, if one is given. The overlay is in the environment, because e2e tests build the
-// worker and the starter themselves.
+// goTest runs the tests of the package in folder whose names match the regular expression tests. If overlay is not empty, it is
+// the path of an overlay file for the go command. goTest passes this path in the environment variable GOFLAGS, because e2e
+// tests build the worker and the starter themselves. The error says that a test failed.
 func goTest(folder, tests, overlay string) (output string, err error) {
 	cmd := exec.Command("go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

@@ -15,9 +15,9 @@ import (
 
 // mutant is one way to break the code. The file of a mutant has, in this order:
 //   - the title, in one line
-//   - rows: the rows of docs/failures.md that the mutant stands for
+//   - rows: the rows of docs/failures.md to which the mutant belongs
 //   - test: the package and the name of the test that must fail
-//   - in: the folder and the declaration that is changed, such as "agent State.dropChildren"
+//   - in: the folder and the declaration to change, such as "agent State.dropChildren"
 //   - lines that begin with "-", and after them lines that begin with "+": the Go text to find in the declaration, and the
 //     text that replaces it
 //
@@ -39,7 +39,8 @@ type change struct {
 	old, changed string
 }
 
-// read reads the mutant in a file.
+// read reads a mutant from a file; see the type mutant for the form. The name of the mutant is the name of the file without
+// ".txt".
 func read(file string) (mutant, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -74,12 +75,13 @@ func read(file string) (mutant, error) {
 		}
 	}
 	if len(m.rows) == 0 || m.test == "" || in.symbol == "" || len(m.changes) == 0 {
-		return mutant{}, fmt.Errorf("%s: a title, rows, test, in and a change are required", file)
+		return mutant{}, fmt.Errorf("%s: the mutant is incomplete: it needs a title, rows, test, in, and at least one change", file)
 	}
 	return m, nil
 }
 
-// apply returns the changed texts of the source files below root that the mutant changes, by the names of the files.
+// apply returns the new content of the source files that the mutant changes, by their paths. It reads the files below the
+// folder root and does not write them. It returns an error if a change does not fit the code.
 func (m mutant) apply(root string) (map[string][]byte, error) {
 	changed := map[string][]byte{}
 	for _, c := range m.changes {
@@ -90,8 +92,8 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// apply adds the changed text of the source file that has the declaration to changed. If the file is there already, apply
-// changes that text.
+// apply finds the source file with the declaration of the change, and stores the file's new content in the map changed, by its
+// path. If the map already has the file, because of an earlier change, apply changes that content.
 func (c change) apply(root string, changed map[string][]byte) error {
 	files, err := filepath.Glob(filepath.Join(root, c.folder, "*.go"))
 	if err != nil {
@@ -119,10 +121,10 @@ func (c change) apply(root string, changed map[string][]byte) error {
 			return err
 		}
 	}
-	return fmt.Errorf("there is no such declaration in %s", c.folder)
+	return fmt.Errorf("the folder %s does not have this declaration", c.folder)
 }
 
-// names returns the symbols that a declaration declares.
+// names returns the symbols that a declaration declares, in the form of the field symbol of a change.
 func names(decl ast.Decl) []string {
 	var all []string
 	switch decl := decl.(type) {
@@ -156,7 +158,8 @@ func names(decl ast.Decl) []string {
 	return all
 }
 
-// replace replaces the one place in body that has the tokens of c.old.
+// replace returns body, which is the source text of a declaration, with c.old replaced by c.changed. It compares the texts
+// token by token. It returns an error unless c.old occurs exactly once.
 func (c change) replace(body []byte) ([]byte, error) {
 	all, old := tokens(body), tokens([]byte(c.old))
 	at := -1
@@ -175,13 +178,13 @@ func (c change) replace(body []byte) ([]byte, error) {
 	return slices.Concat(body[:all[at].from], []byte(strings.TrimSpace(c.changed)), body[all[at+len(old)-1].to:]), nil
 }
 
-// lexeme is a token of Go source text, and its place.
+// lexeme is a token of Go source text, and its byte offsets in the text.
 type lexeme struct {
 	text     string
 	from, to int
 }
 
-// tokens returns the tokens of a piece of Go source text, without comments and the semicolons that line ends stand for.
+// tokens returns the tokens of a piece of Go source text. It omits comments, and the semicolons that Go inserts at line ends.
 func tokens(text []byte) []lexeme {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(text))
@@ -203,7 +206,8 @@ func tokens(text []byte) []lexeme {
 	}
 }
 
-// readAll reads the mutants in folder whose names match one of the patterns; no patterns match all names.
+// readAll reads the mutants in folder whose names match at least one of the patterns. Without patterns it reads all mutants. It
+// returns an error if there are none.
 func readAll(folder string, patterns []string) ([]mutant, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {
@@ -220,7 +224,7 @@ func readAll(folder string, patterns []string) ([]mutant, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("no mutant has such a name")
+		return nil, errors.New("no mutant has a name that matches the arguments")
 	}
 	return all, nil
 }

@@ -1,10 +1,10 @@
-// Package payload knows what Temporal's payloads cost.
+// Package payload returns the sizes of Temporal's payloads.
 package payload
 
 import "encoding/json"
 
-// Size returns how many bytes v takes in a payload, as the default data converter
-// encodes it; 0 for a value that has no JSON form.
+// Size returns the number of bytes of v's JSON encoding. The SDK's default data converter puts this encoding into a payload.
+// Size returns 0 if v cannot be encoded as JSON.
 func Size(v any) int {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -91,7 +91,8 @@ func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 func Name(name string) string { return Line(name, 250) }
 
 // JSON returns encoded JSON with every unsafe character replaced by its \u escape. The result decodes to the same value. The
-// argument must be valid JSON. Its only control characters below U+0020 are white space between values, and JSON keeps them.
+// argument must be valid JSON. In valid JSON, characters below U+0020 occur only as white space between values; JSON keeps
+// them.
 func JSON(encoded []byte) []byte {
 	if safe(string(encoded)) {
 		return encoded

@@ -17,8 +17,8 @@ const (
 	minSecret = 4
 	// minEncoded is the minimum length, in bytes, of a secret that is also hidden in hexadecimal and in base64.
 	minEncoded = 8
-	// fragment is the minimum number of consecutive bytes of a secret that are hidden, if [LooksRandom] returns true for the
-	// secret.
+	// fragment is a length in bytes. If a secret looks random (see [LooksRandom]), every part of the secret that has at least
+	// this length is hidden.
 	fragment = 12
 )
 
@@ -30,14 +30,15 @@ const (
 // of 12 consecutive bytes is hidden in these forms, too. Secrets that are encrypted, compressed, reversed or split into smaller
 // parts are not hidden.
 type Redactor struct {
-	// windows holds the byte strings that are hidden. The field lengths holds their different lengths. The field begin is true at
-	// each index that is made of the first two bytes of a window.
+	// windows holds the byte strings that are hidden, and lengths holds their different lengths. The field begin makes the
+	// search fast: begin[i] is true if a window begins with the two bytes i>>8 and i&0xff.
 	windows map[string]struct{}
 	lengths []int
 	begin   *[1 << 16]bool
 }
 
-// New returns a Redactor of the secrets. White space around a secret is ignored, and so are secrets of fewer than 4 bytes.
+// New returns a Redactor that hides the secrets. White space around a secret is ignored, and so are secrets of fewer than 4
+// bytes.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{windows: map[string]struct{}{}, begin: new([1 << 16]bool)}
 	for _, secret := range secrets {
@@ -62,8 +63,8 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Random returns a Redactor of the secrets that look random; see [LooksRandom]. The Redactor ignores the other secrets, such as
-// words and paths, because they also occur in harmless texts.
+// Random returns a Redactor that hides the secrets that look random; see [LooksRandom]. The Redactor ignores the other secrets,
+// such as words and paths, because they also occur in harmless texts.
 func Random(secrets ...string) *Redactor { return New(OnlyRandom(secrets)...) }
 
 // OnlyRandom returns the secrets that look random; see [LooksRandom]. It does not change its argument.
@@ -144,7 +145,8 @@ func (r *Redactor) Text(text string) string {
 // span is a range of bytes of a text. It includes the offset from and excludes the offset to.
 type span struct{ from, to int }
 
-// find returns spans together with the spans of the original text that must be hidden: those in which the view has a window.
+// find searches the view v for windows. For each window that it finds, it appends to spans the place of the window in the
+// original text.
 func (r *Redactor) find(v view, spans []span) []span {
 	for i := range len(v.text) - 1 {
 		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {

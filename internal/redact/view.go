@@ -15,7 +15,8 @@ type view struct {
 	spans []span
 }
 
-// span returns the span in the original of the n bytes of the view from offset i on. The number n must be positive.
+// span returns the span of the original text from which n bytes of the view were decoded. The first of these bytes has the
+// offset i in the view. The number n must be positive.
 func (v view) span(i, n int) span {
 	if v.spans == nil {
 		return span{i, i + n}
@@ -23,8 +24,9 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite returns the view of a text that the function decode makes. The function decodes the beginning of the rest of the text.
-// It returns how many bytes it has decoded, at least 1, and the decoded text.
+// rewrite decodes a text piece by piece and returns the view. It calls the function decode repeatedly with the part of the text
+// that is not decoded yet. Each call decodes one piece at the start of rest. It returns the length of this piece in bytes,
+// which is at least 1, and the decoded piece.
 func rewrite(text string, decode func(rest string) (taken int, as string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))

@@ -16,11 +16,13 @@ import (
 // means a worker without a version.
 type deployment struct {
 	worker.DeploymentOptions
-	// current is the version that gets new agents. An empty version means that there is none; nil means that it is unknown.
+	// current is the version that gets new agents. It has no build ID if the deployment has no current version. Nil means
+	// unknown.
 	current *worker.WorkerDeploymentVersion
 }
 
-// newDeployment returns the version that the options name. If they name none, it returns the zero value.
+// newDeployment returns the deployment version that the options name. If they name none, it returns the zero value. If they
+// name only a part of a version, it returns an error.
 func newDeployment(o Options) (deployment, error) {
 	var d deployment
 	switch {
@@ -38,8 +40,9 @@ func newDeployment(o Options) (deployment, error) {
 	return d, nil
 }
 
-// look asks the server which version is current. It fails if the server refuses the name of the deployment. It does nothing for a
-// worker without a version.
+// look asks the server for the current version of the deployment and sets d.current. If the deployment does not exist yet, or
+// the worker may not read it, there is no error. All other failures are errors, for example if the server does not accept the
+// name of the deployment. For a worker without a version, look does nothing.
 func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	if !d.UseVersioning {
 		return nil
@@ -58,9 +61,9 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	return nil
 }
 
-// greeting returns the lines about the version in the worker's greeting. A version that is not current gets no new agents, which
-// looks like a worker that hangs. For such a version, the greeting contains the command that
-// makes it current.
+// greeting returns the lines about the version in the worker's greeting. They are empty for a worker without a version. A
+// version that is not current gets no new agents, which looks like a worker that hangs. For such a version, the greeting
+// contains the command that makes it current.
 func (d deployment) greeting(address, namespace string) string {
 	if !d.UseVersioning {
 		return ""

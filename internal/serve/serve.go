@@ -25,7 +25,7 @@ type Options struct {
 	Config string
 	// TaskQueue defaults to that of the configuration.
 	TaskQueue string
-	// Address and Namespace are those of Temporal. See [config.WorkerOptions] for their defaults.
+	// Address is the address of Temporal, and Namespace is the namespace. See [config.WorkerOptions] for their defaults.
 	Address   string
 	Namespace string
 	// Stateful says which stateful MCP servers run here: "all", "none", or their names with commas between. Required, even
@@ -36,7 +36,8 @@ type Options struct {
 	BuildID    string
 	// Pinned keeps each run of an agent on the version on which the run began. It needs Deployment and BuildID.
 	Pinned bool
-	// Keep is a folder for results that have arrived and that Temporal does not have yet. Empty means memory only.
+	// Keep is a folder for the results of calls that the worker has received and Temporal does not have yet. A worker that is
+	// started again after a crash uses them. If Keep is empty, the worker holds these results in memory only.
 	Keep string
 	// Drain is how long running calls may take to end after the first signal. Zero stops the calls at once.
 	Drain time.Duration
@@ -44,9 +45,9 @@ type Options struct {
 	Verbose bool
 }
 
-// Run serves until SIGTERM or SIGINT (Ctrl-C) arrives. It then takes no new work, waits up to Options.Drain for the running calls
-// to end, and returns nil. A second signal makes Run return an error at once. If ctx ends while the worker starts, Run fails;
-// later, the end of ctx has no effect. If the worker cannot go on, Run returns the cause.
+// Run serves until SIGTERM or SIGINT (Ctrl-C) arrives. It then takes no new work, waits up to Options.Drain for the running
+// calls to end, and returns nil. A second signal makes Run return an error at once. If ctx ends before the worker has started,
+// Run returns an error. After the start, the end of ctx has no effect. If the worker cannot go on, Run returns the cause.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	level := slog.LevelWarn
 	if o.Verbose {

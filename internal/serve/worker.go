@@ -100,7 +100,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	var denied *serviceerror.PermissionDenied
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it, or name another with --namespace or TEMPORAL_NAMESPACE", opts.HostPort, opts.Namespace)
+		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it, or name another namespace with --namespace or TEMPORAL_NAMESPACE", opts.HostPort, opts.Namespace)
 	case errors.As(err, &denied):
 		// A worker must not need the permission to describe the namespace.
 		return nil
@@ -111,7 +111,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	return nil
 }
 
-// fail records the first error after which the worker cannot go on, and drops later ones.
+// fail records the first error after which the worker cannot go on, and drops all later errors.
 func (w *agentWorker) fail(err error) {
 	select {
 	case w.failed <- err:

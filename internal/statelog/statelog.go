@@ -36,10 +36,10 @@ type Entry struct {
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor that calls record with an entry whenever the workflow begins to wait, and when it
-// returns. During a replay it calls record only if replays is true. To answer a query, a worker may let the workflow
-// handle events before their workflow task has started; such an entry has the Task of the task before. The function
-// record must be safe for concurrent use.
+// Interceptor returns an interceptor for agent workflows. It calls record with an entry whenever a workflow begins to
+// wait, and when the workflow returns. During a replay it calls record only if replays is true. To answer a query, a
+// worker may let the workflow handle events before their workflow task has started. An entry from that time has the
+// Task of the previous workflow task. The function record must be safe for concurrent use.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
@@ -119,7 +119,8 @@ func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string,
 	return o.Next.SetQueryHandlerWithOptions(ctx, name, handler, options)
 }
 
-// keep stores the handler of a query whose answer text needs.
+// keep stores the handlers of the queries for the transcript, the state and the open calls. The method text calls them.
+// keep ignores the handlers of all other queries.
 func (o *outbound) keep(name string, handler any) {
 	switch name {
 	case workflows.TranscriptQuery:
@@ -136,7 +137,7 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe passes an entry with the current state to record.
+// observe calls record with an entry about the current state. During a replay it does so only if replays is true.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return

@@ -134,8 +134,8 @@ func content(raw json.RawMessage) (text string, media bool) {
 }
 
 // Turns returns the messages of the conversation without user messages after the last answer. A test can drive the
-// conversation by sending the user's messages one after the other. If this is not possible, obstacle is the reason;
-// otherwise it is "".
+// conversation by sending the user's messages one after the other. If a test cannot drive it in this way, obstacle is the
+// reason. Otherwise obstacle is "".
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
@@ -209,8 +209,9 @@ func (c Conversation) Features() []string {
 	return names
 }
 
-// Representative returns a part of the conversations, in the same order. Each feature occurs in at least two of them, if
-// all has as many. At least one conversation of each source is among them; the source is the ID up to the first slash.
+// Representative returns a selection of the conversations in all, in the same order. A feature (see [Conversation.Features])
+// that occurs in at least two conversations of all also occurs in at least two of the selection. The selection has at least
+// one conversation of each source. The source is the part of the ID before the first slash.
 func Representative(all []Conversation) []Conversation {
 	shown := map[string]int{}
 	var some []Conversation

@@ -13,16 +13,16 @@ func Schema[T any]() (json.RawMessage, error) {
 	var zero T
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		return nil, fmt.Errorf("the schema of %T: %w", zero, err)
+		return nil, fmt.Errorf("make the JSON schema of the type %T: %w", zero, err)
 	}
 	encoded, err := json.Marshal(schema)
 	if err != nil {
-		return nil, fmt.Errorf("the schema of %T: %w", zero, err)
+		return nil, fmt.Errorf("make the JSON schema of the type %T: %w", zero, err)
 	}
 	return encoded, nil
 }
 
-// Decode decodes the JSON text of an answer into a T.
+// Decode decodes the JSON text of an answer into a T. The error names T if the text is not JSON or does not fit.
 func Decode[T any](answer string) (T, error) {
 	var decoded T
 	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {

@@ -1,4 +1,4 @@
-// Package usage words the mistakes in a command line for people.
+// Package usage checks the flags and arguments of command lines, and makes error texts for people.
 package usage
 
 import (
@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wanted maps the type of a flag to the words for the values that the flag takes.
+// wanted maps the type of a flag to a description of the values that the flag accepts.
 var wanted = map[string]string{
 	"int": "a whole number", "duration": "a duration such as 90s, 10m or 1h", "bool": "true or false", "float64": "a number",
 }
 
-// FlagError returns err in words that name the flag and what it takes. It is for [cobra.Command.SetFlagErrorFunc].
+// FlagError returns an error text that names the flag and the values that the flag accepts, if err is about an invalid or a
+// missing value. It returns all other errors unchanged. Commands pass FlagError to [cobra.Command.SetFlagErrorFunc].
 func FlagError(_ *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wanted[wrong.GetFlag().Value.Type()] != "" {
 		return fmt.Errorf("--%s must be %s, not %q", wrong.GetFlag().Name, wanted[wrong.GetFlag().Value.Type()], wrong.GetValue())
@@ -25,7 +26,8 @@ func FlagError(_ *cobra.Command, err error) error {
 	return err
 }
 
-// NoArguments refuses arguments: it is for commands that take flags only.
+// NoArguments returns an error if there are arguments. Commands that have only flags use it in the field Args of
+// [cobra.Command].
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, but got %q", cmd.Name(), args[0])
@@ -33,7 +35,8 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneID demands one argument, the ID of an agent.
+// OneID returns an error unless there is exactly one argument, the ID of an agent. Commands use it in the field Args of
+// [cobra.Command].
 func OneID(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes the ID of one agent, but got %d arguments: %q is the second", cmd.Name(), len(args), args[1])
@@ -41,7 +44,8 @@ func OneID(cmd *cobra.Command, args []string) error {
 	return SomeIDs(cmd, args)
 }
 
-// SomeIDs demands one argument or more, the IDs of agents.
+// SomeIDs returns an error if there are no arguments. The arguments are the IDs of agents. Commands use it in the field Args of
+// [cobra.Command].
 func SomeIDs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("the ID of the agent is missing: `%s ID`", cmd.CommandPath())

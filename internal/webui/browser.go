@@ -22,7 +22,7 @@ type Browser struct {
 	close func()
 }
 
-// Width and Height are the size of the browser window in CSS pixels. It is about the size on a laptop.
+// Width and Height are the size of the browser window in CSS pixels. It is about the size of a window on a laptop.
 const (
 	Width  = 1280
 	Height = 970

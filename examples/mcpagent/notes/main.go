@@ -20,7 +20,7 @@ type Note struct {
 func main() {
 	file := os.Getenv("NOTES_FILE")
 	if file == "" {
-		log.Fatal("NOTES_FILE is not set")
+		log.Fatal("the environment variable NOTES_FILE is not set: set it to the path of the file for the notes")
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{
