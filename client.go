@@ -11,17 +11,18 @@ import (
 // DefaultTaskQueue is the task queue of agents if no other is set.
 const DefaultTaskQueue = client.DefaultTaskQueue
 
-// These types start agents and talk to them. Package client has more, such as the errors.
+// These types of package client are the ones that most programs need. Package client has more types, and the errors.
 type (
 	// Client starts agents and talks to them.
 	Client = client.Client
-	// StartOptions say which agent to start.
+	// StartOptions say which agent to start, with which message and which settings.
 	StartOptions = client.StartOptions
 	// Message is one message to an agent.
 	Message = client.Message
 )
 
-// NewClient returns a client for the agents on a task queue. Empty means [DefaultTaskQueue]. The caller closes the Temporal client.
+// NewClient returns a client for the agents on a task queue. An empty taskQueue means [DefaultTaskQueue]. The returned Client
+// uses the Temporal client c and never closes it.
 func NewClient(c temporal.Client, taskQueue string) *Client { return client.New(c, taskQueue) }
 
 // Ask starts an agent in task mode, waits for its answer, and returns it decoded from JSON: see [client.Ask].

@@ -31,9 +31,10 @@ func identity(digest string) string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
 }
 
-// compareDefinitions logs a warning for each other worker of the task queue that defines its agents differently. A new agent gets the
-// definition of the worker that is asked first, so such workers are usually a mistake. If Temporal does not list the workers,
-// compareDefinitions logs this and returns; the worker starts all the same.
+// compareDefinitions logs a warning for each other running worker of the task queue whose identity has another digest than the
+// parameter digest. A difference is usually a mistake: a new agent gets its definition from whichever worker reads it first. If
+// Temporal does not list the workers within compareTimeout, compareDefinitions writes a log entry and returns; the worker starts
+// all the same.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()
@@ -45,8 +46,8 @@ func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, 
 	for _, other := range found.GetPollers() {
 		_, theirs, named := strings.Cut(other.GetIdentity(), digestMark)
 		if named && theirs != digest && time.Since(other.GetLastAccessTime().AsTime()) < polledWithin {
-			log.WarnContext(ctx, "another worker of this task queue defines its agents differently, and a new agent gets the definition of "+
-				"the worker that is asked first; unless you are rolling out a change, give all workers the same configuration and MCP servers",
+			log.WarnContext(ctx, "another worker of this task queue defines its agents differently, and a new agent gets its definition from whichever "+
+				"worker reads it first; give all workers the same configuration and MCP servers, unless you are rolling out a change",
 				"worker", other.GetIdentity(), "definitions", digest)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// models returns the models, each with a client.
+// models returns the models of the options in the form that package activities needs. It creates a client for each model without
+// a Client. It returns an error if a model has no Name or if its client cannot be created.
 func (o Options) models() (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
@@ -40,8 +41,9 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
-// secrets returns the texts that activities hide. It splits the secrets of models and MCP servers into words, because the key of
-// "Bearer KEY" may appear without the word before it.
+// secrets returns the texts that activities replace in payloads: all texts in Secrets, and the keys, headers, environment values
+// and URL query values of models and MCP servers that look random (see [redact.OnlyRandom]). It also adds the single words of
+// these values, because the key of "Bearer KEY" may appear without the word before it.
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {

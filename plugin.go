@@ -22,23 +22,24 @@ import (
 )
 
 const (
-	// stickyTimeout is the time after which a workflow task goes to another worker if its own worker does not fetch it. Its own worker
-	// has the workflow in memory. The SDK's default is 5 seconds.
+	// stickyTimeout is the time for which Temporal keeps a workflow task for the worker that has the workflow in memory. If that
+	// worker has not fetched the task then, any worker may get it. The SDK's default is 5 seconds.
 	stickyTimeout = time.Second
-	// stopTimeout is the time in which running calls can end when a worker stops.
+	// stopTimeout is the time that running activities have to end when a worker stops.
 	stopTimeout = 2 * time.Minute
 )
 
-// Plugin adds agents to one worker. When the worker starts, the plugin registers the workflow and the activities of agents. It also
-// starts an activity worker for each model with a request rate and for each stateful MCP server, since these have their own task queues.
-// When the worker stops, the plugin stops all of them and the MCP servers.
+// Plugin adds agents to one worker. When the worker starts, the plugin registers the workflow and the activities of agents. It
+// also starts an activity worker for each model with a request rate and for each stateful MCP server, because each of these has
+// a task queue of its own. When the worker stops, the plugin stops the activity workers and the MCP servers.
 //
-// If these options of the worker are zero, the plugin sets them: StickyScheduleToStartTimeout to 1 second, so that another worker soon
-// takes over after a crash; WorkerStopTimeout to 2 minutes, so that a deploy interrupts no call; Identity to one that contains a digest of
-// the definitions. This Identity replaces that of the client. By the digests, workers notice that they define their agents differently.
+// The plugin sets three options of the worker if they are zero. It sets StickyScheduleToStartTimeout to 1 second, so that
+// another worker soon takes over after a crash. It sets WorkerStopTimeout to 2 minutes, so that a deploy interrupts no call. It
+// sets Identity, in place of the client's identity, to a text with a digest of the definitions: when a worker starts, it
+// compares the digests of the other workers with its own, and logs a warning about workers with other definitions.
 //
-// The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the activity limits of
-// the worker, but none of its interceptors.
+// The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the activity
+// limits of the worker, but none of its interceptors.
 type Plugin struct {
 	worker.PluginBase
 
@@ -51,16 +52,16 @@ type Plugin struct {
 	closed     sync.Once
 
 	mu        sync.Mutex
-	key       string // the instance key of the worker
-	taskQueue string // of the worker
+	key       string // the SDK's instance key of the worker; empty before ConfigureWorker
+	taskQueue string // the task queue of the worker
 	versioned bool   // whether the worker has a deployment version
 	started   bool
-	others    worker.Options // of the activity workers
+	others    worker.Options // the options of the activity workers
 	running   []worker.Worker
 }
 
-// New checks the options, connects the MCP servers and defines each agent once. The Temporal client must be the one with which the worker is
-// made. The context limits the time of New only.
+// New checks the options, connects the MCP servers, and makes the definition of each agent once to find mistakes. The error
+// names the mistakes. Make the worker with the same Temporal client. The context limits only the time of New.
 //
 // If the worker is never started, call [Plugin.Close].
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
@@ -104,7 +105,8 @@ func (p *Plugin) build(ctx context.Context) error {
 // Tools returns the names of the worker's tools by their source: first the tools of [Options.Tools], then those of each MCP server.
 func (p *Plugin) Tools() []ToolSource { return slices.Clone(p.tools.sources) }
 
-// Close stops the MCP servers. If the worker has been started, its Stop calls Close.
+// Close stops the MCP servers. If the worker has been started, stopping the worker calls Close. Only the first call has an
+// effect.
 func (p *Plugin) Close() {
 	p.closed.Do(func() {
 		if p.tools != nil {
@@ -125,10 +127,11 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.key != "" {
-		return nil // StartWorker refuses a second worker: an error here would be a panic of the SDK
+		return nil // StartWorker returns the error about a second worker, because the SDK would panic with an error of ConfigureWorker
 	}
 	p.key, p.taskQueue, p.versioned = c.WorkerInstanceKey, c.TaskQueue, o.DeploymentOptions.UseVersioning
-	// The SDK applies the client's plugins to the activity workers, too. A copy of all options would apply them twice.
+	// The SDK applies the client's plugins to the activity workers, too. If these had a copy of all options of the worker, the
+	// plugins would be applied twice.
 	p.others = worker.Options{
 		DisableWorkflowWorker: true,
 		Identity:              o.Identity, WorkerStopTimeout: o.WorkerStopTimeout,
@@ -138,7 +141,8 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	return nil
 }
 
-// StartWorker implements [worker.Plugin].
+// StartWorker implements [worker.Plugin]. It registers the workflow and the activities, starts the activity workers, and then
+// starts the worker by next. If a worker does not start, it stops the activity workers and returns the error.
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
 ) error {
@@ -160,7 +164,8 @@ func (p *Plugin) StartWorker(
 	return err
 }
 
-// claim fails unless the worker with this instance key is the one that the plugin was made for.
+// claim takes the plugin for the worker with the given instance key. It returns an error if the plugin belongs to another
+// worker, if it has been started before, or if the worker's task queue is not Options.TaskQueue.
 func (p *Plugin) claim(key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,8 +179,8 @@ func (p *Plugin) claim(key string) error {
 	return nil
 }
 
-// startOthers starts the activity workers. They have no deployment version: a stateful MCP server has one process, which serves the agents of
-// all versions.
+// startOthers creates and starts the activity workers. They have no deployment version, because a stateful MCP server has one
+// process, which serves the agents of all versions.
 func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,13 +202,14 @@ func (p *Plugin) startOthers() error {
 	}
 	for _, w := range p.running {
 		if err := w.Start(); err != nil {
-			return fmt.Errorf("reagent: start: %w", err)
+			return fmt.Errorf("reagent: start an activity worker: %w", err)
 		}
 	}
 	return nil
 }
 
-// StopWorker implements [worker.Plugin]. All workers stop at the same time, and the MCP servers after them.
+// StopWorker implements [worker.Plugin]. It stops the worker, by next, and the activity workers at the same time, and then the
+// MCP servers. For a worker to which the plugin does not belong, it only calls next.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {

@@ -30,7 +30,7 @@ func valid() reagent.Options {
 	}
 }
 
-// A mistake in the options is an error of New that names it.
+// New returns an error that names the mistake in the options.
 func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	echo := func(_ context.Context, in string) (string, error) { return in, nil }
 	for want, change := range map[string]func(*reagent.Options){

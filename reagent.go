@@ -1,11 +1,11 @@
 // Package reagent runs durable AI agents on Temporal. Most programs need no other package of this module.
 //
-// [New] returns a plugin that adds agents to a worker. A [Client] starts agents and sends messages to them. [Run] and [RunAs] ask an agent
-// from a workflow. The folder examples has a program for each.
+// [New] returns a plugin that adds agents to a worker. A [Client] starts agents and sends messages to them. [Run] and [RunAs]
+// run an agent from a workflow. The folder examples has a program for each of them.
 //
-// An agent is a workflow of the type "Agent". It calls a model, runs the tools that the model asks for, and repeats this until the model
-// answers. A reply that has arrived is never paid for again, and a tool call that has been done is never done again, also if the worker
-// crashes.
+// An agent is a workflow of the type "Agent". It calls a model, runs the tools that the model asks for, and repeats this until
+// the model answers. A reply that has been recorded is never paid for again, and a tool call that has been recorded never runs
+// again, even if the worker crashes.
 package reagent
 
 import (
@@ -35,17 +35,19 @@ type Options struct {
 	// MCPServers are the MCP servers that have tools. Each worker starts a local server of its own, except for the servers in Elsewhere.
 	// The Timeout of a server defaults to 1 minute.
 	MCPServers []mcp.Server
-	// Elsewhere names the stateful MCP servers that run in another worker. This worker starts them once to list their tools, and stops
-	// them.
+	// Elsewhere names the stateful MCP servers that run in another worker. This worker starts each of them once to list its
+	// tools, and then stops it.
 	Elsewhere []string
 
-	// Secrets are texts of at least 4 bytes that must not enter a payload, such as the API keys of tools. Some need not be named here if they
-	// have at least 16 bytes with letters and digits: the keys and headers of Models; the environment, headers and URL queries of MCPServers.
+	// Secrets are texts of at least 4 bytes that must not enter a payload, such as the API keys of tools. The plugin also hides
+	// the keys and headers of Models, and the environment, headers and URL queries of MCPServers, if they have at least 16 bytes
+	// with letters and digits. These need no entry in Secrets.
 	Secrets []string
-	// KeepDir is a folder for replies and results that Temporal does not have yet. After a restart, the worker reports them instead of
-	// asking again. Empty means that the worker keeps them in memory only. The files are plain text, and only their owner can read them.
+	// KeepDir is a folder for replies and results that Temporal does not have yet. After a restart, the worker reports them to
+	// Temporal and does not call the model or the tool again. Empty means that the worker keeps them in memory only. The files
+	// are plain text, and only their owner can read them.
 	KeepDir string
-	// ToolTimeout limits one run of a tool. Defaults to 10 minutes.
+	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [activities.Hub] is an implementation.
 	Streamer activities.Streamer
@@ -58,14 +60,14 @@ type Options struct {
 // Agent defines one agent.
 type Agent = activities.Agent
 
-// Limits limit an agent.
+// Limits are the limits of an agent, for example on its model calls, its tokens and the time of a turn. See [agent.Limits].
 type Limits = agent.Limits
 
-// Model is a model at an endpoint with OpenAI's chat completions API, or one that a [llm.Client] calls.
+// Model is a model at an endpoint with OpenAI's chat completions API, or a model that an [llm.Client] calls.
 type Model struct {
 	// Name is the provider's name of the model, such as "gpt-4o-mini". Required.
 	Name string
-	// BaseURL is the address before "/chat/completions". Defaults to OpenAI's.
+	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions". Defaults to the URL of OpenAI.
 	BaseURL string
 	// APIKey is sent as a bearer token; empty sends none.
 	APIKey string
@@ -74,13 +76,13 @@ type Model struct {
 	// Client calls the model. If it is set, BaseURL, APIKey, Headers, Timeout, IdleTimeout and NoStream are ignored.
 	Client llm.Client
 
-	// Timeout limits the time of one reply. IdleTimeout limits the time between two chunks of it. Zero means the defaults of package
-	// llm/openai.
+	// Timeout limits the time of one reply. IdleTimeout limits the time between two chunks of a reply. Zero means the defaults
+	// of package llm/openai.
 	Timeout     time.Duration
 	IdleTimeout time.Duration
 	// NoStream turns off streaming.
 	NoStream bool
-	// SendReasoning sends the model's reasoning of the running turn back to it. Some providers require this.
+	// SendReasoning sends the reasoning in the replies of the running turn back to the model. Some providers require this.
 	SendReasoning bool
 	// Params are sent with every request.
 	Params llm.Params
@@ -95,13 +97,14 @@ type Model struct {
 // Tool is a tool that runs in this process. [Func] makes a tool of a Go function.
 type Tool = tool.Tool
 
-// The effect of a tool decides what happens to a call whose worker crashed.
+// These are the effects of tools. The effect decides what happens to a call if its worker crashes.
 const (
-	// ReadOnly tools change nothing. The call runs again.
+	// ReadOnly tools change nothing. After a crash of the worker, the call runs again.
 	ReadOnly = tool.ReadOnly
-	// Idempotent tools may be called twice with the same key: see [tool.Info]. The call runs again.
+	// Idempotent tools may be called twice with the same key: see [tool.Info]. After a crash of the worker, the call runs again.
 	Idempotent = tool.Idempotent
-	// AtMostOnce tools must not be called twice. The call does not run again, and the model is told that its outcome is unknown.
+	// AtMostOnce tools must not be called twice. After a crash of the worker, the call does not run again, and the model is told
+	// that its outcome is unknown.
 	AtMostOnce = tool.AtMostOnce
 )
 

@@ -13,12 +13,12 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// ToolSource names tools that have one origin.
+// ToolSource names the tools of one source. The source is [Options.Tools] or an MCP server.
 type ToolSource struct {
 	// Server is the name of the MCP server. It is empty for the tools of [Options.Tools].
 	Server string
-	// Stateful says that the server keeps state between calls. Here says that calls of the tools run in this worker; it is false for a server
-	// of [Options.Elsewhere].
+	// Stateful says that the server keeps state between calls. Here says whether this worker runs the calls of the tools; it is
+	// false for a server in [Options.Elsewhere].
 	Stateful, Here bool
 	// Tools are the names that models see.
 	Tools []string
@@ -28,13 +28,13 @@ type ToolSource struct {
 type toolbox struct {
 	registry tool.Registry
 	servers  []*mcp.Source
-	// queues are the task queues of the stateful servers that run in this worker.
+	// queues are the task queues of the stateful MCP servers that run in this worker.
 	queues  []string
 	sources []ToolSource
 }
 
-// newToolbox returns a toolbox with the tools of the options and the tools of all MCP servers, which it connects. The error names all MCP
-// servers that failed.
+// newToolbox connects the MCP servers of the options, and returns a toolbox with their tools and Options.Tools. The error names
+// every MCP server that failed.
 func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	t := new(toolbox)
 	problems := []error{t.addTools(o.Tools)}
@@ -68,7 +68,8 @@ func (t *toolbox) addTools(tools []Tool) error {
 	return nil
 }
 
-// addServer connects an MCP server and adds its tools. It closes the connection at once if the server runs in another worker.
+// addServer connects an MCP server and adds its tools. If the server runs in another worker, addServer only lists its tools and
+// closes the connection.
 func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) error {
 	if server.Stateful {
 		server.Queue = o.TaskQueue + ".mcp." + server.Name
@@ -134,8 +135,9 @@ func (e *ServerError) Error() string {
 // Unwrap returns Err.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// listed holds the tools of a stateful MCP server that runs in another worker. Their calls go to the task queue of that worker.
+// listed is a tool source for a stateful MCP server that runs in another worker. It holds the server's tools. Calls of these
+// tools go to the task queue of that worker.
 type listed []tool.Tool
 
-// Tools returns the tools that the server had when this worker started.
+// Tools implements [tool.Source]. It returns the tools that the server had when this worker started.
 func (l listed) Tools(context.Context) ([]tool.Tool, error) { return l, nil }

@@ -16,27 +16,28 @@ import (
 
 // Task is a task that a workflow gives to an agent.
 type Task struct {
-	// Agent is the name of the definition, and Message the task. Both are required.
+	// Agent is the name of the definition. Message is the text of the task. Both are required.
 	Agent   string
 	Message string
 	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
 	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
 	Images []string
-	// ID is the agent's ID. Empty means that Run makes one of the ID of the workflow and a digest of the other fields. So if a workflow runs
-	// the same task twice without an ID, the second call returns the answer of the first. The workflow's history records the ID, so a later
-	// version of the workflow may change the text of the task.
+	// ID is the agent's ID. If it is empty, Run makes an ID of the workflow's ID, Agent, and a digest of Agent, Message, Images
+	// and OutputSchema. So if a workflow runs the same task twice without an ID, the second call returns the answer of the
+	// first. The workflow's history records the ID, so a later version of the workflow may change the text of the task.
 	ID string
-	// TaskQueue is the task queue of the agent's workers. Empty means that of the calling workflow.
+	// TaskQueue is the task queue of the agent's workers. Empty means the task queue of the calling workflow.
 	TaskQueue string
-	// OutputSchema is a JSON schema that the answer has to fit. Empty means the definition's.
+	// OutputSchema is a JSON schema that the answer must match. Empty means the schema in the agent's definition.
 	OutputSchema json.RawMessage
 }
 
 // Result is the answer of an agent and its usage.
 type Result = workflows.Result
 
-// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent goes on if the calling run ends. A workflow
-// that is reset or started again finds it and pays for nothing twice. If the agent ends without an answer, Run returns an error.
+// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent keeps running if the calling run
+// ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or paid for twice. If the
+// agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for cancellation.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := workflows.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}
@@ -52,7 +53,9 @@ func Run(ctx workflow.Context, t Task) (Result, error) {
 	return workflows.Run(ctx, id, t.TaskQueue, start)
 }
 
-// RunAs is [Run] with an answer that is decoded from JSON. The model is given the JSON schema of T.
+// RunAs runs an agent as [Run] does, and returns its answer decoded from JSON. It sets OutputSchema to the JSON schema of T,
+// which the model is given. If T has no JSON schema, or if the answer cannot be decoded into a T, the error is an application
+// error of type [agent.InvalidOutput].
 func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	var none T
 	var err error
@@ -70,12 +73,13 @@ func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	return answer, nil
 }
 
-// invalidOutput makes an error that fails a workflow. Other errors would fail only the workflow task, which Temporal tries again for ever.
+// invalidOutput returns err as a non-retryable application error of type [agent.InvalidOutput]. A workflow that fails with it is
+// not retried, even if it has a retry policy: a retry would get the same answer.
 func invalidOutput(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), agent.InvalidOutput, err)
 }
 
-// digest returns 16 hexadecimal digits that are the same for equal tasks.
+// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images and OutputSchema.
 func (t Task) digest() string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %q %q", t.Agent, t.Message, t.Images, t.OutputSchema)

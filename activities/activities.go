@@ -1,9 +1,9 @@
-// Package activities implements the Temporal activities of agents. The activities read definitions, call models and tools,
-// wait for sub-agents whose workflows existed already, and read the histories of earlier runs. Package agent decides what
-// enters the transcript.
+// Package activities implements the Temporal activities of agents. The activities read definitions, call models and tools, wait
+// for sub-agents that were started before, and read the histories of earlier runs. Package agent decides what enters the
+// transcript.
 //
-// API keys, addresses of endpoints and timeouts of tools belong to the configuration of the worker. They are not part of
-// the inputs of activities.
+// API keys, addresses of endpoints and timeouts of tools belong to the configuration of the worker. They are not part of the
+// inputs of activities.
 package activities
 
 import (
@@ -29,15 +29,15 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Agent is the configuration of one agent. [Activities.LoadAgent] makes a definition of it.
+// Agent is the configuration of one agent. [Activities.LoadAgent] makes the agent's definition from it.
 type Agent struct {
 	// Name is the name by which clients and other agents start the agent. Required.
 	Name string
-	// Description tells other agents, which may call this one, what it can do.
+	// Description says what the agent can do. The models of agents that may call this agent read it.
 	Description string
 	// Model is the name of the agent's model in Options.Models. If there is only one model, the name may be empty.
 	Model string
-	// Fallback names other models in Options.Models. They are called, in this order, if a call of Model fails.
+	// Fallback names further models in Options.Models. If a call of Model fails, they are called in this order.
 	Fallback []string
 	// Instructions are sent unchanged as the system message. Empty means no system message.
 	Instructions string
@@ -46,8 +46,9 @@ type Agent struct {
 	Tools []string
 	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
-	// KeepAgents lets sub-agents continue that are still running when the agent completes, for example because their calls were
-	// interrupted. If it is false, they are cancelled. An agent that does not complete always cancels them.
+	// KeepAgents lets sub-agents that are still running continue when the agent completes. A sub-agent is still running then if,
+	// for example, its call was answered as interrupted. If KeepAgents is false, these sub-agents are cancelled. An agent that
+	// fails or is cancelled always cancels them.
 	KeepAgents bool
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
@@ -55,7 +56,7 @@ type Agent struct {
 	Limits agent.Limits
 }
 
-// models returns the names of the agent's models in the order in which they are called: Model, then those in Fallback.
+// models returns the names of the agent's models in the order in which they are called: Model, then the models in Fallback.
 func (a Agent) models() []string { return append([]string{a.Model}, a.Fallback...) }
 
 // Model is one model that a worker can call.
@@ -64,12 +65,12 @@ type Model struct {
 	Model  string // the provider's name of the model
 	Params llm.Params
 	Price  agent.Price
-	// SendReasoning includes the reasoning of earlier replies in later requests. It applies to agents whose Agent.Model is this
-	// model.
+	// SendReasoning includes the reasoning of earlier replies in later requests. It applies to agents with this model as their
+	// Agent.Model.
 	SendReasoning bool
-	// Queue is the task queue for the model calls of agents whose Agent.Model is this model. Empty means the agent's own task
-	// queue. If the workers of Queue set worker.Options.TaskQueueActivitiesPerSecond, Temporal applies that limit to all of
-	// them together.
+	// Queue is the task queue for the model calls of agents with this model as their Agent.Model. Empty means the agent's own
+	// task queue. If the workers of Queue set worker.Options.TaskQueueActivitiesPerSecond, Temporal applies that limit to all of
+	// these workers together.
 	Queue string
 	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker has a limit of its
 	// own, because Temporal can limit tasks but not tokens. Zero means no limit.
@@ -87,8 +88,8 @@ type Options struct {
 	Tools *tool.Registry
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// RolloutTimeout limits how long the start of an agent that this worker does not serve is retried. During a rollout,
-	// another worker may serve the agent. Defaults to 5 minutes.
+	// RolloutTimeout limits the time for which LoadAgent is retried for an agent that this worker does not serve. During a
+	// rollout, another worker may serve the agent. Defaults to 5 minutes.
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int
@@ -119,7 +120,7 @@ type Activities struct {
 	cache       *cache
 	indexes     *otter.Cache[string, *index] // by run ID
 	results     *otter.Cache[location, *commonpb.Payloads]
-	lists       *otter.Cache[string, []string] // the other runs of the workflow ID, by run ID
+	lists       *otter.Cache[string, []string] // the other runs of a run's workflow ID, by run ID
 	lineages    *otter.Cache[string, []string] // the base runs, by run ID
 	states      *otter.Cache[string, packedState]
 	kept        *kept
@@ -135,9 +136,8 @@ type Activities struct {
 	log       *slog.Logger
 }
 
-// New checks that the options fit together and returns the activities. The error names every agent with a mistake in its
-// configuration, so that the worker fails when it starts. New does not look up the agents' tools: [Activities.Check] and
-// [Activities.LoadAgent] do.
+// New checks the options and returns the activities. The error names every agent with a mistake in its configuration, so that
+// the worker fails when it starts. New does not look up the agents' tools: [Activities.Check] and [Activities.LoadAgent] do.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {
 		return nil, errors.New("activities: Options.Temporal is not set")
@@ -240,7 +240,7 @@ func New(o Options) (*Activities, error) {
 	return a, errors.Join(problems...)
 }
 
-// Registry is the part of worker.Worker that registers activities.
+// Registry is the part of worker.Worker that [Activities.Register] needs.
 type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }

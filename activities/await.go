@@ -15,24 +15,26 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause is the longest delay between two attempts of AwaitAgent.
+// maxAwaitPause is the longest delay between two attempts of AwaitAgent. It also limits the age of an end to which resumeGrace
+// applies.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the delay before AwaitAgent returns that a sub-agent was terminated, was cancelled or timed out. If the
-// sub-agent is resumed within this time, AwaitAgent does not return this end, and the parent keeps waiting.
+// resumeGrace is the time that AwaitAgent allows for a resume of a sub-agent that was terminated, was cancelled or timed out. If
+// the sub-agent is resumed within this time, AwaitAgent does not return the end, and the parent keeps waiting. AwaitAgent allows
+// this time once for a run, and only if the run ended less than maxAwaitPause ago.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of this activity found that the run had ended. That attempt stored the run ID in its
-// heartbeat details.
+// seen reports whether an earlier attempt of this activity has already found that the run with the given ID has ended. Such an
+// attempt stores the run ID in its heartbeat details.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
 }
 
 // AwaitAgent returns the end of a sub-agent. If the sub-agent is still running, AwaitAgent returns a retryable error of type
-// [protocol.StillRunning] with the delay until the next attempt. An activity that waited inside one attempt would occupy a slot
-// of the worker: a tree of agents that is deeper than the number of slots would deadlock. AwaitAgent asks for the workflow ID
-// without a run ID. So it also finds a sub-agent that was reset or continued as new.
+// [protocol.StillRunning] with the delay until the next attempt. It does not wait inside one attempt, because a waiting activity
+// occupies a slot of the worker: a tree of agents that is deeper than the number of slots would deadlock. AwaitAgent asks for
+// the workflow ID without a run ID, so it also finds a sub-agent that was reset, resumed or continued as new.
 //
 // The error has the type [protocol.ForeignAgent] if the workflow is not the sub-agent with the key in the input. If the workflow
 // does not exist any more, AwaitAgent returns an end with a failure.

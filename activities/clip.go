@@ -15,19 +15,20 @@ const (
 	// maxFieldBytes limits the model's name, the finish reason, the tools' names and each line of Repaired in a reply. The values
 	// of providers have less than a hundred bytes.
 	maxFieldBytes = 256
-	// maxCallIDBytes limits the ID of a tool call. Some gateways put the model's signature into the ID. The signature has some
-	// kilobytes, and later requests have to send it back unchanged.
+	// maxCallIDBytes limits the ID of a tool call. It is large because some gateways put the model's signature into the ID. A
+	// signature has some kilobytes, and later requests have to send it back unchanged.
 	maxCallIDBytes = 16 << 10
-	// maxRepairs is the maximum number of repairs that fit lists one by one. It lists the others as "and N more".
+	// maxRepairs is the maximum number of repairs that fit lists one by one. The remaining repairs become the line "and N more".
 	maxRepairs = 20
-	// callsBytes limits the tool calls of a reply. The rest of [maxReplyBytes] is for the other fields of the reply.
+	// callsBytes limits the size of all tool calls of a reply together. The rest of [maxReplyBytes] is for the other fields of
+	// the reply.
 	callsBytes = maxReplyBytes * 3 / 4
 	// longCallBytes is the maximum size of a tool call, without its ID, after [repair.Fit] has removed its arguments.
 	longCallBytes = 2048
 )
 
-// fit returns a reply that fits into a payload: it cuts long fields, and leaves out large parts and the last tool calls. A reply
-// that does not fit into a payload is paid for and lost. Repaired lists the parts and the tool calls that were left out.
+// fit returns the reply in a size that fits into a payload. It cuts long fields, and leaves out large parts and the last tool
+// calls. Without this, a reply that does not fit into a payload would be paid for and lost. Repaired lists what was left out.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -55,7 +56,8 @@ func fit(reply llm.Reply) llm.Reply {
 	return repair.Fit(reply, maxReplyBytes)
 }
 
-// fitting returns how many of the calls fit into [callsBytes] after [repair.Fit] has removed their long arguments.
+// fitting returns how many of the calls, from the first on, fit into [callsBytes] after [repair.Fit] has removed their long
+// arguments.
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {
@@ -69,6 +71,6 @@ func fitting(calls []llm.ToolCall) int {
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
 // cut returns text if it has at most limit bytes. Otherwise it returns the beginning of text and an ellipsis, together at most
-// limit bytes. Then it replaces bytes that are not UTF-8 by U+FFFD, which may make the text longer: Temporal rejects a failure
-// with a text that is not UTF-8.
+// limit bytes. Bytes that are not UTF-8 are replaced by U+FFFD, because Temporal rejects a failure with a text that is not
+// UTF-8. This may make the returned text longer than limit.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

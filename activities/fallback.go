@@ -14,24 +14,29 @@ import (
 // nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to call. The number is not reset when all candidates were called: the remainder
-// of its division by the number of candidates is the candidate's index.
+// candidate returns the number of the candidate to call. The number increases over all rounds through the candidates. The index
+// of the candidate is the remainder of the number divided by the number of candidates.
 func (h *heartbeat) candidate() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.tried.Candidate
 }
 
-// fallBack chooses the next of n candidates after candidate number turn has failed with the error failed. It returns an error
-// that Temporal retries: the next attempt calls the chosen candidate.
+// fallBack chooses the next candidate after a failure. The parameter turn is the number of the candidate that has failed, n is
+// the number of candidates, and failed is the candidate's error. fallBack returns an error that Temporal retries; the next
+// attempt calls the chosen candidate.
 //
 // The delay before that attempt is nextCandidateDelay. If all candidates of the round were called, the next round begins after
-// the retry delay of failed, if that is longer. A candidate whose failure is not retryable (see [llm.Class.Retryable]) is not
-// called again.
+// the retry delay of the error failed, if that is longer. A candidate with an error that is not retryable (see
+// [llm.Class.Retryable]) is not called again.
 //
-// fallBack returns failed itself if no candidate is left, if failed is not retryable because of too many attempts, or if failed
-// is a cancellation. It also returns failed if the worker stops: the candidate has not failed, and the next attempt calls it
-// again. It also returns failed if the context is too long: the core compacts the context, and other models are not tried.
+// In these cases fallBack chooses no candidate and returns the error failed itself:
+//
+//   - No candidate is left.
+//   - The call has had its maximum number of attempts.
+//   - The workflow has cancelled the call.
+//   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.
+//   - The context is too long. The core then makes a summary, and other models are not tried.
 func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)
 	if !ok || app.Type() == string(llm.ContextTooLong) || app.Type() == protocol.Interrupted {

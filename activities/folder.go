@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// folderBytes limits the total size of the files in a folder, in bytes. Each process that writes to the folder may exceed the
-	// limit by about an eighth before it removes files.
+	// folderBytes limits the total size of the files in a folder, in bytes. A process removes files only after it has written
+	// about an eighth of the limit, so the files may exceed the limit by as much for each process.
 	folderBytes = 256 << 20
-	// folderAge is the maximum age of a file that is used. Older results were reported long ago and are in Temporal's history.
+	// folderAge is the maximum age of a file that is used. Temporal has had the results in older files for a long time.
 	folderAge = 7 * 24 * time.Hour
-	// fileSuffix and temporaryPrefix identify the files of a folder type. Other files in the same directory are never removed.
+	// fileSuffix and temporaryPrefix identify the files that a folder writes. Other files in the same directory are never
+	// removed.
 	fileSuffix      = ".kept.json"
 	temporaryPrefix = ".kept-"
 )
 
-// folder stores results in the files of a directory, one file for each key. Several processes may use the same directory. A
-// folder is safe for concurrent use.
+// folder stores the results of effects in the files of a directory, one file for each key. Several processes may use the same
+// directory. A folder is safe for concurrent use.
 //
-// A file gets its name when it is complete. So a crash of the process leaves no incomplete result. A crash of the machine may
+// A file gets its name when it is complete, so a crash of the process leaves no incomplete result. A crash of the machine may
 // leave a file empty or missing, because files are not synced.
 type folder struct {
 	dir   string
@@ -38,8 +39,8 @@ type folder struct {
 	written int64 // bytes written since the last call of prune
 }
 
-// openFolder returns the folder in the directory dir. It creates the directory if it does not exist, checks that it can write
-// there, and calls prune.
+// openFolder returns the folder in the directory dir. It creates the directory if it does not exist, checks that it can write to
+// it, and removes old files by prune.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -59,10 +60,10 @@ func openFolder(dir string) (*folder, error) {
 // directory.
 var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 
-// path returns the path of the file of a key.
+// path returns the path of the file for a key.
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
-// write stores data under key and replaces earlier data. It returns an error if key does not match fileKey.
+// write stores data under key, in place of earlier data. It returns an error if key does not match fileKey.
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
 		return fmt.Errorf("the key %q cannot be used as a file name", key)
@@ -88,8 +89,8 @@ func (f *folder) write(key string, data []byte) error {
 	return nil
 }
 
-// read returns the data that is stored under key. It returns nil if there is none, if the file is older than the folder's maximum
-// age, or if key does not match fileKey.
+// read returns the data that is stored under key. It returns nil if there is no file, if the file is older than the folder's
+// maximum age, or if key does not match fileKey. An empty file is an error.
 func (f *folder) read(key string) ([]byte, error) {
 	if !fileKey.MatchString(key) {
 		return nil, nil
@@ -111,7 +112,8 @@ func (f *folder) read(key string) ([]byte, error) {
 	return data, err
 }
 
-// prune removes the files that are too old. Then it removes the oldest files until the rest has the allowed total size.
+// prune removes the files that are older than the folder's maximum age. Then it removes the oldest files until the rest is
+// within the folder's size limit.
 func (f *folder) prune() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,13 +25,13 @@ const (
 	heartbeatInterval = time.Second
 	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
-	// maxLost is the number of lost attempts after which an effect is given up. An effect that crashes its worker would otherwise
-	// crash workers for ever.
+	// maxLost is the number of lost attempts after which the worker gives up an effect. Without this limit, an effect that
+	// crashes its worker would crash workers for ever.
 	maxLost = 5
 )
 
-// heartbeat sends the heartbeats of one activity attempt. It detects that Temporal has ended the attempt. The heartbeat details
-// store how often the effect was tried, and the next attempt reads them. A heartbeat is safe for concurrent use.
+// heartbeat sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat details
+// say how often the effect was tried; the next attempt reads them. A heartbeat is safe for concurrent use.
 //
 // It does not use the SDK's activity.RecordHeartbeat, for two reasons: the SDK cancels the activity's context when the network
 // fails for a second, and it does not report that Temporal has accepted a heartbeat.
@@ -40,12 +40,13 @@ type heartbeat struct {
 	client client.Client
 	redact func(string) string
 	info   activity.Info
-	// beating is the context of the heartbeats. It ends when stop is called or ctx ends; stopped cancels it.
+	// beating is the context in which heartbeats are sent. It ends when stop is called, or when ctx ends. The function stopped
+	// cancels it.
 	beating context.Context
 	stopped context.CancelFunc
 	wait    sync.WaitGroup
-	// over is closed when Temporal or the stop of the worker ends the attempt. It stays open if the activity returns first. The
-	// field end holds the reason.
+	// over is closed when the attempt is ended by Temporal or by the stop of the worker. The field end holds the reason. over
+	// stays open if the activity returns first.
 	over chan struct{}
 
 	mu    sync.Mutex
@@ -58,7 +59,7 @@ type heartbeat struct {
 	contact time.Time
 }
 
-// ending is the reason why an attempt ended before its effect.
+// ending says why an attempt ended before its effect.
 type ending int
 
 const (
@@ -69,17 +70,17 @@ const (
 	attemptLost
 	// attemptCancelled means that the workflow does not need the effect any more.
 	attemptCancelled
-	// attemptStopped means that the worker stops and that its time for running activities is over.
+	// attemptStopped means that the worker is stopping and that the time for its running activities is over.
 	attemptStopped
 )
 
-// Progress is the heartbeat details of an activity. Only the details of AwaitAgent are different: they are a run ID.
+// Progress is the type of the heartbeat details of all activities except AwaitAgent. The details of AwaitAgent are a run ID.
 type Progress struct {
-	// Doing is the tool with the beginning of its arguments, or the model. The Web UI shows Doing with the pending activity. The
-	// activity's ID is a hash and would not show it.
+	// Doing says what the activity does: the tool with the beginning of its arguments, or the model. The Web UI shows it with
+	// the pending activity, because the activity's ID is a hash and says nothing to people.
 	Doing string `json:"doing,omitempty"`
 	// Tried is the number of times that the effect was tried, including the current one. An attempt that fails before it reaches
-	// the model or the tool does not count.
+	// the model or the tool does not count, unless it failed to look up the tool.
 	Tried int `json:"tried"`
 	// Reported is the number of attempts that reported an error before they ended. All other attempts before the current one were
 	// lost.
@@ -106,7 +107,7 @@ const maxDoingBytes = 200
 // maxProgressBytes limits Progress.Text, in bytes.
 const maxProgressBytes = 2000
 
-// startHeartbeat starts to send heartbeats for the activity attempt with the context ctx. The caller must call stop.
+// startHeartbeat begins to send heartbeats for the activity attempt with the context ctx. The caller must call stop.
 func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
@@ -123,7 +124,8 @@ func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	return h
 }
 
-// beat sends heartbeats until the attempt has ended.
+// beat sends heartbeats until the attempt ends or stop is called. If the context of the attempt ends, beat calls finish with the
+// reason.
 func (h *heartbeat) beat() {
 	var ticks <-chan time.Time
 	if h.info.HeartbeatTimeout > 0 {
@@ -153,7 +155,8 @@ func (h *heartbeat) beat() {
 }
 
 // record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled or
-// that it does not know the attempt, record calls finish.
+// that the attempt is unknown, record marks the attempt as ended, by finish, and returns the error. All other errors mean that
+// Temporal was not reached.
 func (h *heartbeat) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
 	defer cancel()
@@ -194,7 +197,7 @@ func (h *heartbeat) whyGone() ending {
 	}
 }
 
-// finish marks the attempt as ended for the given reason. Only the first call has an effect.
+// finish marks the attempt as ended for the given reason. Calls after the first do nothing.
 func (h *heartbeat) finish(end ending) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -204,18 +207,19 @@ func (h *heartbeat) finish(end ending) {
 	}
 }
 
-// ended returns the reason why the attempt ended, and attemptOpen if it has not ended.
+// ended returns the reason why the attempt ended. It returns attemptOpen if the attempt has not ended.
 func (h *heartbeat) ended() ending {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.end
 }
 
-// own returns nil if Temporal still considers the attempt alive. It sends a heartbeat only if the last contact is at least half
-// of the heartbeat timeout ago, for example after a suspension of the process. Without a heartbeat timeout it never sends one.
+// own returns nil if Temporal still considers the attempt alive, and an error if the attempt has ended or if Temporal cannot be
+// asked. It asks by a heartbeat, and only if the last contact is at least half of the heartbeat timeout ago, for example after a
+// suspension of the process. Without a heartbeat timeout, own sends no heartbeat and returns nil for an attempt that is open.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
-		return errors.New("the attempt has ended")
+		return errors.New("the activity attempt has ended: it was cancelled or lost, or the worker is stopping")
 	}
 	h.mu.Lock()
 	contact := h.contact
@@ -233,16 +237,17 @@ func age(t time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// lost returns the number of lost attempts before this attempt: their workers crashed or lost contact with Temporal. An attempt
-// that failed before the activity's code ran, for example because its input could not be decoded, counts as lost, too.
+// lost returns how many attempts before this attempt were lost, because their workers crashed or lost contact with Temporal. An
+// attempt that failed before the activity's code ran, for example because its input could not be decoded, counts as lost, too.
 func (h *heartbeat) lost() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return max(0, int(h.info.Attempt)-1-h.tried.Reported)
 }
 
-// tookWorkersDown reports whether the effect is given up because it crashes its workers: at least maxLost attempts were lost, and
-// the last attempt ended with a heartbeat timeout. The error is retryable: the workflow could not be described.
+// tookWorkersDown reports whether to give up the effect because it crashes its workers. This is the case if at least maxLost
+// attempts were lost and the last attempt ended with a heartbeat timeout. If the workflow cannot be described, tookWorkersDown
+// returns a retryable error.
 func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	if h.lost() < maxLost {
 		return false, nil
@@ -262,15 +267,16 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// workerLost returns the error of an activity that is given up because it crashes its workers. What is the part of the error text
-// that says what the activity did, in the past tense.
+// workerLost returns the error of an activity that is given up because it crashes its workers. The parameter what becomes a part
+// of the error text. It says what the activity did, in the past tense, such as "made this model call".
 func (h *heartbeat) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
 }
 
-// checkLost returns an error if tookWorkersDown reports true; see workerLost for what. An activity calls checkLost before
-// anything else, because any later step may be the one that crashes the process.
+// checkLost returns the error of workerLost if tookWorkersDown reports true, and the error of tookWorkersDown if there is one.
+// See workerLost for the parameter what. An activity calls checkLost before anything else, because any later step may be the
+// step that crashes the process.
 func (h *heartbeat) checkLost(what string) error {
 	down, err := h.tookWorkersDown(h.ctx)
 	if err == nil && down {
@@ -279,14 +285,15 @@ func (h *heartbeat) checkLost(what string) error {
 	return err
 }
 
-// describe sets Progress.Doing to the beginning of a text, on one line.
+// describe sets Progress.Doing to the beginning of the given text, on one line.
 func (h *heartbeat) describe(doing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
-// attempt adds 1 to the number of times that the effect was tried, and returns the number. It clears the partial text.
+// attempt counts one more try of the effect, and returns how often the effect was tried so far, including this time. It clears
+// the partial text.
 func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -299,13 +306,14 @@ func (h *heartbeat) attempt() int {
 // attempts returns how often the effect was tried so far, over all attempts.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
-// repeats returns the numbers of attempts before this attempt, and of the lost attempts among them.
+// repeats returns how many attempts there were before this attempt, and how many of them were lost.
 func (h *heartbeat) repeats() agent.Repeats {
 	lost := h.lost()
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// countReturn adds 1 to Progress.Sought and returns the new value.
+// countReturn counts that this attempt ends without running the tool, because another worker may have its result. It returns the
+// number of such attempts, which is Progress.Sought.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -313,7 +321,7 @@ func (h *heartbeat) countReturn() int {
 	return h.tried.Sought
 }
 
-// empty counts an empty reply with the given usage, and returns the counts of all attempts so far.
+// empty counts one more empty reply, which has cost the given usage. It returns the counts of all attempts so far.
 func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -321,7 +329,7 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// addDelta appends the text of a delta to the partial text.
+// addDelta appends the text of a delta to the partial text. Progress.Text keeps only the last maxProgressBytes bytes.
 func (h *heartbeat) addDelta(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -333,8 +341,8 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow makes the heartbeats of this attempt contain the progress of the attempt that runs the effect. Nil means that this
-// attempt runs the effect.
+// follow records which attempt runs the effect. From then on, the heartbeats of this attempt contain the progress of that
+// attempt, which is the parameter running. If running is nil, this attempt itself runs the effect.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -355,8 +363,9 @@ func (h *heartbeat) progress() Progress {
 	return p
 }
 
-// report is called when the attempt is about to fail with err. It adds 1 to Progress.Reported and sends a heartbeat, so that the
-// next attempt does not count this attempt as lost. It does nothing if err is not retryable: there is no next attempt then.
+// report tells Temporal that the attempt is about to fail with err: it adds 1 to Progress.Reported and sends a heartbeat. So the
+// next attempt does not count this attempt as lost. report does nothing if err is not retryable, because there is no next
+// attempt then, or if Temporal has already ended the attempt.
 func (h *heartbeat) report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return
@@ -370,7 +379,7 @@ func (h *heartbeat) report(err error) {
 	_ = h.record(context.WithoutCancel(h.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
-// stop ends the heartbeats and waits until the last one has ended.
+// stop ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (h *heartbeat) stop() {
 	h.stopped()
 	h.wait.Wait()

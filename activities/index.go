@@ -16,19 +16,19 @@ import (
 	"github.com/reagent-dev/reagent/internal/flight"
 )
 
-// index lists the activities that one run scheduled, and the places of their results in its history. An index is small, so that a
-// worker can cache one for every earlier run of its agents. The results are read later, when they are needed. An index must not
-// be modified after it was made.
+// index lists the activities that one run scheduled, and the places of their results in the run's history. The results
+// themselves are read later, when they are needed, so an index is small, and a worker can cache the indexes of all earlier runs
+// of its agents. An index must not be modified after it was made.
 type index struct {
-	// activities holds the places of results by activity ID. It also has the workflow IDs of the sub-agents that the run started,
-	// with zero places: the index does not locate the results of sub-agents.
+	// activities holds the place of each activity's result, by activity ID. It also has the workflow IDs of the sub-agents that
+	// the run started, with zero places, because an index does not have the places of their results.
 	activities map[string]place
 	// pages holds Temporal's page tokens of the history. The token of the first page is empty.
 	pages [][]byte
 	size  int // approximate size of the index in memory, in bytes
 }
 
-// place is the place of an activity's result in a history. The zero place means that the activity was scheduled and has no
+// place says where the result of an activity is in a history. The zero place means that the activity was scheduled and has no
 // result.
 type place struct {
 	event int64 // the ID of the ActivityTaskCompleted event
@@ -41,12 +41,12 @@ type location struct {
 	event int64
 }
 
-// pageEvents is the maximum number of events in one page of a history. It is small, because reading a result means reading its
-// page.
+// pageEvents is the maximum number of events in one page of a history. It is small, because reading one result means reading the
+// page with this result.
 const pageEvents = 50
 
-// resultOf returns the result that an activity had in a run, or nil if it had none. The value scheduled reports whether the run
-// scheduled the activity, or started a sub-agent with that workflow ID.
+// resultOf returns the result of an activity in a run, or nil if the run has no result of the activity. The value scheduled
+// reports whether the run scheduled the activity, or started a sub-agent with that workflow ID.
 func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -92,7 +92,8 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
-// add adds an event of the given page to the index. Names holds the activity IDs by the IDs of the events that scheduled them.
+// add adds what an event says about activities and sub-agents. The parameter page is the index of the event's page. The
+// parameter names holds the activity IDs by the IDs of the ActivityTaskScheduled events; add extends it.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -112,8 +113,8 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// resultAt returns the result at a place in the history of a run. If the result is not cached, resultAt reads its page of the
-// history.
+// resultAt returns the result at a place in the history of a run. The parameter x is the index of the run. If the result is not
+// cached, resultAt reads the page of the history that has the result.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil
@@ -136,7 +137,8 @@ func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *
 	return nil, fmt.Errorf("the history of run %s does not have event %d on the expected page; the next attempt makes a new index", runID, at.event)
 }
 
-// keepResults caches the activity results among the events of a page. A caller that needs one result often needs those near it.
+// keepResults caches the activity results among the given events of a run. A caller that needs one result often needs the
+// results near it.
 func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent) {
 	for _, event := range events {
 		if done := event.GetActivityTaskCompletedEventAttributes(); done != nil {
@@ -145,8 +147,8 @@ func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent)
 	}
 }
 
-// page reads the page of a history that token identifies. It also returns the token of the next page, which is empty after the
-// last page.
+// page reads one page of a run's history. The parameter token is Temporal's page token; nil means the first page. page also
+// returns the token of the next page, which is empty after the last page.
 func (a *Activities) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
 	out, err := a.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
 		Namespace:       activity.GetInfo(ctx).Namespace,

@@ -9,17 +9,17 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// kept stores the results of effects by key. A result is stored before it is reported to Temporal. If the report does not arrive
-// in time, a later attempt reports the stored result again, and the effect is not repeated. Results are in memory and, if there
-// is a folder, also in files. A kept is safe for concurrent use.
+// kept stores the results of effects by key. A worker stores a result before it reports the result to Temporal. If the report
+// does not arrive in time, a later attempt reports the stored result, and the effect is not repeated. Results are in memory and,
+// if there is a folder, also in files. A kept is safe for concurrent use.
 type kept struct {
 	memory *otter.Cache[agent.Key, []byte] // JSON
 	folder *folder                         // nil if results are in memory only
 	log    *slog.Logger
 }
 
-// newKept returns a store that uses at most the given number of bytes of memory, and files in the directory dir. An empty dir
-// means that there are no files.
+// newKept returns a store that uses at most the given number of bytes of memory, and files in the directory dir. If dir is
+// empty, it uses no files.
 func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	memory, err := otter.New(&otter.Options[agent.Key, []byte]{
 		MaximumWeight: uint64(bytes),
@@ -35,7 +35,8 @@ func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	return k, err
 }
 
-// put stores a result. It logs an error of the folder and does not return it, because the result is in memory.
+// put stores a result under a key, as JSON. It logs an error of the folder and does not return the error, because the result is
+// in memory.
 func (k *kept) put(key agent.Key, result any) {
 	data, err := json.Marshal(result)
 	if err != nil {
@@ -51,14 +52,14 @@ func (k *kept) put(key agent.Key, result any) {
 	}
 }
 
-// has reports whether a result of the key is stored.
+// has reports whether a result is stored under the key.
 func (k *kept) has(key agent.Key) bool {
 	var result json.RawMessage
 	return k.get(key, &result)
 }
 
-// get decodes the stored result of the key into out and reports whether there is one. If the file cannot be read or decoded, get
-// logs the error and returns false.
+// get decodes the result that is stored under the key into out, and reports whether there is a result. If the file cannot be
+// read or decoded, get logs the error and returns false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	if !ok && k.folder != nil {

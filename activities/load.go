@@ -27,9 +27,9 @@ import (
 // than 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// LoadAgent returns an agent's definition, made of the configuration and the tools of this worker. The agent keeps the definition
-// until it is reloaded, even if the configuration changes. If an earlier run loaded the definition already, LoadAgent returns
-// that one.
+// LoadAgent returns an agent's definition, made from the configuration and the tools of this worker. The agent keeps the
+// definition until it is reloaded, even if the configuration changes. If an earlier run has loaded the definition already,
+// LoadAgent returns the definition of that run.
 //
 // The error has the type [protocol.UnknownAgent] if this worker does not serve the agent, and [protocol.BadAgent] if the
 // definition cannot be made.
@@ -81,7 +81,8 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 		})
 }
 
-// Check makes the definition of each agent that this worker serves and returns the errors.
+// Check makes the definition of each agent that this worker serves, and returns all errors together. Call it when the worker
+// starts.
 func (a *Activities) Check(ctx context.Context) error {
 	_, err := a.Digest(ctx)
 	return err
@@ -101,11 +102,12 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 }
 
 // childBudget returns how long a call waits for a sub-agent. The parameter turn is the time limit of the sub-agent's turns. The
-// returned time is longer than this limit: longer by a tenth of the limit, and longer by 30 seconds at
-// least, so that a sub-agent that stops at its own limit can say so.
+// returned time is this limit plus a tenth of it, or plus 30 seconds if that is more. So a sub-agent that stops at its own limit
+// can still answer in time.
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
-// define returns the definition of an agent that this worker serves.
+// define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,
+// if a tool cannot be found, or if the definition is too large.
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{

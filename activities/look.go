@@ -15,8 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// LookAgent returns how long a sub-agent has been idle: the time since the newest event in its history and in the histories of
-// all running sub-agents below it. The result is zero for a sub-agent that has ended, because its end is about to be reported.
+// LookAgent returns how long a sub-agent has been idle. This is the time since the newest event in its history and in the
+// histories of all running sub-agents below it. The result is zero for a sub-agent that has ended, because its end is about to
+// be reported.
 func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {

@@ -20,20 +20,22 @@ import (
 )
 
 const (
-	// maxFoundBytes limits the messages of one page, in bytes. A single message may be larger.
+	// maxFoundBytes limits the messages of one page, in bytes. A single message that is larger gets a page of its own.
 	maxFoundBytes = 1_000_000
-	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many, the newest are left out: the
-	// core treats a message that is not in the list as newer than all messages in the list.
+	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many messages, the newest are left
+	// out of the list. The core treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns messages that other runs of the agent took and that this run may lack. It returns each message once. The
-// messages of base runs and of the runs that continued them come first. Among the messages of each of the two groups, those of
-// older runs come first.
+// FindMessages returns one page of the messages that other runs of the agent took and that this run may lack. It returns each
+// message once, in two groups: first the messages of base runs and of the runs that continued a base run as new, then the
+// messages of all other runs. In each group, the messages of older runs come first. A base run is a run that this run, or a run
+// before it, was reset from.
 //
-// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. FindMessages returns
-// the messages that senders sent to those other runs, and the messages that those runs had found. Of a base run it returns only
-// the messages that the base run had found: the reset has already decided which of its other messages are delivered again.
+// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. From another run,
+// FindMessages returns the messages that senders sent to that run, and the messages that searches of that run had found. From a
+// base run, it returns only the messages that searches had found: the reset has already decided which of the other messages are
+// delivered again.
 //
 // FindMessages skips runs with another incarnation. It also skips the run with whose state this run began, the run with whose
 // state that run began, and so on, because the state of this run has their messages.
@@ -63,7 +65,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		switch {
 		case r.past[run]:
 		case slices.Contains(r.bases, run) || len(t.bases) == 0 && slices.Contains(r.bases, t.continues):
-			r.bases = append(r.bases, run) // it, or a run that continued it: its messages are delivered again, too
+			r.bases = append(r.bases, run) // a run that continued this run counts as a base run, too
 			ofBases = append(ofBases, t.found...)
 		default:
 			ofOthers = append(append(ofOthers, t.found...), t.messages...)
@@ -77,9 +79,9 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	return found, nil
 }
 
-// inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. It returns each ID
-// once, ordered by time, and at most maxOrderBytes. The time of a message is 0 if it is unknown, because the run that first took
-// the message is deleted. Such messages come first. inOrder sorts its argument.
+// inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. Each ID occurs once.
+// The IDs are ordered by time, and cut off after maxOrderBytes. The time of a message is 0 if it is unknown, because the run
+// that first took the message is deleted; such messages come first. inOrder sorts its argument.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -103,8 +105,8 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns the messages after the first skip messages, as many as fit into one page. A message that occurs again is left out
-// and not counted. More reports whether there are further messages.
+// page returns the messages after the first skip messages, as many as fit into one page. A message with an ID that occurred
+// before is left out, and does not count for skip. The field More of the result reports whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -125,8 +127,7 @@ func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	return found
 }
 
-// relations describes how the runs of an agent are related to the searching run. The searching run is the run that executes
-// FindMessages.
+// relations holds how the runs of an agent are related to the searching run, that is, the run that executes FindMessages.
 type relations struct {
 	a    *Activities
 	id   string                  // the ID of the agent
@@ -136,13 +137,13 @@ type relations struct {
 	// bases holds the base runs of the searching run and of the runs in past, the base runs of these base runs, and so on.
 	// FindMessages adds the runs that continued a base run as new.
 	bases []string
-	// past holds the run with whose state the searching run began, the run with whose state that run began, and so on. The state
-	// of the searching run has their messages.
+	// past holds the runs that lead to the searching run: the run with whose state the searching run began, the run with whose
+	// state that run began, and so on. The state of the searching run has the messages of these runs.
 	past map[string]bool
 }
 
-// trace fills own, bases and past. It goes back from the searching run to the run with whose state it began, and so on. It stops
-// at a run whose history is deleted.
+// trace fills own, bases and past. The parameter run is the searching run. trace goes back from this run to the run with whose
+// state it began, and from there in the same way. It stops at a run whose history is deleted.
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -164,9 +165,9 @@ func (r *relations) trace(ctx context.Context, run string) error {
 	return nil
 }
 
-// source returns the ID of the run with whose state the given run began. It returns an empty ID if the given run began without a
-// state. If the given run resumed another run and has not read a state, source returns the run whose state it would read. Package
-// history does the same.
+// source returns the ID of the run with whose state the given run began. It returns "" if the given run began without a state.
+// The given run may resume another run and not have read a state yet. source then returns the run whose state it would read;
+// package history does the same. The parameter t holds the messages of the given run.
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
@@ -178,7 +179,8 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	return newest.RunID, err
 }
 
-// addBases adds the base runs of a run to bases, and the base runs of those base runs.
+// addBases adds the base runs of a run to bases, then the base runs of these base runs, and so on. The parameter t holds the
+// messages of the run.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {
@@ -196,8 +198,9 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	return nil
 }
 
-// messagesOf returns the messages of a run. It returns nil if the history of the run is deleted. From attempt number
-// recallAttempts on, it also returns nil if the history cannot be read: one unreadable run must not stop the agent.
+// messagesOf returns the messages of a run, and reads each run only once. It returns nil if the history of the run is deleted.
+// From the activity attempt with the number recallAttempts on, it also returns nil if the history cannot be read, because one
+// unreadable run must not stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {
@@ -217,7 +220,8 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 	return t, nil
 }
 
-// runMessages holds what the history of one run says about messages. A search is an execution of FindMessages in the run.
+// runMessages holds what the history of one run says about messages. In the comments of its fields, a search is an execution of
+// FindMessages in the run.
 type runMessages struct {
 	incarnation string
 	// bases holds the runs that this run was reset from. It may also hold the bases of a base run, because a reset copies the
@@ -235,13 +239,13 @@ type runMessages struct {
 	// The Time of a message is the time at which a run first took the message, in Unix milliseconds. It is 0 in admitted, because
 	// another run had taken the message before.
 	messages, admitted, found []agent.InboxMessage
-	// listed holds the IDs and times of the messages in the lists that searches returned.
+	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
 	listed []agent.InboxMessage
 	// searches and reads hold the IDs of the ActivityTaskScheduled events of the searches and of ReadAgent.
 	searches, reads map[int64]bool
 }
 
-// all returns all messages that the run knows. A message may occur several times, and the messages in listed have no texts.
+// all returns all messages in t. A message may occur several times, and the messages in listed have only an ID and a time.
 func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }
@@ -254,13 +258,13 @@ func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runM
 			err = t.add(event, a.converter)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("messages of run %s: %w", from.RunID, err)
+			return nil, fmt.Errorf("read the messages of run %s: %w", from.RunID, err)
 		}
 	}
 	return t, nil
 }
 
-// add adds what an event of the history says about messages. The converter decodes the payloads.
+// add adds what an event of the history says about messages. The data converter dc decodes the payloads.
 func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
 		var start agent.Start

@@ -16,12 +16,13 @@ import (
 
 const (
 	// modelAttempts is the maximum number of attempts at one model call before the turn is held. If the provider sets no retry
-	// delay, the delays of modelError between 8 attempts take about two minutes.
+	// delay, 8 attempts take about two minutes: modelError sets the delays between them.
 	modelAttempts = 8
-	// emptyAttempts is the maximum number of attempts if the reply is empty. It is lower because empty replies are paid for.
+	// emptyAttempts is the maximum number of attempts if the last reply was empty. It is lower than modelAttempts because empty
+	// replies are paid for.
 	emptyAttempts = 3
-	// maxReplyBytes limits the size of a reply in a payload. Temporal rejects a payload over 2 MB. The arguments of all tool
-	// calls of a reply also become activity inputs, in the commands of one workflow task.
+	// maxReplyBytes limits the size of a reply in a payload. Temporal rejects a payload over 2 MB. The limit is lower because
+	// the arguments of all tool calls of a reply also become activity inputs, in the commands of one workflow task.
 	maxReplyBytes = 1_000_000
 	// maxErrorBytes limits the text of an error that enters history.
 	maxErrorBytes = 2_000
@@ -39,9 +40,9 @@ func MaxModelAttempts(class llm.Class) int {
 	return modelAttempts
 }
 
-// CallModel makes a model call and returns the reply. It returns a recalled reply instead if an earlier run has one, and a stored
-// reply if an earlier attempt on this worker received one. The type of the error is an [llm.Class], or an error type of package
-// protocol.
+// CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
+// this worker has stored the reply for an earlier attempt: it then returns that reply. The type of the error is an [llm.Class],
+// or an error type of package protocol.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -76,8 +77,8 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	return result, err
 }
 
-// reply assembles the request of the activity, calls the model, and returns the result that enters history. The activity's ID is
-// the request's key.
+// reply assembles the request of the activity, calls the model, and returns the result for the history. The activity's ID is the
+// request's key.
 func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -108,8 +109,8 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
 }
 
-// checkRequest returns an error if the request must not be sent. It checks the output schema, because the answer is later checked
-// against this schema, and it calls [llm.Request.Check].
+// checkRequest returns an error if the request must not be sent. It checks the output schema, because the answer is later
+// checked against this schema. It also calls [llm.Request.Check].
 func checkRequest(req llm.Request) error {
 	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
 		return fmt.Errorf("not sent: output_schema: %w", err)
@@ -117,8 +118,9 @@ func checkRequest(req llm.Request) error {
 	return req.Check()
 }
 
-// ask sends the request to the current candidate of the effect. Summary says that the request asks for a summary of a compaction.
-// After a failure with several candidates, the error makes the next attempt call another candidate; see fallBack.
+// ask sends the request to the current candidate of the effect. The parameter summary says whether the request asks for a
+// summary of the conversation. If the request has several candidates, the error of a failure makes the next attempt call another
+// candidate; see fallBack.
 func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -136,7 +138,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 		return llm.Reply{}, err
 	}
 	attempt := beat.attempt()
-	// The text of a summary is not streamed and not shown as partial text, because it is no part of an answer.
+	// The chunks of a summary are not streamed and not shown as partial text, because a summary is no part of an answer.
 	tell := func(p Chunk) {
 		if a.streamer != nil && !summary {
 			p.AgentID, p.Key, p.Attempt = id, key, attempt
@@ -174,8 +176,9 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 }
 
 // modelError converts an error of a model's client into the error of the activity. The error is retryable if its class is
-// retryable and the attempt's number is below [MaxModelAttempts]. The retry delay is the provider's, or else grows from one
-// second to one minute. The counts of empty replies are the error's details.
+// retryable and the parameter attempt, the number of this attempt, is below [MaxModelAttempts]. The retry delay is the delay
+// that the provider set. If the provider set none, the delay grows from one second to one minute with the number of attempts.
+// The error's details are the counts of empty replies.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, redact(err.Error()))
@@ -200,16 +203,16 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 	return temporal.NewApplicationErrorWithOptions(text, string(class), options)
 }
 
-// missing returns a retryable error: this worker does not have a model or a tool, but another worker of the task queue may have
-// it.
+// missing returns a retryable error that says that this worker does not have a model or a tool. The error is retryable because
+// another worker of the task queue may have it. The parameter kind is "model" or "tool".
 func missing(kind, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
-		fmt.Sprintf("the %s %q is not on this worker; another may have it", kind, name), protocol.Missing,
+		fmt.Sprintf("the %s %q is not on this worker; another worker of the task queue may have it", kind, name), protocol.Missing,
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 
-// interrupted returns the error of an activity with a context that has ended. The error is a cancellation if the workflow
-// cancelled the activity. Otherwise the worker stops, and the error is retryable.
+// interrupted returns the error of an activity with a context that has ended. If the workflow cancelled the activity, this is a
+// cancellation. Otherwise the worker is stopping, and the error is retryable and contains the given text.
 func interrupted(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()

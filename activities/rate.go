@@ -10,11 +10,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// bytesPerToken is a rough ratio, with which estimate computes the tokens of a request from its size.
+// bytesPerToken is the number of bytes of a request that are roughly one token. The function estimate uses it.
 const bytesPerToken = 4
 
-// pace creates the rate limiters of the models that have a token limit. Before a model call, wait takes an estimate of the
-// request's tokens from the limiter. After the call, used takes the tokens that the provider counted in addition.
+// pace creates the rate limiters of the models that have a token limit. Before a model call, the function wait takes an estimate
+// of the request's tokens from the limiter. After the call, the function used corrects this by the provider's count.
 func (a *Activities) pace(models map[string]Model) {
 	a.paces = map[string]*rate.Limiter{}
 	for name, m := range models {
@@ -33,8 +33,8 @@ func (a *Activities) wait(ctx context.Context, model string, req llm.Request) er
 	return limiter.WaitN(ctx, min(estimate(req), limiter.Burst()))
 }
 
-// used takes the tokens from the model's limiter by which the provider's count of a call exceeds the estimate. It gives nothing
-// back if the estimate was too high.
+// used compares the provider's count of the tokens of a call with the estimate. If the count is higher, used takes the
+// difference from the model's limiter. If it is lower, used gives nothing back.
 func (a *Activities) used(model string, req llm.Request, reply llm.Reply) {
 	limiter := a.paces[model]
 	if limiter == nil {

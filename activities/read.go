@@ -13,11 +13,12 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgent returns one page of an agent's compressed state, which it reads from the history of a run. For the first page of a
-// resume, it reads the newest earlier run if that run closed later than the run in the input; Page.RunID then names it.
+// ReadAgent returns one page of an agent's compressed state, which it makes from the history of a run. It reads the run in the
+// input, with one exception: for the first page of a resume, it reads the run directly before this run if that run ended later.
+// Page.RunID then names the run that was read.
 //
 // The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot be
-// read, and [protocol.StateSize] if the state is too large.
+// replayed, and [protocol.StateSize] if the state is too large.
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -59,7 +60,7 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 			return protocol.Page{}, err
 		case run.State == nil:
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("run %s of agent %s never had a state: %v", in.From.RunID, in.From.ID, run.End), protocol.Gone, nil)
+				fmt.Sprintf("run %s of agent %s has no state that could be read: %v", in.From.RunID, in.From.ID, run.End), protocol.Gone, nil)
 		}
 		if !in.From.Fork && !in.From.Resume {
 			run.State.Drop()

@@ -20,7 +20,7 @@ import (
 // readBytes is the number of bytes that read_result returns if the model sets no length.
 const readBytes = 16 << 10
 
-// headBytes is the size that is reserved for the first line of a result of read_result. The line says which bytes follow.
+// headBytes is the size that is reserved in a result of read_result for the first line. This line says which bytes follow.
 const headBytes = 100
 
 // readArguments are the arguments of read_result.
@@ -31,7 +31,7 @@ type readArguments struct {
 }
 
 // resultReader returns the tool read_result. The transcript contains only the beginning and the end of a long tool result. With
-// read_result, the model reads the rest from the agent's history, which contains the whole result.
+// read_result, the model reads the part between them from the agent's history, which has the result at a larger size.
 func (a *Activities) resultReader() (tool.Tool, error) {
 	return tool.Func(agent.ReadResult, "Reads on in the result of an earlier tool call of which a part was left out.", tool.ReadOnly,
 		func(ctx context.Context, in readArguments) (string, error) {
@@ -58,10 +58,11 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult returns the whole result of a tool call. It searches the histories of the agent's runs, this run first and then the
-// others, newest first. The handle is the beginning of the call's key. A recalled result does not count as whole: the run that
-// recalled it stored it as the transcript shows it, and an earlier run has the whole result. If no run has the whole result any
-// more, findResult returns the recalled one.
+// findResult returns the whole result of a tool call. The handle is the beginning of the hash in the call's key. findResult
+// searches the histories of the agent's runs: this run first, and then the other runs, newest first.
+//
+// It prefers a result that was not recalled. A run that recalls a result stores only the part that the transcript shows, and an
+// earlier run has the whole result. If no run has the whole result any more, findResult returns the recalled result.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
@@ -90,7 +91,7 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 	return shown.Content, nil // the history with the whole result is deleted
 }
 
-// content returns the content of a result, and an empty text for nil.
+// content returns the content of a result. It returns "" if r is nil.
 func content(r *protocol.ToolResult) string {
 	if r == nil {
 		return ""
@@ -123,8 +124,8 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 	return nil, nil
 }
 
-// readable returns nil if err says that a history is deleted. Otherwise it wraps err and [tool.ErrNotRun], so that the call is
-// retried.
+// readable returns nil if err says that a history is deleted. Otherwise it returns an error that wraps err and [tool.ErrNotRun],
+// so that the call is retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

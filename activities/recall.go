@@ -25,19 +25,19 @@ func names(ctx context.Context) (agentID string, key agent.Key) {
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 }
 
-// memory is what the earlier runs of an agent know about an effect.
+// memory is what the earlier runs of an agent say about an effect.
 type memory struct {
 	result *commonpb.Payloads // nil if no earlier run has a result
 	// searched says that all earlier runs were searched, and that none of their histories is deleted.
 	searched bool
-	// doubt says that the effect may have run: an earlier run started it and has no result, or the history of an earlier run is
-	// deleted.
+	// doubt says that the effect may have run without a recorded result: an earlier run started it and has no result, or the
+	// history of an earlier run is deleted.
 	doubt bool
 }
 
-// recall searches the earlier runs of the agent for the result of the activity's effect. It does so only in two cases: the effect
-// has a base run, because the agent was reset or resumed, or a reset copied the activity from the run that scheduled it.
-// Otherwise recall reads nothing and returns the zero memory.
+// recall searches the earlier runs of the agent for the result of the activity's effect. It searches only in two cases. In the
+// first case, e.Base is set, because the agent was reset or resumed. In the second case, e.Run is not the run of the activity,
+// because another run scheduled the activity and a reset copied it. Otherwise recall reads nothing and returns the zero memory.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
@@ -57,7 +57,7 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 			m.doubt, m.searched = true, false
 			continue
 		case err != nil:
-			return memory{}, fmt.Errorf("recall: run %s: %w", run, err)
+			return memory{}, fmt.Errorf("recall a result of run %s: %w", run, err)
 		case result != nil:
 			return memory{result: result}, nil
 		}
@@ -66,8 +66,8 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	return m, nil
 }
 
-// earlierRuns returns the IDs of the runs from which the activity's run may recall results: the runs in Temporal's list, newest
-// first, and then the base runs that the list lacks.
+// earlierRuns returns the IDs of the runs from which the activity's run may recall results. These are the runs in Temporal's
+// list, newest first, and then the base runs that the list does not have.
 func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
@@ -76,7 +76,7 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	}
 	bases, err := a.bases(ctx, here.ID, here.RunID)
 	if err != nil {
-		return nil, fmt.Errorf("recall: %w", err)
+		return nil, fmt.Errorf("find the base runs of this run: %w", err)
 	}
 	if e.Base != "" {
 		bases = append(slices.Clip(bases), e.Base)
@@ -89,24 +89,24 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	return runs, nil
 }
 
-// recalled decodes the recalled result into out, and reports whether there is one.
+// recalled decodes the result in m into out, and reports whether there is a result.
 func (a *Activities) recalled(m memory, out any) (bool, error) {
 	if m.result == nil {
 		return false, nil
 	}
 	if err := a.converter.FromPayloads(m.result, out); err != nil {
-		return false, fmt.Errorf("recall: %w", err)
+		return false, fmt.Errorf("decode a recalled result: %w", err)
 	}
 	return true, nil
 }
 
-// earlier returns the IDs of the other runs of a workflow ID, newest first. These are the runs that this run was reset from or
-// continues, and the runs that were reset from the same run.
+// earlier returns the IDs of all other runs of a workflow ID, newest first. The parameter runID is this run. It was reset from
+// some of the other runs, or continues them; others were reset from the same run.
 //
-// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the effects of
-// that run would be repeated. So the list is used only if it contains this run, which started after the other runs. Until then,
-// earlier returns a retryable error. A list that was used is cached: no other run of the workflow ID starts while this run is
-// open.
+// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list did not have an earlier run, the
+// effects of that run would be repeated. So earlier uses the list only if it has this run, which started after the other runs.
+// Until then, earlier returns a retryable error. A list that was used is cached, because no other run of the workflow ID starts
+// while this run is open.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runs, ok := a.lists.GetIfPresent(runID); ok {
 		return runs, nil
@@ -120,7 +120,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	})
 }
 
-// list returns the result of earlier without its cache.
+// list does the work of earlier, without its cache.
 func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
@@ -144,11 +144,12 @@ const listDelay = 200 * time.Millisecond
 // maxLineages is the maximum number of runs for which a worker caches the base runs.
 const maxLineages = 10_000
 
-// maxListed limits the cached lists of runs. It is the maximum number of lists and of the runs in them, together, of all agents.
+// maxListed limits the cached lists of runs of all agents. It is the largest allowed sum of the number of lists and the number
+// of runs in them.
 const maxListed = 200_000
 
-// bases returns the IDs of the runs that a run was reset from. It reads them from the run's own history, which is always up to
-// date. The result is cached, because the base runs of a run do not change.
+// bases returns the IDs of the runs that a run was reset from. It reads them from the run's own history, because this is always
+// up to date. The result is cached, because the base runs of a run do not change.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if bases, ok := a.lineages.GetIfPresent(runID); ok {
 		return bases, nil
@@ -162,7 +163,7 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 	})
 }
 
-// readBases returns the result of bases without its cache.
+// readBases does the work of bases, without its cache.
 func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall returns what the earlier runs of an agent know about a call of a sub-agent. It returns the result in the newest run
+// RecallCall returns what the earlier runs of an agent say about a call for a sub-agent. It returns the result in the newest run
 // that has a result of the call. If no run has a result, it returns whether a run started the sub-agent. RecallCall reads the
 // state of a run only if the run's history mentions the call. It skips runs with histories that are deleted or cannot be read;
 // see recallAttempts.
@@ -41,7 +41,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	for _, run := range runs {
 		s, err := a.stateWith(ctx, agent.RunRef{ID: here.ID, RunID: run}, in.Call)
 		if err != nil {
-			return out, fmt.Errorf("recall: run %s: %w", run, err)
+			return out, fmt.Errorf("recall a call from run %s: %w", run, err)
 		}
 		if s == nil {
 			continue
@@ -56,12 +56,12 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	return out, nil
 }
 
-// recallAttempts is the number of the first attempt that skips a run with a history that cannot be read. Earlier attempts return
-// an error, because the reason may be temporary, for example a codec server that does not answer.
+// recallAttempts is the number of the first activity attempt that skips runs with histories that cannot be read. Earlier
+// attempts return an error instead, because the reason may be temporary, for example a codec server that does not answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run. It returns nil if the run's history does not mention the call, is deleted or
-// cannot be read.
+// stateWith returns the state at the end of a run if the run's history mentions the call. It returns nil if the history does not
+// mention the call, is deleted, or cannot be read.
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -103,8 +103,8 @@ func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.S
 	return protocol.Unpack(packed.data)
 }
 
-// packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, or if its
-// history is deleted, cannot be read or gives a state that is too large.
+// packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, if its history
+// is deleted or cannot be read (see recallAttempts), or if the state is too large.
 func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
 	run, err := history.Read(ctx, a.temporal, from, a.converter)
 	var unreadable *history.UnreadableError
@@ -112,14 +112,14 @@ func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedSta
 	case errors.As(err, new(*serviceerror.NotFound)):
 		return packedState{}, nil
 	case errors.As(err, &unreadable) && activity.GetInfo(ctx).Attempt >= recallAttempts:
-		a.log.WarnContext(ctx, "an earlier run cannot be read", "agent", from.ID, "run", from.RunID, "error", err)
+		a.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
 		return packedState{}, nil
 	case err != nil || run.State == nil:
 		return packedState{}, err
 	}
 	data, err := protocol.Pack(run.State)
 	if errors.Is(err, protocol.ErrStateSize) {
-		a.log.WarnContext(ctx, "an earlier run cannot be read", "agent", from.ID, "run", from.RunID, "error", err)
+		a.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
 		return packedState{}, nil
 	}
 	return packedState{data: data, events: run.Events}, err

@@ -19,14 +19,16 @@ import (
 const (
 	// queryTimeout limits one query of the workflow.
 	queryTimeout = 3 * time.Second
-	// queryPatience limits how long an activity repeats a query that fails. A restarted worker answers queries again sooner.
+	// queryPatience limits how long an activity repeats a query that fails. A worker that is restarted answers queries again in
+	// less time.
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request of the activity. It takes the messages from this worker's cache and from the activity's input, and
-// queries the workflow for the others. The activity's ID is the request's key: assemble uses only messages that give this key. It
-// also returns the transcript that it stored in the cache. The error has the type [protocol.Mismatch] if even the messages of the
-// workflow do not give the key.
+// assemble returns the request of the activity, and the messages of the request as a transcript. If the request does not ask for
+// a summary, assemble also stores the transcript in the cache, for the next request. It takes the messages from this worker's
+// cache and from the activity's input, and queries the workflow for the remaining messages. The activity's ID is the request's
+// key, and assemble uses only messages that give this key. The error has the type [protocol.Mismatch] if even the messages of
+// the workflow do not give the key.
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -40,8 +42,8 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		known.origin = *in.Origin
 	}
 	// A draft that uses the cache may be wrong. The cached results may belong to other calls with the same IDs, or may differ
-	// from the results in the transcript. The cached messages may belong to another branch, from before a reset or a compaction.
-	// The last draft uses only messages of the workflow, which are right.
+	// from the results in the transcript. The cached messages may be those of another run, from before a reset, or from before a
+	// compaction. The last draft uses only messages of the workflow, which are right.
 	type draft struct {
 		known          transcript
 		results, delta []llm.Message
@@ -69,11 +71,11 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		return req, t, nil
 	}
 	return llm.Request{}, known, temporal.NewNonRetryableApplicationError(
-		"the messages and the request prefix of the workflow do not give the key of the request in the activity's ID", protocol.Mismatch, nil)
+		"the request that the workflow holds now does not have the key in the activity's ID", protocol.Mismatch, nil)
 }
 
-// complete returns t with all messages of the request. After the messages of t come the given results, then messages from queries
-// of the workflow, and at the end delta.
+// complete returns the transcript t with all messages of the request. It appends first the given results, then messages from
+// queries of the workflow, and at the end the messages in delta.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -92,8 +94,8 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 	return t.extended(messages[t.count():]), nil
 }
 
-// head returns the request prefix with the given prefix hash, from the cache or from the workflow. Compact asks for the prefix of
-// a request for a summary. The error has the type [protocol.Mismatch] if the workflow has another prefix.
+// head returns the request prefix with the given prefix hash, from the cache or from the workflow. The parameter compact says
+// whether the request asks for a summary. The error has the type [protocol.Mismatch] if the workflow has another prefix.
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil
@@ -111,7 +113,8 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 }
 
 // read queries the workflow of this activity for a part of the request. It repeats a query that fails, until queryPatience has
-// passed, the worker stops or the context ends. So a failed query does not count as an attempt at the model call.
+// passed, the worker stops or the context ends. It then returns an error. It repeats queries itself, so that a failed query does
+// not count as an attempt at the model call.
 func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protocol.RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
@@ -161,7 +164,7 @@ type transcript struct {
 
 func (t transcript) count() int { return len(t.messages) }
 
-// extended returns t with more messages at its end. It may write into the array behind t.messages.
+// extended returns t with the messages in more at its end. It may write into the array behind t.messages.
 func (t transcript) extended(more []llm.Message) transcript {
 	t.chain = agent.HashMessages(t.chain, more...)
 	t.bytes += weight(more)
@@ -169,8 +172,8 @@ func (t transcript) extended(more []llm.Message) transcript {
 	return t
 }
 
-// cache holds parts of requests, so that activities need fewer queries of their workflows. A lost entry costs a query and has no
-// other effect. A cache is safe for concurrent use.
+// cache holds parts of requests, so that activities need fewer queries of their workflows. If an entry is lost, an activity only
+// needs one more query. A cache is safe for concurrent use.
 type cache struct {
 	transcripts *otter.Cache[string, transcript]  // by agent ID
 	heads       *otter.Cache[string, llm.Request] // request prefixes by prefix hash
@@ -213,8 +216,8 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend appends the reply to the cached transcript of an agent. T is the transcript of the request that the reply answers. If
-// the cached transcript has another transcript hash than t, extend removes it instead.
+// extend appends the reply to the cached transcript of an agent. The parameter t is the transcript of the request that the reply
+// answers. If the cached transcript has another transcript hash than t, extend removes it from the cache instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
 		c.put(agentID, now.extended([]llm.Message{reply}))
@@ -229,8 +232,9 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns the cached results of the tool calls in the last of the messages, in the order of the calls, up to the first
-// call without a cached result. A result may belong to another call with the same ID. The caller must compare the request's key.
+// results returns the cached results of the tool calls in the last of the given messages. They are in the order of the calls,
+// and end before the first call without a cached result. A result may belong to another call with the same ID, so the caller
+// must compare the request's key.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

@@ -22,8 +22,8 @@ type running struct {
 // effect is one effect in flight. It may outlive the attempt that started it: if Temporal ends this attempt, the effect
 // continues, and a later attempt joins it.
 type effect struct {
-	// ctx is the context of the effect. It does not end with the attempt that started the effect. The timeouts of tools and
-	// models limit the effect.
+	// ctx is the context of the effect. It does not end with the attempt that started the effect; it ends only when cancel is
+	// called. The timeouts of tools and models limit the duration of the effect.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// first is the attempt that started the effect and runs it.
@@ -36,17 +36,17 @@ type effect struct {
 	mu sync.Mutex
 	// waiting holds the attempts that wait for the effect and that Temporal has not ended, in the order in which they joined.
 	waiting []*heartbeat
-	// unwanted says that an attempt ended because the workflow cancelled it or the worker stops. The effect is cancelled as soon
-	// as no attempt waits for it. The field cancelled says that this has happened.
+	// unwanted says that an attempt ended because the workflow cancelled it or because the worker is stopping. The effect is
+	// then cancelled as soon as no attempt waits for it. The field cancelled says that the effect was cancelled for this reason.
 	unwanted, cancelled bool
 }
 
-// once returns the result of the effect of an activity attempt. If the effect is in flight on this worker, once waits for it. If
-// this worker has stored the result, once returns the stored result. Otherwise it calls run. It stores a result of run before it
-// returns it, if keep returns true for the result.
+// once returns the result of an activity's effect, and makes sure that this worker runs the effect only once at a time. If the
+// effect is in flight on this worker, once waits for its end. If this worker has stored the result of the effect, once returns
+// the stored result. Otherwise once calls run. If the function keep returns true for the result of run, once stores the result.
 //
-// If the attempt ends while it waits for the effect of another attempt, once returns an error, and the effect continues or ends
-// as leave says.
+// If the attempt ends while it waits for an effect that another attempt runs, once returns an error. Whether the effect then
+// continues is decided by leave.
 func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
 	for {
@@ -61,7 +61,7 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 			}
 			result, ok := e.result.(T)
 			if e.err == nil && !ok {
-				return result, fmt.Errorf("the effect %s has a result of type %T", key, e.result)
+				return result, fmt.Errorf("the effect %s has a result of the wrong type %T", key, e.result)
 			}
 			return result, e.err
 		case <-beat.over:
@@ -70,7 +70,7 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 			if beat.ended() == attemptCancelled {
 				return none, temporal.NewCanceledError()
 			}
-			return none, temporal.NewApplicationError("interrupted: the effect continues without this attempt", protocol.Interrupted)
+			return none, temporal.NewApplicationError("interrupted: this attempt ended while it waited for the effect, which another attempt runs", protocol.Interrupted)
 		}
 	}
 }
@@ -102,8 +102,8 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join adds an attempt to the effect in flight with the given key. If there is none, join adds a new effect and began is true:
-// the caller must run it.
+// join adds an attempt to the effect in flight with the given key. If no such effect is in flight, join adds a new effect and
+// returns true for began; the caller must then run the effect.
 func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,8 +124,8 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	return e, true
 }
 
-// runsHere reports whether the activity's effect is in flight on this worker, or its result is stored here. In both cases the
-// attempt does not start the effect.
+// runsHere reports whether the activity's effect is in flight on this worker, or whether this worker has stored its result. In
+// both cases the attempt does not start the effect.
 func (a *Activities) runsHere(ctx context.Context) bool {
 	_, key := names(ctx)
 	a.running.mu.Lock()
@@ -141,8 +141,9 @@ func (r *running) end(key agent.Key, e *effect) {
 	close(e.done)
 }
 
-// leave removes an attempt that has ended from the effect. If no attempt waits for the effect any more, leave cancels the effect,
-// provided that one of its attempts was cancelled or stopped. If all attempts were lost, the effect continues.
+// leave removes an attempt that has ended from the attempts that wait for the effect. When no attempt waits any more, leave
+// cancels the effect if one of its attempts was cancelled or stopped. If all attempts were lost, the effect continues, because a
+// later attempt may need its result.
 func (e *effect) leave(beat *heartbeat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -159,25 +160,25 @@ func (e *effect) leave(beat *heartbeat) {
 	}
 }
 
-// wasCancelled reports whether the effect was cancelled because no attempt waited for it.
+// wasCancelled reports whether leave has cancelled the effect.
 func (e *effect) wasCancelled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cancelled
 }
 
-// confirm returns nil if Temporal still considers one of the effect's attempts alive. It is called immediately before the effect
-// calls a model or a tool: after a suspension of the process, or a loss of the network, another worker may have run the effect
-// already. The error is retryable.
+// confirm returns nil if Temporal still considers one of the effect's attempts alive. Otherwise it returns a retryable error. It
+// is called immediately before the effect calls a model or a tool. At that time, another worker may have run the effect already,
+// because this process was suspended or had no network.
 func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)
 	e.mu.Unlock()
-	err := errors.New("Temporal has ended the attempt")
+	err := errors.New("all activity attempts that waited for the effect have ended")
 	for _, beat := range slices.Backward(waiting) {
 		if err = beat.own(e.ctx); err == nil {
 			return nil
 		}
 	}
-	return temporal.NewApplicationErrorWithCause("not started: "+err.Error(), protocol.Unavailable, err)
+	return temporal.NewApplicationErrorWithCause("the effect was not started: "+err.Error(), protocol.Unavailable, err)
 }

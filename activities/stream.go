@@ -9,8 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. It is for programs
-// that embed a worker and show text while it grows. It receives no chunks of summaries.
+// Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. Programs that embed a
+// worker implement it to show text while it grows. It receives no chunks of summaries.
 //
 // Chunks are a preview. They never enter history, they are not redacted, and the chunks of a failed attempt are discarded.
 //
@@ -24,12 +24,13 @@ type Chunk struct {
 	AgentID string
 	// Key is the key of the model call. The assistant's message in the transcript has the same key.
 	Key agent.Key
-	// Attempt is the number of the attempt at the model call, from 1. Chunks with a lower number are discarded.
+	// Attempt is the number of the attempt at the model call, from 1. When chunks with a higher number arrive, the earlier
+	// chunks of the call are discarded.
 	Attempt int
 	Delta   llm.Delta
 	// End is set in the last chunk of an attempt, which has no delta. It is empty in all other chunks.
 	End End
-	// Missed is the number of chunks immediately before this chunk that a slow listener of a [Hub] did not receive.
+	// Missed is the number of chunks that a slow listener of a [Hub] did not receive immediately before this chunk.
 	Missed int
 }
 
@@ -58,10 +59,12 @@ type listener struct {
 	missed  int // the number of chunks missed since the last chunk that was sent
 }
 
-// hubBuffer is the number of chunks that wait for a slow listener. A listener misses further chunks.
+// hubBuffer is the number of chunks that a Hub holds for a slow listener. If the listener has not received these, it misses
+// further chunks.
 const hubBuffer = 1024
 
-// Stream passes a chunk to the listeners of its agent. It does not block: a listener misses the chunk if its buffer is full.
+// Stream passes a chunk to the listeners of its agent. It does not block: if the buffer of a listener is full, the listener
+// misses the chunk.
 func (h *Hub) Stream(p Chunk) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	// MaxToolAttempts is the maximum number of attempts at one tool call. After that many attempts, the result of
-	// the call is an error, or says that the outcome is unknown.
+	// MaxToolAttempts is the maximum number of attempts at one tool call. After the last attempt, the result of the call is an
+	// error, or says that the outcome is unknown.
 	MaxToolAttempts = 5
 )
 
-// seekDelays are the delays before further attempts at the call of an at-most-once tool that may have run. Another worker may
-// have stored the result, and Temporal does not say which worker. Each further attempt may reach that worker. After the last
-// delay the outcome of the call counts as unknown.
+// seekDelays are the delays between the attempts at a call of an at-most-once tool that may have run. Another worker may have
+// stored the result, and Temporal does not say which worker. Each further attempt may reach that worker. After the last delay,
+// the outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 // CallTool runs a tool and returns its result. It returns an error only if the tool did not run or may run again. In all other
-// cases it returns a result, even for a failure of the tool. It caches the result on this worker for the next request.
+// cases it returns a result, even for a failure of the tool. It caches the result on this worker, because the next model call of
+// the agent needs it.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -66,8 +67,8 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
-// runTool runs the tool, unless the tool is at-most-once and may have run before. Doubt says that an earlier run of the agent may
-// have run the tool.
+// runTool runs the tool. If the tool is at-most-once and may have run before, runTool does not run it, and ends the attempt by
+// returnAttempt. The parameter doubt says that an earlier run of the agent may have run the tool.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -113,9 +114,9 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 }
 
-// returnAttempt ends an attempt at an at-most-once tool that may have run, without running the tool. It returns a retryable
-// error, so that a later attempt may reach the worker that has stored the result. After len(seekDelays) such attempts it returns
-// the result that the outcome is unknown.
+// returnAttempt ends an attempt at a call of an at-most-once tool that may have run, without running the tool. It returns a
+// retryable error, so that a later attempt may reach the worker that has stored the result. After len(seekDelays) such attempts
+// it returns a result that says that the outcome of the call is unknown.
 func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 	n := beat.countReturn()
 	if n > len(seekDelays) {
@@ -125,8 +126,8 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// notRun returns a retryable error for a tool that did not run or may run again. After [MaxToolAttempts] attempts it returns an
-// error result for the model instead. If the context has ended, it returns the error of interrupted.
+// notRun returns a retryable error for a call whose tool did not run or may run again. After [MaxToolAttempts] attempts, it
+// returns an error result for the model instead. If the context has ended, it returns the error of interrupted.
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, problem)

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// Closes reports whether an event of that type ends a run.
+// Closes reports whether an event of type t ends a run.
 func Closes(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
@@ -17,13 +17,14 @@ func Closes(t enumspb.EventType) bool {
 	return breaksOff(t)
 }
 
-// breaksOff reports whether an event of that type ends a run from outside, without a last workflow task: the run was terminated or
+// breaksOff reports whether an event of type t ends a run from outside, without a last workflow task: the run was terminated or
 // timed out.
 func breaksOff(t enumspb.EventType) bool {
 	return t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED || t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT
 }
 
-// closeError returns the error with which a run ended. It returns nil if the run completed or continued as new.
+// closeError returns the error with which a run ended. The parameter e is the run's last event; dc decodes the error's details.
+// closeError returns nil if the run completed, continued as new, or has not ended.
 func closeError(e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:

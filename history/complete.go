@@ -10,16 +10,16 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// complete returns the events of a run in a form that the SDK's replayer replays to the end. It returns nil if the run has
-// no workflow task that can be replayed.
+// complete returns the events of a run in a form that the SDK's replayer replays to the end of the run. It returns nil if the
+// run has no workflow task that can be replayed. It does not modify the given events.
 //
-// The events of a run that ended itself stay as they are. A run that was terminated or timed out gets one more workflow
-// task, at the time of its end. In this task the workflow handles the events that arrived after its last completed task,
-// as it would have done in its next task. The replay of an open run does not handle such events, because the workflow has
-// not handled them yet.
+// The events of a run that ended itself need no change. To the events of a run that was terminated or timed out, complete adds
+// one more workflow task at the time of the run's end. In this task the workflow handles the events that arrived after its last
+// completed task, as it would have done if the run had continued. An open run gets no such task, because its workflow has not
+// handled those events yet.
 //
-// The replayer runs a workflow task only if another task has started after it. It does not compare the commands of the
-// last task that it runs. So complete adds a task that has started and does not end.
+// The replayer runs a workflow task only if another task has started after it, and it does not compare the commands of the last
+// task that it runs. So complete also adds a task at the end that has started and has not ended.
 func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
 	broken := breaksOff(last.GetEventType())
@@ -50,7 +50,7 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	return b.events
 }
 
-// ofTask reports whether an event of that type belongs to a workflow task and is not its completion.
+// ofTask reports whether an event of type t belongs to a workflow task, other than the event that completes the task.
 func ofTask(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
@@ -63,10 +63,10 @@ func ofTask(t enumspb.EventType) bool {
 // builder appends events to a history.
 type builder struct {
 	events []*historypb.HistoryEvent
-	at     *timestamppb.Timestamp // the time for events without a time
+	at     *timestamppb.Timestamp // the time of added events that have no time
 }
 
-// add appends an event, with the next event ID.
+// add appends an event. It sets the event's ID to the next ID, and its time to b.at if it has none.
 func (b *builder) add(e *historypb.HistoryEvent) {
 	e.EventId = int64(len(b.events) + 1)
 	if e.EventTime == nil {
@@ -75,14 +75,14 @@ func (b *builder) add(e *historypb.HistoryEvent) {
 	b.events = append(b.events, e)
 }
 
-// task appends a workflow task that has started.
+// task appends the events of a workflow task that has started and not ended.
 func (b *builder) task() {
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED})
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED})
 }
 
-// finish completes the workflow task that has started, and adds the events with which this task accepts the updates in
-// requests. The replayer reads the updates of a task from the events after the task.
+// finish completes the workflow task that was started last, and adds an event for each of the given updates: the task accepts
+// the update. These events come after the task, because the replayer reads the updates of a task from there.
 func (b *builder) finish(requests []*updatepb.Request) {
 	scheduled := int64(len(b.events) - 1)
 	b.add(&historypb.HistoryEvent{
@@ -105,7 +105,7 @@ func (b *builder) finish(requests []*updatepb.Request) {
 	}
 }
 
-// redelivered returns the updates that Temporal delivered again after a reset.
+// redelivered returns the updates in the given events that Temporal delivered again to the run after a reset.
 func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	var requests []*updatepb.Request
 	for _, e := range events {
@@ -116,7 +116,8 @@ func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	return requests
 }
 
-// updates returns all updates that Temporal delivered again to a run or that the run accepted. An update may occur twice.
+// updates returns the updates in the given events: those that Temporal delivered again to the run, and then those that the run
+// accepted. The result may contain an update twice.
 func updates(events []*historypb.HistoryEvent) []*updatepb.Request {
 	requests := redelivered(events)
 	for _, e := range events {

@@ -26,10 +26,11 @@ import (
 
 // Run describes one run of an agent, as its history records it.
 type Run struct {
-	// Start is the input of the run. If the input has no incarnation, Incarnation is the ID of the first run.
+	// Start is the input of the run. If the input has no incarnation, Start.Incarnation is the ID of the first run.
 	Start agent.Start
-	// Previous is the run that this run continues, resumes or forks; nil if there is none. If the run resumed an agent and has read its
-	// state, Previous is the run that it read, which may have ended later than the run that Start names.
+	// Previous is the run that this run continues, resumes or forks; nil if there is none. If this run resumes an agent, a later
+	// run than the run that Start names may have ended before this run read the state. This run then reads the state of the
+	// later run, and Previous is the later run.
 	Previous *agent.RunRef
 	// State is the state of the agent. If the run has ended, it is the state at the end, including the events that arrived
 	// after the last workflow task. If the run is open, it is the state after the newest completed workflow task. State is
@@ -59,12 +60,12 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// Read reads a run of an agent, or only its first from.Events events if that is not 0. The data converter dc must be that
-// of the Temporal client, with its codecs; nil means the SDK's default. If the run ended before it had read the state of an
-// earlier run, Read also reads the earlier run.
+// Read returns the run that from names, with its state. It reads the whole history of the run, or only the first from.Events
+// events if from.Events is not 0. If the run ended before it had read the state of an earlier run, Read also reads the earlier
+// run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's default.
 //
-// The error is an [*UnreadableError], [ErrNotListed], or an error of Temporal: serviceerror.NotFound means that the history
-// does not exist any more.
+// The error is an [*UnreadableError], [ErrNotListed], or an error of Temporal: serviceerror.NotFound means that the history no
+// longer exists.
 func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -95,8 +96,9 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	return run, err
 }
 
-// Of returns the run with these events. It does not read earlier runs: if the run ended before it had read the state of an
-// earlier run, State is nil. A nil dc means the SDK's default data converter. The error is an [*UnreadableError].
+// Of returns the run whose history begins with the given events, as it was after the last of them. It does not read earlier
+// runs: if the run ended before it had read the state of an earlier run, State is nil. A nil dc means the SDK's default data
+// converter. The error is an [*UnreadableError].
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -128,7 +130,7 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	return run, nil
 }
 
-// begin sets Start and Previous from the start event.
+// begin sets Start and Previous from e, the first event of the history.
 func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {
@@ -145,7 +147,8 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	return nil
 }
 
-// setRead sets Previous to the run whose state this run has read, if that is another one than Start names.
+// setRead corrects Previous for a run that resumes an agent: it sets the run ID to the ID of the run whose state the activity
+// ReadAgent has read. It changes nothing if that is the run that Start names, or if no state has been read.
 func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
 	if r.Start.From == nil || !r.Start.From.Resume {
 		return nil
@@ -161,7 +164,7 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 		}
 		var page protocol.Page
 		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
-			return fmt.Errorf("decode the state that it read: %w", err)
+			return fmt.Errorf("decode the state that the run read: %w", err)
 		}
 		if page.RunID != "" {
 			r.Previous = &agent.RunRef{ID: r.Previous.ID, RunID: page.RunID}
@@ -170,8 +173,9 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 	return nil
 }
 
-// continueState returns the state of a run that ended before it had read the state of an earlier run. This is the state of
-// the earlier run, named before, with the updates that the run has received.
+// continueState returns the state of a run that ended before it had read the state of an earlier run. It makes this state from
+// the state of the earlier run, which is the parameter before, and from the updates in the events of the run. The parameter
+// before may be modified.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)
@@ -191,8 +195,8 @@ func continueState(agentID string, run *Run, before *agent.State, events []*hist
 	return state, nil
 }
 
-// Events yields the events of the run that from names, in order. It stops after the event with the ID from.Events; 0 means
-// that it yields all events. If Temporal returns an error, Events yields the error and stops.
+// Events yields the events of the run from.RunID of the agent from.ID, in order. If from.Events is not 0, it stops after the
+// event with this ID. If Temporal returns an error, Events yields the error and stops.
 func Events(ctx context.Context, c client.Client, from agent.RunRef) iter.Seq2[*historypb.HistoryEvent, error] {
 	return func(yield func(*historypb.HistoryEvent, error) bool) {
 		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

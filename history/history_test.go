@@ -173,7 +173,7 @@ func TestResultThatNoTaskSawIsRead(t *testing.T) {
 	}
 }
 
-// A history in which the agent does not do what this code would do is an error.
+// A history in which the agent did something else than this code would do cannot be read.
 func TestForeignHistoryIsRefused(t *testing.T) {
 	h := recorded(t)["v0.1/task"]
 	changed := proto.Clone(h).(*historypb.History)
@@ -274,7 +274,7 @@ func (i *iterator) Next() (*historypb.HistoryEvent, error) {
 	return e, nil
 }
 
-// The run before a resumed one is the run whose state it has read, and not the one that its client saw.
+// If a run resumes an agent, Previous is the run whose state this run has read, even if its client had seen an earlier run.
 func TestRunBeforeAResumeIsTheOneThatWasRead(t *testing.T) {
 	payloads := func(value any) *commonpb.Payloads {
 		encoded, err := converter.GetDefaultDataConverter().ToPayloads(value)

@@ -13,13 +13,16 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// ErrNotListed says that Temporal's list of runs does not show a run yet. The list lags behind, so the caller has to try
-// again later.
+// ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late, so the caller has to
+// try again later.
 var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier ones may be missing, too")
 
-// Newest returns the run from which the run self has to resume the agent. This is from, or the run directly before self if
-// that run ended after from. Such a run exists if two programs resume an agent, and self was started by the slower
-// program. The error is [ErrNotListed] as long as Temporal's list of runs does not show self.
+// Newest returns the run with whose state a resume begins. The parameter from is the run that the resume was asked to continue;
+// self is the ID of the run that the resume started. Newest returns from, with one exception: if the run directly before self
+// ended later than from, it returns that run. This happens if two programs resume the agent at the same time, and the slower
+// program started self.
+//
+// The error is [ErrNotListed] as long as Temporal's list of runs does not show self.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
 	runs, err := Runs(ctx, c, from.ID)
 	if err != nil {
@@ -41,8 +44,8 @@ func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string
 	return from, ErrNotListed
 }
 
-// Runs returns the IDs of the runs of a workflow ID, the newest first. Temporal's list may lack the newest runs for some
-// time.
+// Runs returns the IDs of all runs of a workflow ID, newest first. Temporal updates its list of runs late, so the newest runs
+// may be missing for some time.
 func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
 	var runs []string
@@ -60,8 +63,8 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 	}
 }
 
-// closedLater reports whether the run other ended after the run from. A run that Temporal does not have any more counts as the
-// earlier one.
+// closedLater reports whether the run with the ID other ended after the run from. If Temporal has deleted one of the two runs,
+// that run counts as the one that ended first.
 func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo
 	for i, run := range []string{from.RunID, other} {

@@ -35,7 +35,7 @@ const (
 	ResumeLostUpdate = protocol.ResumeLostUpdate
 )
 
-// The queries of an agent. A further one, for activities, is [protocol.RequestQuery].
+// The queries of an agent. Activities use one more query: [protocol.RequestQuery].
 const (
 	// TranscriptQuery takes a [TranscriptInput] and returns a [Transcript].
 	TranscriptQuery = "transcript"
@@ -55,9 +55,9 @@ const (
 // Refused is the type of the application error with which the workflow refuses an update or its own start input.
 const Refused = "Refused"
 
-// Moved is the type of the application error that refuses a steering message because the agent has made progress: After
-// of the [agent.InboxMessage] is not [agent.State.Entry] any more. The sender has to look at the agent and to send the
-// message again.
+// Moved is the type of the application error with which the workflow refuses a steering message if the agent has made progress
+// since the message was written: the field After of the [agent.InboxMessage] is no longer the value of [agent.State.Entry]. The
+// sender has to look at the agent and send the message again.
 const Moved = "Moved"
 
 // Start is the input of the workflow.
@@ -67,8 +67,8 @@ type Start = agent.Start
 type Result struct {
 	// Answer is the agent's last answer. A sub-agent cuts it if its [Start] sets AnswerBytes.
 	Answer string `json:"answer"`
-	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit
-	// did.
+	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit ended
+	// the turn.
 	Stopped string `json:"stopped,omitempty"`
 	// Usage counts what the agent has consumed.
 	Usage agent.Usage `json:"usage"`
@@ -113,7 +113,8 @@ func (w *Workflows) Agent(ctx workflow.Context, in Start) (Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run implements [Workflows.Agent]. It passes the driver to begun before the driver does anything.
+// run implements [Workflows.Agent]. It calls the function begun once with the new driver, before the driver does anything. It
+// does not call begun if it refuses the input.
 func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Result, error) {
 	if err := in.Check(); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
@@ -122,7 +123,7 @@ func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Re
 	if err := in.CheckOrigin(info.WorkflowExecution.ID, info.ContinuedExecutionRunID); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}
-	// Histories of earlier versions may have an ID that CheckID refuses, so the check has a version.
+	// Earlier versions accepted IDs that CheckID refuses. So the check has a version: it does not apply in their histories.
 	if err := agent.CheckID(info.WorkflowExecution.ID); err != nil && workflow.GetVersion(ctx, "check-id", workflow.DefaultVersion, 1) >= 1 {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 	}

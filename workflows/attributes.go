@@ -15,11 +15,11 @@ import (
 var (
 	// AttributeAgent is the definition's name.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
-	// AttributeStatus is the [agent.Status] that [agent.State.CopiedStatus] returns. An agent that searches other runs for
-	// messages has the status that follows the search.
+	// AttributeStatus is the agent's [agent.Status], as [agent.State.CopiedStatus] returns it. While an agent searches other
+	// runs for messages, this is the status that the agent has after the search if the search finds nothing.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
-	// AttributeReason is the class of the error that holds or ended the agent, or the limit that stopped its last turn. It is empty if
-	// there is neither.
+	// AttributeReason is the class of the error that holds or ended the agent, or the name of the limit that stopped its last
+	// turn. It is empty if there is no such error or limit.
 	AttributeReason = temporal.NewSearchAttributeKeyKeyword("ReagentReason")
 	// AttributeCost is the cost of the agent and its sub-agents in US dollars, at the last change of the status. It is 0 if the models
 	// have no price.
@@ -42,8 +42,8 @@ func Attributes(in Start) temporal.SearchAttributes {
 		AttributeAgent.ValueSet(in.Agent), AttributeStatus.ValueSet(string(agent.Running)), AttributeReason.ValueSet(""), AttributeCost.ValueSet(0))
 }
 
-// attributes returns the search attributes with which a sub-agent starts. It returns none if the agent itself has none, because the
-// namespace may not have them.
+// attributes returns the search attributes with which a sub-agent starts. It returns none if this agent itself has none, because
+// the namespace may then not have registered them.
 func (d *driver) attributes(in Start) temporal.SearchAttributes {
 	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(AttributeStatus); !known {
 		return temporal.SearchAttributes{}
@@ -65,7 +65,8 @@ func (d *driver) index() {
 	}
 }
 
-// reason returns the class of the error, or the limit, that explains the agent's status; empty if nothing is wrong.
+// reason returns the class of the error or the name of the limit that explains the agent's status. It returns "" if there is no
+// such error or limit.
 func (d *driver) reason() string {
 	switch s := d.state; {
 	case s.Held != nil:

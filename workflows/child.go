@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// watchChild starts or finds a sub-agent and waits for its end, in a coroutine of its own. It does nothing if the sub-agent is in
-// flight already: several calls may wait for one sub-agent.
+// watchChild starts the sub-agent with the given key, or finds it if it was started before, and waits for its end, in a
+// coroutine of its own. It does nothing if the sub-agent is in flight: several calls may wait for one sub-agent.
 func (d *driver) watchChild(key agent.Key) {
 	if d.inFlight(key) {
 		return
@@ -28,9 +28,10 @@ func (d *driver) watchChild(key agent.Key) {
 	})
 }
 
-// limitWait limits the time that a call waits for its sub-agent, in a coroutine of its own. When the budget of the tool is over, the
-// calls that wait for the sub-agent are answered as interrupted. If the tool has no budget, this happens when the sub-agent has made
-// no progress for [agent.ChildIdleMS]. The sub-agent keeps running, and the driver still waits for its answer.
+// limitWait limits the time for which a call waits for its sub-agent, in a coroutine of its own. When the time budget of the
+// tool is used up, all calls that wait for the sub-agent are answered as interrupted. If the tool has no budget, this happens
+// when the sub-agent has made no progress for [agent.ChildIdleMS]. The sub-agent keeps running, and the driver still waits for
+// its answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
@@ -42,18 +43,19 @@ func (d *driver) limitWait(call agent.Call) {
 	})
 }
 
-// budgetLeft returns how much of its budget a call still has, in milliseconds, at least 1. The budget counts from the time at which
-// the call began to wait, in this run or in an earlier one. Earlier versions did not record this time: Began is then 0, and the call
-// gets the whole budget.
+// budgetLeft returns how many milliseconds of the tool's budget a call still has; at least 1. The budget counts from call.Began,
+// the time at which the call began to wait, in this run or in an earlier one. Earlier versions did not record this time: Began
+// is then 0, and budgetLeft returns the whole budget.
 func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
-	if call.Began == 0 { // it began before this was written down
+	if call.Began == 0 { // the call began under an earlier version
 		return budgetMS
 	}
 	return min(max(call.Began+budgetMS-d.now(), 1), budgetMS)
 }
 
-// watchProgress looks at a sub-agent from time to time, by the activity LookAgent. If nothing has happened in the sub-agent for
-// [agent.ChildIdleMS], it answers the calls that wait for it as interrupted, and returns. It also returns if ctx is cancelled.
+// watchProgress asks from time to time, by the activity LookAgent, when the last event happened in the sub-agent of a call or in
+// the sub-agents below it. If no event has happened there for [agent.ChildIdleMS], watchProgress answers the calls that wait for
+// the sub-agent as interrupted, and returns. It also returns if ctx is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -74,16 +76,19 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	}
 }
 
-// pause waits for ms milliseconds, with a timer whose summary is what. It returns false if ctx was cancelled before.
+// pause waits for ms milliseconds, and then returns true. It returns false if ctx is cancelled before the time has passed. The
+// parameter what is the summary of the timer.
 func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
 	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(what)})
 	return timer.Get(ctx, nil) == nil
 }
 
-// runChild starts a sub-agent, or finds the one that was started before under the same key, and returns its end. The sub-agent
-// keeps running if this run ends or is reset; the next run finds it again by its ID. The result reattached is true if the activity
-// AwaitAgent returned the end, and false if Temporal reported it to the parent. The error err is that of the sub-agent's workflow, or
-// that of the activity.
+// runChild starts a sub-agent, or finds the sub-agent that was started before under the same key, and returns its end. The
+// sub-agent keeps running if this run ends or is reset; the next run finds the sub-agent by its ID.
+//
+// The result reattached is true if the activity AwaitAgent returned the end, and false if Temporal reported the end to this run
+// because this run is the parent. The result err is the error with which the sub-agent's workflow ended, or the error of the
+// activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
 		end, err = d.awaitChild(ctx, child)
@@ -134,10 +139,13 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent whose start a reset copied. Temporal reports the end to the run that started the
-// sub-agent, and to a run that was reset from that run before the end. Other runs get no report. So this run also waits by the activity
-// AwaitAgent, from its first task that the reset did not copy. PollChildEnd returns the future of that activity when the activity or
-// the sub-agent has ended. It returns nil if Temporal reported the end before the activity was started.
+// pollChildEnd waits for the end of a sub-agent whose start is in the part of the history that a reset copied. The parameter
+// running is the future of the child workflow. Temporal makes it ready in the run that started the sub-agent, and in a run that
+// was reset from that run before the end. In other runs it never becomes ready. So pollChildEnd also waits by the activity
+// AwaitAgent. It starts this activity in the first workflow task that the reset did not copy.
+//
+// pollChildEnd returns the future of the activity when the activity or the sub-agent has ended. It returns nil if the sub-agent
+// ended before the activity was started.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
@@ -152,9 +160,9 @@ func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running w
 	return found
 }
 
-// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The activity names no run of
-// the sub-agent, so the sub-agent may have been reset, resumed or continued as new. The value of the future is a
-// [protocol.AgentEnd].
+// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The activity asks for the
+// sub-agent's ID without a run ID, so the sub-agent may have been reset, resumed or continued as new. The value of the future is
+// a [protocol.AgentEnd].
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(child.Key), Summary: oneLine("reattached · " + child.ID),
@@ -163,7 +171,8 @@ func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
 }
 
-// awaitChild waits for the end of a sub-agent that was started before: see [driver.find].
+// awaitChild waits until the activity of [driver.find] has ended, and returns its result: the end of a sub-agent that was
+// started before.
 func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
 	err = d.find(ctx, child).Get(ctx, &end)
 	return end, err
@@ -185,9 +194,9 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalled reports whether the driver has asked the earlier runs about all of the calls for a sub-agent, or does not have to ask. If it
-// has to ask about a call, recalled starts this in a coroutine, once for each call. The loop runs again when the earlier runs have
-// answered.
+// recalled reports whether the driver may carry out all of the given calls for sub-agents. It may do so when the search of the
+// earlier runs for the result of each call has ended, or is not needed. If a search is needed and not in flight, recalled starts
+// it in a coroutine. The loop runs again when a search has ended, and then calls recalled again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
@@ -205,19 +214,21 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 	return all
 }
 
-// mayAsk reports whether earlier runs of the agent may have a result of the call. An agent has such runs only after a reset or a resume.
+// mayAsk reports whether earlier runs of the agent may have a result of the call with the given key. An agent has earlier runs
+// to ask only after a reset or a resume.
 func (d *driver) mayAsk(call agent.Key) bool {
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
 }
 
-// asksEarlier reports whether the run asks earlier runs about a call before it carries the call out. In tasks that a reset copied, it
-// returns true only for the calls about which the copied run asked. So each call has its own version.
+// asksEarlier reports whether this run searches the earlier runs for the result of a call before it carries the call out. In
+// tasks that a reset copied, it returns true only if the copied run also searched for the result of this call. For this, it uses
+// a workflow version (workflow.GetVersion) with the call in its name.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
-// recall asks the earlier runs, by the activity RecallCall, for the result of a call for a sub-agent, and applies it. If this activity
-// is in flight for the call, recall only waits for its end.
+// recall searches the earlier runs for the result of a call for a sub-agent, by the activity RecallCall, and applies the result
+// to the state. If this activity is already in flight for the call, recall only waits for its end.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)
 	if d.inFlight(key) {
@@ -242,8 +253,8 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 }
 
 // childEnded applies the end of a sub-agent to the state. If this run was reset or resumed, an earlier run may have answered the
-// waiting calls in another way, for example as interrupted. The results of the earlier run then come first, so that the transcript
-// stays the same.
+// calls that wait for the sub-agent in another way, for example as interrupted. childEnded then first applies the results that
+// the earlier run recorded, so that the transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
@@ -257,16 +268,18 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls that wait for a sub-agent that has ended, and about which this run has to ask the earlier runs. If the
-// run from which this run was reset has asked about a call, this run asks again, because it has more earlier runs.
+// unasked returns the calls that wait for a sub-agent and for whose results this run still has to search the earlier runs. The
+// base run of a reset may have searched for the result of a call already. This run then searches again, because it has more
+// earlier runs.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")
 	})
 }
 
-// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends such a signal
-// when it has answered. The driver ignores the signal if it does not know the sub-agent, or has its answer already.
+// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends this
+// signal when it has answered. The driver ignores the signal if the state does not have the sub-agent, or has its answer
+// already.
 func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
@@ -291,8 +304,9 @@ func (d *driver) receiveChildEnds() {
 	}
 }
 
-// notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It does so only in a run that
-// a resume started: Temporal reports the end of a run only to the workflow that started the run. A parent that has ended gets nothing.
+// notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It does so only in a
+// run that a resume started, because Temporal reports the end of a run only to the workflow that started the run. If the parent
+// has ended, notifyParent only logs this.
 func (d *driver) notifyParent(o agent.Outcome) {
 	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
 		return

@@ -16,8 +16,8 @@ import (
 // before it.
 const maxInlineState = 1_000_000
 
-// open makes the state of a run that continues, resumes or forks an earlier run. It does nothing if the driver has a
-// state. The compressed state comes from the start input, or from the history of the earlier run.
+// open makes the state of a run that continues, resumes or forks an earlier run. It does nothing if the driver has a state
+// already. It takes the compressed state from the start input or, if the input has none, from the history of the earlier run.
 func (d *driver) open(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -67,10 +67,10 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// mustContinueAsNew reports whether to continue as new before the step. The reason is an [UpgradeUpdate], or a
-// suggestion of Temporal (see historyGrew). The driver waits until no model call, tool call or other activity of the
-// step is in flight and all update handlers have finished. It does not continue as new after a cancel, because the new
-// run would not know of the cancel.
+// mustContinueAsNew reports whether to continue as new before the step. There are two reasons to do so: an [UpgradeUpdate], or
+// the size of the history (see historyGrew). mustContinueAsNew returns false while an update handler runs, while a model call, a
+// tool call or a search for messages is in flight, and if the step runs tools or loads the definition. It also returns false if
+// the state is too large for a new run, and after a cancel, because the new run would not know of the cancel.
 func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	if !d.upgrade && !d.historyGrew(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
@@ -91,22 +91,23 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	return !loads
 }
 
-// leastEvents is the number of events that a run must add before the length of its history is a reason to continue as
-// new.
+// leastEvents is the number of events that a run must add to its history before Temporal's suggestion to continue as new is
+// followed, if the run has not doubled the size of its history. See historyGrew.
 const leastEvents = 1000
 
-// historyGrew reports whether Temporal suggests to continue as new because of events that this run added. Temporal suggests it when the
-// history has 4 MB (limit.historySize.suggestContinueAsNew). A large state in the start input may have that size by itself, and then
-// each run would continue as new at once.
+// historyGrew reports whether Temporal suggests to continue as new, and this run has added enough to its history for this: at
+// least as many bytes as the history had when the run got its state, or at least leastEvents events. Temporal suggests it when
+// the history has 4 MB (limit.historySize.suggestContinueAsNew). A large state in the start input may have that size by itself.
+// Without the second condition, each run would then continue as new at once.
 func (d *driver) historyGrew(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() &&
 		(info.GetCurrentHistorySize() >= 2*d.begunBytes || info.GetCurrentHistoryLength() >= d.begunEvents+leastEvents)
 }
 
-// continueAsNew returns the error that makes Temporal continue the agent as new. The new run has the same incarnation,
-// so the agent's keys stay the same. It finds the sub-agents for which it waits by their IDs. If the state is too large
-// for a new run, the error wraps [protocol.ErrStateSize].
+// continueAsNew returns the error that makes Temporal continue the agent as new. The new run has the same incarnation, so the
+// agent's keys stay the same. The new run finds the sub-agents for which it waits by their IDs. If the state is too large for a
+// new run, the error wraps [protocol.ErrStateSize].
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := Start{

@@ -35,7 +35,7 @@ func Memo(in Start) map[string]any {
 	return memo
 }
 
-// TaskText returns the beginning of an agent's first message, on one line, as lists of agents show it.
+// TaskText returns the beginning of an agent's first message, on one line. Lists of agents show it.
 func TaskText(text string) string { return oneLine(text) }
 
 // StaticSummary returns the summary of an agent, on one line. Lists of workflows in the Web UI show it.
@@ -120,7 +120,7 @@ func costs(s *agent.State) string {
 	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)
 }
 
-// nextAct returns the line that says who has to act next, and with which command.
+// nextAct returns the line of the details that says who has to act next, and with which command.
 func nextAct(s *agent.State) string {
 	id := shellWord(s.AgentID)
 	send, resume := code("starter send "+id+` "…"`, 1100), code("starter resume "+id, 1100)
@@ -150,7 +150,8 @@ func lastTask(s *agent.State) string {
 // detailsCalls is the largest number of calls in one list of the details.
 const detailsCalls = 20
 
-// callLines returns the lines of a list of n calls. The list has the first detailsCalls calls, and then the number of the others.
+// callLines returns the lines of a list of n calls: one line for each of the first detailsCalls calls, and then a line with the
+// number of the remaining calls. The function call returns the name and the arguments of the call with a given index.
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
@@ -163,7 +164,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting says for what the n messages in the inbox wait. Held says that the turn is held.
+// waiting returns a text about the n messages in the inbox that says when the agent reads them. The parameter held says whether
+// the turn is held.
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
@@ -171,11 +173,12 @@ func waiting(held bool, n int) string {
 	return plural(n, "message") + " that the agent reads next"
 }
 
-// detailsChildren is the number of sub-agents that the details show. Those that run come first.
+// detailsChildren is the largest number of sub-agents that the details show. childLines chooses them.
 const detailsChildren = 20
 
-// childLines returns a list of at most detailsChildren sub-agents, in Markdown: the newest that are running, and then the newest that
-// have ended.
+// childLines returns a list of at most detailsChildren sub-agents, in Markdown, and the number of the remaining ones. If there
+// are more, it chooses the newest that are running, and then the newest that have ended. The list has the order in which the
+// agent asked for the sub-agents.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""
@@ -215,7 +218,8 @@ type shown struct {
 	tools map[string]string // names of tools by call ID, for the newest message with calls: an ID is unique within a message only
 }
 
-// last returns the texts of the last detailsMessages messages.
+// last returns the texts of the last detailsMessages messages of the transcript. Each call converts only the messages that are
+// new since the call before.
 func (h *shown) last(s *agent.State) []string {
 	for h.next = max(h.next, s.Dropped, s.Count()-detailsMessages); h.next < s.Count(); h.next++ {
 		m := s.Messages[h.next-s.Dropped]
@@ -231,7 +235,8 @@ func (h *shown) last(s *agent.State) []string {
 	return h.texts
 }
 
-// recoveries returns the counts of unusual events, such as recalled results and repeated attempts. It returns "" if all are 0.
+// recoveries returns the counts of unusual events, such as recalled results and repeated attempts, on one line. It leaves out
+// counts of 0, and returns "" if all counts are 0.
 func recoveries(u agent.Usage) string {
 	var counts []string
 	for _, c := range []struct {

@@ -32,11 +32,12 @@ type driver struct {
 	shown shown
 	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
 	runSuffix string
-	// reset says that this run began by a reset of an earlier one.
+	// reset says that this run began by a reset of an earlier run.
 	reset bool
-	// version grows with each event that changed the state, and whenever else the loop has to run again.
+	// version increases with each event that changes the state, and whenever the loop has to run again for another reason.
 	version int
-	// early counts the updates that came before the state, and served those of them that have got it.
+	// early is the number of updates that arrived before the driver had a state. served is the number of these updates that have
+	// passed [driver.await] since.
 	early, served int
 	// upgrade says that the agent has received an [UpgradeUpdate].
 	upgrade bool
@@ -44,10 +45,10 @@ type driver struct {
 	begunEvents, begunBytes int
 	// unmovable says that the state is too large to continue as new.
 	unmovable bool
-	// ends receives the signals by which sub-agents that were resumed report their ends.
+	// ends receives the signals with which sub-agents that were resumed report their ends.
 	ends workflow.ReceiveChannel
-	// recalledBy maps the key of a call for a sub-agent to the run that asked the earlier runs about it: the end of the
-	// run's ID, or "unknown" if the activity failed.
+	// recalledBy maps the key of a call for a sub-agent to the run that searched its earlier runs for the result of the call.
+	// The run is given by the end of its ID, or as "unknown" if the activity failed.
 	recalledBy map[agent.Key]string
 }
 
@@ -56,8 +57,8 @@ type driver struct {
 type effect struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
-	timer  bool                // only limits the time of a call, so it does not prevent a continue as new
-	keeps  bool                // holds data that is not in the state yet, so the run must not continue as new before the effect ends
+	timer  bool                // the effect only limits the time of a call, so it does not prevent a continue as new
+	keeps  bool                // the effect holds data that is not in the state yet, so the run must not continue as new before it ends
 }
 
 // newDriver returns the driver of a run. If the run starts from the state of an earlier run, the driver has no state
@@ -91,7 +92,8 @@ func checkVersion(keys int) {
 	}
 }
 
-// begin sets the state with which the run begins. In a run that began by a reset it applies [agent.Rewound].
+// begin sets the state with which the run begins, and records the size of the history. In a run that began by a reset, it
+// applies [agent.Rewound].
 func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
@@ -102,8 +104,9 @@ func (d *driver) begin(s *agent.State) {
 	}
 }
 
-// run is the loop. It asks the state for the next step, starts the effects of the step, and waits for the next event. The
-// loop itself holds no position; only the state knows what comes next.
+// run is the loop of the driver. It asks the state for the next step, starts the effects of the step, and waits for the next
+// event. It returns when the agent has ended or continues as new. The loop itself stores no position: only the state knows what
+// comes next.
 func (d *driver) run(ctx workflow.Context) (Result, error) {
 	if ctx.Err() != nil {
 		d.yield()
@@ -155,35 +158,38 @@ func (d *driver) yield() {
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// cancelsFirst reports whether the driver handles a cancel before it starts the next step, if one workflow task brings a
-// cancel and another event. It returns false in histories of the first version of the driver, which started the next step
-// first.
+// cancelsFirst reports whether the driver handles a cancel before it starts the next step, if one workflow task brings a cancel
+// and another event. The first version of the driver started the next step first; cancelsFirst returns false in its histories.
 func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether the run searches other runs for messages at this point. In tasks that a reset copied, it returns true only
-// if the copied run searched there. The name of the version holds the key of the search, so that each search has its own version.
+// looksBack reports whether this run searches other runs for messages at this point. In tasks that a reset copied, it returns
+// true only if the copied run searched at this point. Each search has a workflow version of its own: the name of the version
+// contains the key of the search.
 func (d *driver) looksBack(find agent.FindMessages) bool {
 	return d.inFlight(find.Key) || d.since(string(find.Key))
 }
 
-// own reports whether this run executed this point itself. It returns false in tasks that a reset copied from another run.
+// own reports whether this run itself executes the named point of the code. It returns false if the point is in a workflow task
+// that a reset copied from another run. The parameter point is a name that no other point of the run has.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether to take a step that only some runs take. It returns true in a task that runs for the first time, and records a
-// version. In a replay it returns true if that version is in the history. So, in tasks that a reset copied, it returns true only if the
-// copied run took the step. The name of the version holds the task, because one version for the whole run would also hold in copied
-// tasks.
+// since reports whether the driver takes an optional step at the named point of the code. In a workflow task that runs for the
+// first time, it records a workflow version and returns true. In a replay, it returns true only if the history has this version.
+// So, in tasks that a reset copied, it returns true only if the copied run took the step.
+//
+// The name of the version contains the workflow task, by the length of the history. With one version for the whole run, the
+// result in the first copied task would also be the result in all later tasks.
 func (d *driver) since(point string) bool {
 	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
 }
 
-// apply applies an event to the state and reports whether the event changed the state. A change makes the loop run again. A nil event
-// changes nothing.
+// apply applies an event to the state and reports whether the event changed the state. After a change, the loop runs again. If e
+// is nil, apply does nothing and returns false.
 func (d *driver) apply(e agent.Event) (changed bool) {
 	changed = e != nil && d.state.Apply(e)
 	if changed {
@@ -192,7 +198,7 @@ func (d *driver) apply(e agent.Event) (changed bool) {
 	return changed
 }
 
-// now returns the workflow clock in Unix milliseconds.
+// now returns the time of the workflow clock, in Unix milliseconds.
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
 // carryOut starts the effects that the step asks for and that are not in flight. It also waits for sub-agents whose calls were
@@ -200,7 +206,7 @@ func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
 		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
-			d.watchChild(child.Key) // the answer may still come, even in a later run than that of the call
+			d.watchChild(child.Key) // the answer may still come, even in a later run than the run that made the call
 		}
 	}
 	switch step := step.(type) {
@@ -229,8 +235,8 @@ func (d *driver) carryOut(step agent.Step) {
 	}
 }
 
-// callsAtOnce returns how many of the calls may run at the same time. In histories of earlier versions all calls ran at the
-// same time.
+// callsAtOnce returns how many of the step's calls may run at the same time: all of them in histories of earlier versions, and
+// [agent.CallsAtOnce] in other histories.
 func (d *driver) callsAtOnce(step agent.RunTools) int {
 	if len(step.Calls) <= agent.CallsAtOnce {
 		return agent.CallsAtOnce
@@ -279,8 +285,8 @@ func (d *driver) endEffect(f *effect) {
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// cancelUnwanted cancels the effects in flight that the step does not ask for. For example, a limit or a cancel has
-// answered their calls as interrupted.
+// cancelUnwanted cancels the effects in flight for which the step does not ask. For example, a limit has answered the call of
+// the effect as interrupted.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {

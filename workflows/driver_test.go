@@ -273,7 +273,7 @@ func TestRefusedMessageChangesNothing(t *testing.T) {
 	}, time.Minute)
 	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, time.Hour)
 	b.start(agent.Chat, "first")
-	require.ErrorContains(t, refused, "text is empty")
+	require.ErrorContains(t, refused, `the field "text" is empty`)
 	require.Len(t, b.transcript(t), 2)
 }
 

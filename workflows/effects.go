@@ -22,15 +22,15 @@ const (
 	// lookTimeout is the start-to-close timeout of the activities that look at a sub-agent, which take milliseconds. They
 	// have no heartbeat timeout, so only this timeout reveals that the worker crashed.
 	lookTimeout = 10 * time.Second
-	// loadTimeout is the start-to-close timeout of the activity that reads a definition. ReadTimeout is that of the
-	// activities that read histories.
+	// loadTimeout is the start-to-close timeout of the activity that reads a definition. The timeout of the activities that read
+	// histories is readTimeout.
 	loadTimeout = time.Minute
 	readTimeout = 10 * time.Minute
 	// lostInterval is the time between a lost attempt of an activity and its first retry. If a model or a tool fails, or
 	// asks to wait, the activity itself sets the delay of the next attempt.
 	lostInterval = 100 * time.Millisecond
-	// storedBytes is the size, in bytes, to which a tool result is cut in the history if the agent has the tool
-	// read_result, which reads the parts that the transcript leaves out.
+	// storedBytes is the size, in bytes, to which tool results are cut in the history of an agent that has the tool read_result.
+	// With this tool the model reads the parts of results that the transcript leaves out.
 	storedBytes = 1_000_000
 	// deltaBytes is the largest size, in bytes, of the user's messages in the input of a model call. The activity takes
 	// all other messages from the cache of its worker, or queries the workflow for them.
@@ -43,7 +43,7 @@ func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-// load reads the agent's definition, by the activity LoadAgent.
+// load reads the agent's definition, by the activity LoadAgent, and applies it, or the reason why it could not be read.
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
@@ -63,8 +63,9 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	d.apply(event)
 }
 
-// removedTool is the name of a version of the driver, which histories record. With this version, an open call whose tool a
-// new definition lacks is answered as one that may have run. Before, it was answered as one that did not run.
+// removedTool is the name of a version of the driver, which histories record. It is about an open call for a tool that a new
+// definition does not have. With this version, the call is answered as a call that may have run. Without it, the call is
+// answered as a call that did not run.
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
@@ -81,7 +82,8 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-// askModel calls the model, by the activity CallModel. The summary of the activity begins with what.
+// askModel makes a model call, by the activity CallModel, and applies its result. The parameter what describes the call in the
+// summary of the activity.
 func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -102,8 +104,8 @@ func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in p
 	d.apply(e)
 }
 
-// findMessages searches for messages that other runs of the agent took, page by page, by the activity FindMessages. It
-// applies all of them as one event.
+// findMessages gets the messages that other runs of the agent took, page by page, by the activity FindMessages. It applies the
+// messages of all pages as one event.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	var found agent.MessagesFound
 	var in protocol.FindMessagesInput
@@ -129,14 +131,14 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 		}
 	}
 	if found.Run == d.runSuffix {
-		found.Run = d.state.Reset // an earlier run may have been reset, and this one goes on from it
+		found.Run = d.state.Reset // the reset may have begun an earlier run, which this run continues
 	}
 	found.Time = d.now()
 	d.apply(found)
 }
 
-// delta returns the last messages of a request with count messages, as long as they are the user's and fit into
-// deltaBytes. Tool results are not among them, because the history has them already.
+// delta returns the user's messages at the end of a request with count messages, as many as fit into deltaBytes. It stops at the
+// last message with another role. It leaves out tool results, because the history has them already.
 func (d *driver) delta(count int) []llm.Message {
 	var delta []llm.Message
 	size := 0
@@ -177,8 +179,8 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	d.apply(protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()))
 }
 
-// recalls returns the beginning of the summary of an activity that first searches earlier runs for its result. It returns
-// "" for other activities.
+// recalls returns the beginning of the summary of an effect's activity: "recall or run · " if the activity first searches
+// earlier runs for its result, and "" if it does not.
 func (d *driver) recalls(key agent.Key) string {
 	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""
@@ -186,8 +188,8 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect returns the part of an activity's input that names the run. If an earlier run may have the result of the effect,
-// because the agent was reset or resumed, Base names the run from which the activity begins its search.
+// effect returns the part of an activity's input that names this run. If the agent was reset or resumed, an earlier run may have
+// the result of the effect. Base then names the run from which the activity begins its search.
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {

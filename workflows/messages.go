@@ -38,8 +38,8 @@ type Transcript struct {
 	First int `json:"first,omitempty"`
 	// Status is "running", "waiting" or "held". For an agent that has ended it is "completed", "failed" or "cancelled".
 	Status agent.Status `json:"status"`
-	// Inbox holds the messages that wait to be taken, as [Waiting] shortens them. The whole messages together may be larger
-	// than the answer of a query may be.
+	// Inbox holds the messages that wait in the inbox, as [Waiting] shortens them. The whole messages could exceed the size
+	// limit of a query result.
 	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
 }
 
@@ -51,8 +51,8 @@ type View struct {
 	Turn     agent.Turn   `json:"turn"`
 	Messages int          `json:"messages"`
 	Inbox    int          `json:"inbox"`
-	// Run is the end of the run's ID: see [protocol.RunSuffix]. Entry is the place in the transcript at which a steering
-	// message that is sent now enters the running turn: see [agent.State.Entry]. The sender of such a message copies them
+	// Run is the end of the run's ID: see [protocol.RunSuffix]. Entry is the place in the transcript at which a steering message
+	// that is sent now enters the running turn: see [agent.State.Entry]. The sender of a steering message copies Run and Entry
 	// into the fields Run and After of the [agent.InboxMessage].
 	Run     string         `json:"run,omitempty"`
 	Entry   int            `json:"entry,omitempty"`
@@ -138,8 +138,8 @@ func (d *driver) listen(ctx workflow.Context) error {
 	return nil
 }
 
-// receive waits until the driver has a state, applies the event of an update, and reports whether the event changed the state. It
-// refuses a message to an agent that has ended.
+// receive waits until the driver has a state, applies the event of an update, and reports whether the event changed the state.
+// If the event is a message and the agent has ended, receive returns an error of type [Refused].
 func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
 		return false, err
@@ -155,9 +155,9 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 	return d.apply(e), nil
 }
 
-// UpdateEvent returns the event that the update with this name applies to the agent. It returns nil for an
-// [UpgradeUpdate], which applies no event, and for an unknown name. The function decode decodes the argument of the update
-// into a pointer. The time now is in Unix milliseconds.
+// UpdateEvent returns the event that an update applies to the agent, by the name of the update. It returns nil for an
+// [UpgradeUpdate], which applies no event, and for an unknown name. UpdateEvent calls the function decode with a pointer, into
+// which decode decodes the argument of the update. The parameter now is the time of the event, in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:
@@ -178,15 +178,15 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 	return nil, nil
 }
 
-// accepts returns the reason why the agent refuses m, or nil. As long as the driver has no state, it accepts every valid
+// accepts returns the reason why the agent refuses the message m, or nil. While the driver has no state, it accepts every valid
 // message.
 func (d *driver) accepts(m agent.InboxMessage) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
 	}
 	here := m.Run == d.runSuffix
-	// After a reset Temporal delivers all earlier updates again, at once. The agent accepts these messages even if a close
-	// comes before them, or if the inbox is full.
+	// After a reset Temporal delivers all earlier updates again, at once. The agent accepts these messages even if it is
+	// closing, or if the inbox is full.
 	again := !here && d.state.Reset != d.state.Searched
 	err := d.state.Accepts(m)
 	switch {
@@ -202,12 +202,13 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	return nil
 }
 
-// errMoved refuses a steering message because its place (After) is not the place at which it would enter now.
+// errMoved is the error for a steering message with a field After that is not the place at which the message would enter now.
 var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
-// await waits until the driver has a state, and until the updates that came before have it. The SDK runs the handlers of
-// later workflow tasks first, so without this order a later message would enter the inbox before an earlier one. A cancel
-// of the workflow does not end the wait: the update is accepted, so the agent has to take its message.
+// await waits until the driver has a state and until all updates that arrived earlier have passed await. An update handler calls
+// it first. The SDK runs the handlers of later workflow tasks first, so without this order a later message would enter the inbox
+// before an earlier message. A cancel of the workflow does not end the wait: the workflow has accepted the update, so the agent
+// has to receive the message.
 func (d *driver) await(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -234,7 +235,7 @@ func refusal(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
 }
 
-// transcript answers a [TranscriptQuery].
+// transcript answers a [TranscriptQuery]. The page is empty while the driver has no state.
 func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	if d.state == nil {
 		return Transcript{Status: agent.Running}, nil
@@ -250,10 +251,10 @@ func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	return page, nil
 }
 
-// waitingBytes is the size, in bytes, to which [Waiting] cuts the text of each message.
+// waitingBytes is the size, in bytes, to which [Waiting] cuts the text of a message.
 const waitingBytes = 1000
 
-// Waiting returns the messages of an inbox in a short form for people: at most [agent.MaxInbox] messages, each with the
+// Waiting returns copies of the messages in an inbox, shortened for people: at most [agent.MaxInbox] messages, each with the
 // beginning of its text and without images and late results. It returns nil for an empty inbox.
 func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	var short []agent.InboxMessage
@@ -264,7 +265,8 @@ func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	return short
 }
 
-// request answers a [protocol.RequestQuery].
+// request answers a [protocol.RequestQuery] with one page of a request. While the driver has no state, it returns errReading.
+// While the agent has no definition, the page is empty.
 func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error) {
 	var page protocol.RequestPage
 	if d.state == nil {
@@ -297,7 +299,7 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 	return page, nil
 }
 
-// view answers a [StateQuery].
+// view answers a [StateQuery]. While the driver has no state, the view has only the agent, the mode and the status.
 func (d *driver) view() (View, error) {
 	s := d.state
 	if s == nil {
@@ -311,7 +313,7 @@ func (d *driver) view() (View, error) {
 	}, nil
 }
 
-// pending answers a [PendingQuery].
+// pending answers a [PendingQuery]. It returns nil while the driver has no state.
 func (d *driver) pending() ([]agent.Call, error) {
 	if d.state == nil {
 		return nil, nil

@@ -11,19 +11,21 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// AgentFailed is the type of the application error that [Run] returns if the agent ended without an answer, and Run had found the agent
-// and not started it.
+// AgentFailed is the type of the application error that [Run] returns if the agent existed before the call of Run and ended
+// without an answer.
 const AgentFailed = "AgentFailed"
 
-// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The id is the agent's ID. TaskQueue is the
-// task queue of the agent's workers; empty means the task queue of the calling workflow. Use task mode: an agent in chat mode ends only
-// when it is closed.
+// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The parameter id is the agent's ID.
+// The parameter taskQueue is the task queue of the agent's workers; empty means the task queue of the calling workflow. Use task
+// mode: an agent in chat mode ends only when it is closed.
 //
-// The agent keeps running if the run of the caller ends. If the caller was reset or started again, the agent with this ID may exist
-// already. Run then waits for that agent, and nothing is done or paid twice. A workflow that has the ID and another key is an error of
-// type [protocol.ForeignAgent]. A cancel of ctx cancels an agent that this call of Run has started. If the agent is terminated, is
-// cancelled from outside or times out, Run allows 2 seconds for a resume, and then waits for the resumed agent. The agent has no search
-// attributes.
+// The agent keeps running if the run of the caller ends. If the caller was reset or started again, the agent with this ID may
+// exist already. Run then waits for that agent, and nothing is done or paid for twice. If the workflow with this ID has another
+// key than start.Key, Run returns an error of type [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call
+// of Run has started it.
+//
+// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this time,
+// Run waits for the end of the resumed agent. The agent has no search attributes.
 func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
 	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)
@@ -59,8 +61,9 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 	return result, nil
 }
 
-// childOptions returns the options with which a workflow starts an agent. The agent keeps running if the workflow ends, and Temporal
-// refuses to start an ID for the second time. There is no retry policy, because the agent's activities have their own retries.
+// childOptions returns the options with which a workflow starts the agent with the given ID. The agent keeps running if the
+// workflow ends. Temporal refuses to start an agent with an ID that has been used before. There is no retry policy, because the
+// agent's activities have their own retries.
 func childOptions(id string, start Start) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:            id,

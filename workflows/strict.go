@@ -14,7 +14,7 @@ import (
 type strict struct {
 	converter.DataConverter
 
-	failed *error // the first failure
+	failed *error // points to the first error of a codec, or to nil
 }
 
 var _ workflow.ContextAware = strict{}
@@ -40,8 +40,8 @@ func (s strict) FromPayloads(p *commonpb.Payloads, values ...any) error {
 	return s.check(s.DataConverter.FromPayloads(p, values...))
 }
 
-// check stores an error of a codec in failed, and panics with it. It returns an error about JSON that does not fit the Go type, because
-// the workflow handles such an error.
+// check stores the first error of a codec in failed, and panics with the error. If err is nil, or says that a JSON text does not
+// fit the Go type, check returns err: the workflow handles such an error.
 func (s strict) check(err error) error {
 	if err == nil || errors.Is(err, converter.ErrUnableToDecode) {
 		return err
