@@ -1,8 +1,6 @@
 package reagent
 
 import (
-	"context"
-
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/client"
@@ -24,8 +22,3 @@ type (
 // NewClient returns a client for the agents on a task queue. An empty taskQueue means [DefaultTaskQueue]. The returned Client
 // uses the Temporal client c and never closes it.
 func NewClient(c temporal.Client, taskQueue string) *Client { return client.New(c, taskQueue) }
-
-// Ask starts an agent in task mode, waits for its answer, and returns it decoded from JSON: see [client.Ask].
-func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
-	return client.Ask[T](ctx, c, o)
-}

@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/typed"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -59,14 +58,14 @@ func Run(ctx workflow.Context, t Task) (Result, error) {
 func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	var none T
 	var err error
-	if t.OutputSchema, err = typed.Schema[T](); err != nil {
+	if t.OutputSchema, err = schemaOf[T](); err != nil {
 		return none, invalidOutput(err)
 	}
 	result, err := Run(ctx, t)
 	if err != nil {
 		return none, err
 	}
-	answer, err := typed.Decode[T](result.Answer)
+	answer, err := decode[T](result.Answer)
 	if err != nil {
 		return none, invalidOutput(err)
 	}

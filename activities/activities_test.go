@@ -52,12 +52,12 @@ type contact struct {
 	pending string // the ID of the pending activity; empty means tool-1
 
 	mu    sync.Mutex
-	beats []activities.Progress
+	beats []protocol.Progress
 }
 
 func (c *contact) RecordActivityHeartbeat(ctx context.Context, _ []byte, details ...any) error {
 	c.mu.Lock()
-	c.beats = append(c.beats, details[0].(activities.Progress))
+	c.beats = append(c.beats, details[0].(protocol.Progress))
 	c.mu.Unlock()
 	if c.answer == nil {
 		return nil
@@ -73,7 +73,7 @@ func (c *contact) DescribeWorkflowExecution(context.Context, string, string) (*w
 }
 
 // heard returns the recorded heartbeats.
-func (c *contact) heard() []activities.Progress {
+func (c *contact) heard() []protocol.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.beats)
@@ -511,7 +511,7 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 				s.SetHeartbeatDetails(map[string]int{"tried": c.tried})
 			}
 			got, err := s.call(protocol.CallToolInput{
-				CallID: "c1", Ref: "a", ToolEffect: c.effect, Arguments: `{"n":1}`,
+				CallID: "c1", Ref: "a", ToolEffect: string(c.effect), Arguments: `{"n":1}`,
 			})
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // After a failure, the next candidate is called almost at once. When all candidates were called, the next round starts after the
@@ -37,7 +38,7 @@ func TestFallbackGoesRound(t *testing.T) {
 		{"a context is too long for all", nil, 0, llm.ContextTooLong, 0, minute, true},
 	} {
 		t.Run(step.name, func(t *testing.T) {
-			h := &heartbeat{tried: Progress{Candidate: step.turn, Refused: step.refused}}
+			h := &heartbeat{tried: protocol.Progress{Candidate: step.turn, Refused: step.refused}}
 			err := h.fallBack(step.turn, 3, failure(step.class, minute))
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)

@@ -50,7 +50,7 @@ type heartbeat struct {
 	over chan struct{}
 
 	mu    sync.Mutex
-	tried Progress
+	tried protocol.Progress
 	end   ending
 	// follows is the attempt that runs the effect, if this attempt only waits for the effect. It is nil if this attempt runs the
 	// effect itself.
@@ -74,37 +74,10 @@ const (
 	attemptStopped
 )
 
-// Progress is the type of the heartbeat details of all activities except AwaitAgent. The details of AwaitAgent are a run ID.
-type Progress struct {
-	// Doing says what the activity does: the tool with the beginning of its arguments, or the model. The Web UI shows it with
-	// the pending activity, because the activity's ID is a hash and says nothing to people.
-	Doing string `json:"doing,omitempty"`
-	// Tried is the number of times that the effect was tried, including the current one. An attempt that fails before it reaches
-	// the model or the tool does not count, unless it failed to look up the tool.
-	Tried int `json:"tried"`
-	// Reported is the number of attempts that reported an error before they ended. All other attempts before the current one were
-	// lost.
-	Reported int `json:"reported,omitempty"`
-	// Sought is the number of attempts that ended without running the tool because another worker may have its result.
-	Sought int `json:"sought,omitempty"`
-	// Empty counts the empty replies of all attempts so far, and their tokens.
-	Empty agent.EmptyReplies `json:"empty,omitzero"`
-	// Candidate is the number of the candidate to call. It grows over all rounds through the candidates of the request. Refused
-	// holds the indexes of the candidates that are not called again, because their errors were not retryable.
-	Candidate int   `json:"candidate,omitempty"`
-	Refused   []int `json:"refused,omitempty"`
-	// Text is the end of the partial text of the model call, for people. Said is the size of the whole partial text in bytes.
-	Text string `json:"text,omitempty"`
-	Said int    `json:"said,omitempty"`
-	// Attempt is Temporal's number of the attempt to which Text belongs. A new attempt starts with the details of the attempt
-	// before. If Attempt is not the number of the current attempt, Text is discarded text.
-	Attempt int32 `json:"attempt,omitempty"`
-}
-
-// maxDoingBytes limits Progress.Doing, in bytes.
+// maxDoingBytes limits protocol.Progress.Doing, in bytes.
 const maxDoingBytes = 200
 
-// maxProgressBytes limits Progress.Text, in bytes.
+// maxProgressBytes limits protocol.Progress.Text, in bytes.
 const maxProgressBytes = 2000
 
 // startHeartbeat begins to send heartbeats for the activity attempt with the context ctx. The caller must call stop.
@@ -285,7 +258,7 @@ func (h *heartbeat) checkLost(what string) error {
 	return err
 }
 
-// describe sets Progress.Doing to the beginning of the given text, on one line.
+// describe sets protocol.Progress.Doing to the beginning of the given text, on one line.
 func (h *heartbeat) describe(doing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -313,7 +286,7 @@ func (h *heartbeat) repeats() agent.Repeats {
 }
 
 // countReturn counts that this attempt ends without running the tool, because another worker may have its result. It returns the
-// number of such attempts, which is Progress.Sought.
+// number of such attempts, which is protocol.Progress.Sought.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -329,7 +302,7 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// addDelta appends the text of a delta to the partial text. Progress.Text keeps only the last maxProgressBytes bytes.
+// addDelta appends the text of a delta to the partial text. protocol.Progress.Text keeps only the last maxProgressBytes bytes.
 func (h *heartbeat) addDelta(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -350,7 +323,7 @@ func (h *heartbeat) follow(running *heartbeat) {
 }
 
 // progress returns the details for the next heartbeat. Text is redacted.
-func (h *heartbeat) progress() Progress {
+func (h *heartbeat) progress() protocol.Progress {
 	h.mu.Lock()
 	own, follows := h.tried, h.follows
 	h.mu.Unlock()
@@ -363,7 +336,7 @@ func (h *heartbeat) progress() Progress {
 	return p
 }
 
-// report tells Temporal that the attempt is about to fail with err: it adds 1 to Progress.Reported and sends a heartbeat. So the
+// report tells Temporal that the attempt is about to fail with err: it adds 1 to protocol.Progress.Reported and sends a heartbeat. So the
 // next attempt does not count this attempt as lost. report does nothing if err is not retryable, because there is no next
 // attempt then, or if Temporal has already ended the attempt.
 func (h *heartbeat) report(err error) {

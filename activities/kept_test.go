@@ -123,16 +123,16 @@ func newRegistry(t *testing.T, tools ...tool.Tool) *tool.Registry {
 func TestLostAttemptAtAnAtMostOnceToolIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		attempt int32
-		before  activities.Progress
+		before  protocol.Progress
 		runs    int32
 		want    protocol.ToolResult
 		pause   time.Duration
 	}{
 		"first":                       {attempt: 1, runs: 1, want: protocol.ToolResult{Content: "done"}},
-		"after attempts that did not": {attempt: 4, before: activities.Progress{Tried: 3, Reported: 3}, runs: 1, want: protocol.ToolResult{Content: "done"}},
+		"after attempts that did not": {attempt: 4, before: protocol.Progress{Tried: 3, Reported: 3}, runs: 1, want: protocol.ToolResult{Content: "done"}},
 		"after a lost one":            {attempt: 2, pause: 250 * time.Millisecond},
-		"after both":                  {attempt: 5, before: activities.Progress{Reported: 3, Sought: 3}, pause: time.Second},
-		"in the end":                  {attempt: 6, before: activities.Progress{Reported: 4, Sought: 4}, want: protocol.ToolResult{Lost: true}},
+		"after both":                  {attempt: 5, before: protocol.Progress{Reported: 3, Sought: 3}, pause: time.Second},
+		"in the end":                  {attempt: 6, before: protocol.Progress{Reported: 4, Sought: 4}, want: protocol.ToolResult{Lost: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			far := newSlow()
@@ -186,9 +186,9 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 			s := newStage(t, llmtest.Script(llmtest.Say("hello")), far)
 			s.workflow.failure = c.last
 			first := s.attempt(c.attempt)
-			first.SetHeartbeatDetails(activities.Progress{Reported: c.reported})
+			first.SetHeartbeatDetails(protocol.Progress{Reported: c.reported})
 			in := far.call()
-			in.ToolEffect = tool.ReadOnly
+			in.ToolEffect = string(tool.ReadOnly)
 			got, err := first.call(in)
 			require.NoError(t, err)
 			require.Equal(t, !c.runs, got.Lost)
@@ -198,7 +198,7 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 			asks := s.input(1)
 			s.workflow.pending = string(s.named.key)
 			second := s.attempt(c.attempt)
-			second.SetHeartbeatDetails(activities.Progress{Reported: c.reported, Tried: c.tried})
+			second.SetHeartbeatDetails(protocol.Progress{Reported: c.reported, Tried: c.tried})
 			reply, err := run[protocol.ModelResult](second, protocol.CallModel, asks)
 			require.Equal(t, c.runs, len(s.model.Requests()) == 1)
 			if c.runs {
@@ -214,7 +214,7 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 			s.named.key = "definition-1"
 			s.workflow.pending = "definition-1"
 			third := s.attempt(c.attempt)
-			third.SetHeartbeatDetails(activities.Progress{Reported: c.reported})
+			third.SetHeartbeatDetails(protocol.Progress{Reported: c.reported})
 			_, err = third.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "y"})
 			if c.runs {
 				require.NoError(t, err)

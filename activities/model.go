@@ -15,30 +15,12 @@ import (
 )
 
 const (
-	// modelAttempts is the maximum number of attempts at one model call before the turn is held. If the provider sets no retry
-	// delay, 8 attempts take about two minutes: modelError sets the delays between them.
-	modelAttempts = 8
-	// emptyAttempts is the maximum number of attempts if the last reply was empty. It is lower than modelAttempts because empty
-	// replies are paid for.
-	emptyAttempts = 3
 	// maxReplyBytes limits the size of a reply in a payload. Temporal rejects a payload over 2 MB. The limit is lower because
 	// the arguments of all tool calls of a reply also become activity inputs, in the commands of one workflow task.
 	maxReplyBytes = 1_000_000
 	// maxErrorBytes limits the text of an error that enters history.
 	maxErrorBytes = 2_000
 )
-
-// MaxModelAttempts returns the maximum number of attempts at one model call if the last attempt failed with the given class. It
-// returns 1 for a class that is not retryable.
-func MaxModelAttempts(class llm.Class) int {
-	switch {
-	case !class.Retryable():
-		return 1
-	case class == llm.EmptyReply:
-		return emptyAttempts
-	}
-	return modelAttempts
-}
 
 // CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
 // this worker has stored the reply for an earlier attempt: it then returns that reply. The type of the error is an [llm.Class],
@@ -176,7 +158,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 }
 
 // modelError converts an error of a model's client into the error of the activity. The error is retryable if its class is
-// retryable and the parameter attempt, the number of this attempt, is below [MaxModelAttempts]. The retry delay is the delay
+// retryable and the parameter attempt, the number of this attempt, is below [protocol.MaxModelAttempts]. The retry delay is the delay
 // that the provider set. If the provider set none, the delay grows from one second to one minute with the number of attempts.
 // The error's details are the counts of empty replies.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
@@ -187,7 +169,7 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 	if known, ok := errors.AsType[*llm.Error](err); ok {
 		class, wait = known.Class, known.RetryAfter
 	}
-	bound := MaxModelAttempts(class)
+	bound := protocol.MaxModelAttempts(class)
 	final := !class.Retryable() || attempt >= bound
 	text := cut(redact(err.Error()), maxErrorBytes)
 	if class.Retryable() && final {

@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // told is a Streamer that records the chunks.
@@ -37,7 +38,7 @@ func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 	require.Equal(t, told{who + " 1 Hello", who + " 1 void"}, heard)
 
 	heard, cut = nil, false
-	s.SetHeartbeatDetails(activities.Progress{Tried: 1})
+	s.SetHeartbeatDetails(protocol.Progress{Tried: 1})
 	_, err = s.ask(s.input(1))
 	require.NoError(t, err)
 	require.Equal(t, told{who + " 2 Hello", who + " 2 whole"}, heard)

@@ -171,7 +171,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 			require.NoError(t, err)
 			a.Register(s)
 			s.named.key = key
-			s.SetHeartbeatDetails(activities.Progress{Sought: 4}) // no other worker has it
+			s.SetHeartbeatDetails(protocol.Progress{Sought: 4}) // no other worker has it
 			got, err := s.call(protocol.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())

@@ -13,12 +13,6 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-const (
-	// MaxToolAttempts is the maximum number of attempts at one tool call. After the last attempt, the result of the call is an
-	// error, or says that the outcome is unknown.
-	MaxToolAttempts = 5
-)
-
 // seekDelays are the delays between the attempts at a call of an at-most-once tool that may have run. Another worker may have
 // stored the result, and Temporal does not say which worker. Each further attempt may reach that worker. After the last delay,
 // the outcome of the call counts as unknown.
@@ -72,7 +66,7 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
-	repeatable := in.ToolEffect.Repeatable()
+	repeatable := tool.Effect(in.ToolEffect).Repeatable()
 	if !repeatable && (doubt || beat.lost() > 0) {
 		return returnAttempt(beat)
 	}
@@ -88,7 +82,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	if err := e.confirm(); err != nil {
 		return protocol.ToolResult{}, err
 	}
-	if beat.attempt() > MaxToolAttempts {
+	if beat.attempt() > protocol.MaxToolAttempts {
 		return protocol.ToolResult{Lost: true}, nil
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
@@ -126,14 +120,14 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// notRun returns a retryable error for a call whose tool did not run or may run again. After [MaxToolAttempts] attempts, it
+// notRun returns a retryable error for a call whose tool did not run or may run again. After [protocol.MaxToolAttempts] attempts, it
 // returns an error result for the model instead. If the context has ended, it returns the error of interrupted.
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, problem)
 	}
 	attempt := beat.attempts()
-	if attempt >= MaxToolAttempts {
+	if attempt >= protocol.MaxToolAttempts {
 		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(problem, maxErrorBytes), IsError: true}, nil
 	}
 	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(problem, maxErrorBytes), protocol.Unavailable,

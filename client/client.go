@@ -22,7 +22,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -108,7 +107,8 @@ type StartOptions struct {
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or a
 	// data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks these limits.
 	Images []string
-	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition.
+	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. The worker checks it: with a
+	// schema that cannot be used, the turn fails.
 	OutputSchema json.RawMessage
 }
 
@@ -162,9 +162,6 @@ func (o StartOptions) start() (workflows.Start, error) {
 	}
 	if err := CheckID(o.ID); err != nil {
 		return in, err
-	}
-	if err := tool.CheckSchema(o.OutputSchema); err != nil {
-		return in, fmt.Errorf("output schema: %w", err)
 	}
 	if o.Message == "" && len(o.Images) == 0 && o.Mode == agent.Chat {
 		return in, nil

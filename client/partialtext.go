@@ -4,13 +4,12 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
 // PartialText is the text of a running model call so far. The worker reports it about once a second. A program that runs the
-// worker can get every chunk as soon as it arrives: see [activities.Streamer].
+// worker can get every chunk as soon as it arrives: see the Streamer of package activities.
 type PartialText struct {
 	// Key is the key of the model call. The assistant message that the call adds to the transcript has the same key.
 	Key agent.Key
@@ -29,7 +28,7 @@ func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *Partial
 			p.GetHeartbeatDetails() == nil {
 			continue
 		}
-		var said activities.Progress
+		var said protocol.Progress
 		// Heartbeat details that cannot be decoded come from a worker of another version. They are ignored.
 		if c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Text == "" || said.Attempt != p.GetAttempt() {
 			return nil

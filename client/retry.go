@@ -7,7 +7,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -54,9 +53,9 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		}
 		switch {
 		case what == "model" && llm.Class(r.Class).Retryable():
-			r.Limit = activities.MaxModelAttempts(llm.Class(r.Class))
+			r.Limit = protocol.MaxModelAttempts(llm.Class(r.Class))
 		case what == "tool" && r.Class == protocol.Unavailable:
-			r.Limit = activities.MaxToolAttempts
+			r.Limit = protocol.MaxToolAttempts
 		}
 		if r.Attempt > r.Limit {
 			r.Limit = 0
@@ -74,7 +73,7 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 // the activity. If there is no such count, attempt returns Temporal's number of the attempt. That number may be higher than the
 // worker's count, because it includes attempts that failed before they called the model or the tool.
 func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
-	var said activities.Progress
+	var said protocol.Progress
 	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {
 		return int(p.GetAttempt())
 	}

@@ -10,7 +10,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -18,7 +17,7 @@ import (
 // Retry distinguishes three failures of an attempt: the endpoint failed, the worker sent no heartbeats, or the call exceeded its time limit.
 // It counts attempts as the activity does.
 func TestRetryTellsLossesApartAndCountsAttempts(t *testing.T) {
-	details, err := converter.GetDefaultDataConverter().ToPayloads(activities.Progress{Tried: 2, Attempt: 4})
+	details, err := converter.GetDefaultDataConverter().ToPayloads(protocol.Progress{Tried: 2, Attempt: 4})
 	require.NoError(t, err)
 	pending := func(failure *failurepb.Failure, state enumspb.PendingActivityState, attempt int32) *Retry {
 		return New(nil, "").retry([]*workflowpb.PendingActivityInfo{{

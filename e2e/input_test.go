@@ -66,7 +66,7 @@ func TestStarterSaysWhatIsWrong(t *testing.T) {
 		"unknown agent":       {"", []string{"run", "-a", "nobody", "hi"}, 2, `no agent "nobody"`},
 		"no such agent":       {"", []string{"show", "no-such-agent"}, 4, `there is no agent with ID "no-such-agent"`},
 		"send to none":        {"", []string{"send", "no-such-agent", "hi"}, 4, `there is no agent with ID "no-such-agent"`},
-		"nothing to say":      {"", []string{"run", " "}, 2, "text is empty"},
+		"nothing to say":      {"", []string{"run", " "}, 2, "is empty"},
 		"a message too large": {big, []string{"run", "-"}, 2, "the limit is 1 MiB"},
 		"an ID with a space":  {"", []string{"run", "--id", "a b", "hi"}, 2, "white space"},
 		"an unknown command":  {"", []string{"shwo"}, 2, "show"},

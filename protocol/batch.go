@@ -2,8 +2,8 @@ package protocol
 
 import (
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/payload"
-	"github.com/reagent-dev/reagent/tool"
 )
 
 // A batch consists of the calls of one model reply that may run. Their results are in the history of one run, because a
@@ -28,8 +28,8 @@ const (
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)
-	needed := payload.Size(tool.ClipEncoded(content, ShownBytes(shown), most))
-	return tool.ClipEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
+	needed := payload.Size(clip.MiddleEncoded(content, ShownBytes(shown), most))
+	return clip.MiddleEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
 }
 
 // ShownBytes returns the size in bytes to which the transcript cuts each result. It is limit, or [DefaultResultBytes]

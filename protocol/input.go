@@ -3,7 +3,6 @@ package protocol
 import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/tool"
 )
 
 // LoadAgentInput names the agent whose definition is to be read.
@@ -33,10 +32,10 @@ type CallModelInput struct {
 // CallToolInput is the input of one tool call.
 type CallToolInput struct {
 	Effect
-	CallID     string      `json:"call_id"`
-	Ref        string      `json:"ref"`
-	ToolEffect tool.Effect `json:"effect,omitempty"`
-	Arguments  string      `json:"arguments"`
+	CallID     string `json:"call_id"`
+	Ref        string `json:"ref"`
+	ToolEffect string `json:"effect,omitempty"`
+	Arguments  string `json:"arguments"`
 	// ResultBytes is the size to which the result is cut in history; 0 means [DefaultResultBytes].
 	ResultBytes int `json:"result_bytes,omitempty"`
 	// Batch is the number of calls that may run in the model's reply that contains this call. Their results share the

@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/tool"
 )
 
 // This file converts the end of an activity or of a sub-agent into an event of the agent. The driver applies the event.
@@ -140,7 +140,7 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	case end.Failure != "":
 		result = agent.ChildFailed(child.Agent, end.Failure, now)
 	default:
-		result = agent.ChildAnswered(tool.Clip(end.Answer, ShownBytes(limit)), now)
+		result = agent.ChildAnswered(clip.Middle(end.Answer, ShownBytes(limit)), now)
 	}
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
@@ -175,7 +175,7 @@ func Spent(err error) *agent.Spending {
 // shown returns the result of a call as the transcript shows it: cut to limit bytes, with a note in place of the bytes
 // that are left out. The note names the call by the parameter key.
 func shown(key agent.Key, content string, limit int) string {
-	return tool.ClipNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
+	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
 // EndText returns a few words about how an agent ended without an answer. They enter the transcript of its parent.

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reagent-dev/reagent/internal/clip"
 )
 
 const (
@@ -200,7 +202,7 @@ func readable(err error) string {
 			where = f
 		}
 	}
-	text = Clip(text, 1000)
+	text = clip.Middle(text, 1000)
 	if where == "" {
 		return text
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
-	"github.com/reagent-dev/reagent/tool"
 )
 
 const (
@@ -166,7 +165,7 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
 		Effect: d.effect(call.Key), CallID: call.CallID,
-		Ref: t.Ref, ToolEffect: tool.Effect(t.Effect), Arguments: call.Arguments,
+		Ref: t.Ref, ToolEffect: t.Effect, Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
 	}
 	// The agent reads the parts that the transcript leaves out from the history, by read_result. The results of read_result

@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 type runOptions struct {
@@ -81,6 +82,9 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		}
 		if !json.Valid(start.OutputSchema) {
 			return exitf(exitUsage, "--output-schema: %s is not JSON", o.schema)
+		}
+		if err := tool.CheckSchema(start.OutputSchema); err != nil {
+			return exitf(exitUsage, "--output-schema: %s: %w", o.schema, err)
 		}
 	}
 	c, queue, done, err := g.agents(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -152,5 +153,5 @@ func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err
 	}
-	return tool.Clip(s.censor.Text(err.Error()), 1500)
+	return clip.Middle(s.censor.Text(err.Error()), 1500)
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/flight"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/tool"
@@ -298,7 +299,7 @@ func (s *Source) logLine(line string) {
 	s.server.Logger.Info("stderr", "line", line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.said = append(s.said, tool.Clip(line, 200)); len(s.said) > lastLines {
+	if s.said = append(s.said, clip.Middle(line, 200)); len(s.said) > lastLines {
 		s.said = s.said[1:]
 	}
 }

@@ -1,4 +1,4 @@
-package tool
+package clip
 
 import (
 	"fmt"
@@ -6,52 +6,52 @@ import (
 	"unicode/utf8"
 )
 
-// minEncoded is the smallest limit, in bytes, that [Clip] sets for the JSON form of a text. It is well below 2 MiB, the size
+// minEncoded is the smallest limit, in bytes, that [Middle] sets for the JSON form of a text. It is well below 2 MiB, the size
 // above which Temporal refuses a payload.
 const minEncoded = 3 << 19 // 1.5 MiB
 
-// Clip shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
-// third). A note between them says how many bytes are missing. Clip does not shorten a text that is within the limits. It
+// Middle shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
+// third). A note between them says how many bytes are missing. Middle does not shorten a text that is within the limits. It
 // replaces invalid UTF-8 by U+FFFD. The returned text is always valid UTF-8.
 //
 // The parameter limit counts the bytes of the text. The JSON form of the text, as encoding/json writes it with HTML
-// escaping, can be six times as long. So Clip also limits the size of the JSON form, to the larger of 1.5 × limit bytes and
+// escaping, can be six times as long. So Middle also limits the size of the JSON form, to the larger of 1.5 × limit bytes and
 // 1.5 MiB.
 //
-// If limit is below 100, there is no room for a note, and Clip returns only the beginning of the text. If limit is 0 or
-// less, Clip returns "".
-func Clip(text string, limit int) string {
-	return ClipNoting(text, limit, leftOut)
+// If limit is below 100, there is no room for a note, and Middle returns only the beginning of the text. If limit is 0 or
+// less, Middle returns "".
+func Middle(text string, limit int) string {
+	return MiddleNoting(text, limit, leftOut)
 }
 
-// ClipEncoded is like [Clip], but also limits the JSON form of the text, including its quotes, to encodedLimit bytes.
-func ClipEncoded(text string, limit, encodedLimit int) string {
-	return clip(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
+// MiddleEncoded is like [Middle], but also limits the JSON form of the text, including its quotes, to encodedLimit bytes.
+func MiddleEncoded(text string, limit, encodedLimit int) string {
+	return middle(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
 }
 
-// leftOut returns the note that [Clip] inserts for the number of missing bytes.
+// leftOut returns the note that [Middle] inserts for the number of missing bytes.
 func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
 
-// defaultEncoded returns the limit that [Clip] sets for the JSON form of a text, including its quotes, in bytes.
+// defaultEncoded returns the limit that [Middle] sets for the JSON form of a text, including its quotes, in bytes.
 func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 
-// maxNote is the number of bytes that [ClipNoting] reserves for the note and the line breaks around the note.
+// maxNote is the number of bytes that [MiddleNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// ClipNoting is like [Clip], but calls note for the text of the note. The arguments of note are the offset of the first
-// missing byte and the number of missing bytes. note should return at most 120 bytes; ClipNoting cuts a longer text. If
-// limit is below 256, the note and the line breaks around it have at most limit/2 bytes. ClipNoting does not call note if
+// MiddleNoting is like [Middle], but calls note for the text of the note. The arguments of note are the offset of the first
+// missing byte and the number of missing bytes. note should return at most 120 bytes; MiddleNoting cuts a longer text. If
+// limit is below 256, the note and the line breaks around it have at most limit/2 bytes. MiddleNoting does not call note if
 // nothing is missing or if limit is below 100.
 //
 // If the text is clipped a second time with the same limit, it does not change.
-func ClipNoting(text string, limit int, note func(from, bytes int) string) string {
+func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
-	return clip(text, limit, defaultEncoded(limit)-2, note)
+	return middle(text, limit, defaultEncoded(limit)-2, note)
 }
 
-// clip implements [Clip], [ClipEncoded] and [ClipNoting]. encodedLimit limits the JSON form of the text, without its quotes,
+// middle implements [Middle], [MiddleEncoded] and [MiddleNoting]. encodedLimit limits the JSON form of the text, without its quotes,
 // in bytes.
-func clip(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
+func middle(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= limit && encodedLen(text) <= encodedLimit {

@@ -1,0 +1,65 @@
+package reagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+)
+
+// InvalidOutputError says that an agent's answer does not fit its JSON schema, or cannot be decoded into the type that the
+// caller named.
+type InvalidOutputError = client.InvalidOutputError
+
+// Ask starts an agent in task mode, waits for its answer, and returns the answer decoded from JSON. The model is given the JSON
+// schema of T: Ask replaces o.OutputSchema and o.Mode. If an agent with the ID o.ID exists, Ask starts nothing and returns the
+// answer of that agent. If the answer does not fit the schema, the error is an [*InvalidOutputError]. If ctx ends first, Ask
+// returns an error, and the agent continues.
+func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
+	var none T
+	var err error
+	if o.OutputSchema, err = schemaOf[T](); err != nil {
+		return none, err
+	}
+	o.Mode = agent.Task
+	started, err := c.Start(ctx, o)
+	if err != nil {
+		return none, err
+	}
+	text, err := c.Answer(ctx, started.ID)
+	if err != nil {
+		return none, err
+	}
+	answer, err := decode[T](text)
+	if err != nil {
+		return none, &InvalidOutputError{ID: started.ID, Problem: err.Error()}
+	}
+	return answer, nil
+}
+
+// schemaOf returns the JSON schema of T. It returns an error if T has no JSON schema, for example because it has a channel.
+func schemaOf[T any]() (json.RawMessage, error) {
+	var zero T
+	schema, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, fmt.Errorf("make the JSON schema of the type %T: %w", zero, err)
+	}
+	encoded, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("make the JSON schema of the type %T: %w", zero, err)
+	}
+	return encoded, nil
+}
+
+// decode decodes the JSON text of an answer into a T. The error names T if the text is not JSON or does not fit.
+func decode[T any](answer string) (T, error) {
+	var decoded T
+	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {
+		return decoded, fmt.Errorf("the answer is not JSON of the type %T: %w", decoded, err)
+	}
+	return decoded, nil
+}
