@@ -357,7 +357,7 @@ func wrap(operation, id string, err error) error {
 	case errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
 		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}
 	}
-	return served(operation, id, err)
+	return served(fmt.Sprintf("%s agent %q", operation, id), err)
 }
 
 // wrapUnanswered is [wrap] for operations that need a worker. Temporal's error is the same, whether a worker or Temporal itself
@@ -371,14 +371,14 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 }
 
 // served is [wrap] for operations that Temporal performs without a worker. It never returns [ErrNoWorker].
-func served(operation, id string, err error) error {
+func served(operation string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}
 	}
 	if unavailable(err) {
 		return fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
-	return fmt.Errorf("%s agent %q: %w", operation, id, err)
+	return fmt.Errorf("%s: %w", operation, err)
 }
 
 // agentError is an error with its own text. Unlike an error of fmt.Errorf, it does not repeat the texts of the errors that it

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -20,6 +21,9 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	if err != nil {
 		return nil, err
 	}
+	if run.State != nil {
+		before = min(before, run.State.Count())
+	}
 	all := make([]agent.Message, before)
 	for before > 0 {
 		if run.State != nil && run.State.Dropped < before {
@@ -29,7 +33,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 		if before == 0 {
 			break
 		}
-		if run, err = c.previous(ctx, run); err != nil {
+		if run, err = c.previous(ctx, id, run); err != nil {
 			return nil, err
 		}
 	}
@@ -37,9 +41,9 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 }
 
 // previous reads the run that the given run continues, resumes or forks. The error is [ErrNotFound] if there is no such run.
-func (c *Client) previous(ctx context.Context, run *history.Run) (*history.Run, error) {
+func (c *Client) previous(ctx context.Context, id string, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
-		return nil, &agentError{"the earlier messages of the agent cannot be read: its first run does not have them", []error{ErrNotFound}}
+		return nil, &agentError{fmt.Sprintf("the earlier messages of agent %q cannot be read: its first run does not have them", id), []error{ErrNotFound}}
 	}
 	return c.read(ctx, *run.Previous)
 }

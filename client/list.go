@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 		for {
 			page, err := c.temporal.ListWorkflow(ctx, request)
 			if err != nil {
-				yield(Entry{}, served("list", "agents", err))
+				yield(Entry{}, served("list agents", err))
 				return
 			}
 			for _, info := range page.GetExecutions() {
@@ -119,7 +120,7 @@ func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb
 		return false, nil // deleted meanwhile
 	}
 	if err != nil {
-		return false, served("look at", id, err)
+		return false, served(fmt.Sprintf("describe agent %q", id), err)
 	}
 	return newest.GetWorkflowExecutionInfo().GetExecution().GetRunId() != info.GetExecution().GetRunId(), nil
 }

@@ -87,10 +87,17 @@ func (c *Client) Transcript(ctx context.Context, id string, from int) (workflows
 	return page, err
 }
 
-// State returns an agent's status and usage, without its transcript. State needs a worker, even if the agent has ended.
+// State returns an agent's status and usage, without its transcript. State needs a worker, even if the agent has ended. While the
+// agent reads its state from an earlier run, State repeats the query, for at most 30 seconds.
 func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
-	var view workflows.View
-	return view, c.query(ctx, id, &view, workflows.StateQuery)
+	began := time.Now()
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		var view workflows.View
+		err := c.query(ctx, id, &view, workflows.StateQuery)
+		if err != nil || !view.Reading || time.Since(began) > busyTimeout || !sleep(ctx, pause) {
+			return view, err
+		}
+	}
 }
 
 const (

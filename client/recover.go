@@ -117,7 +117,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	// Messages that were summarised are not in the state of the newest run, but in the state of an earlier run.
 	for o.At > 0 && o.At < run.State.Dropped {
 		previous := run.Previous
-		if run, err = c.previous(ctx, run); err != nil {
+		if run, err = c.previous(ctx, id, run); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 		from = *previous
@@ -171,7 +171,7 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, task 
 		return Started{ID: id, Found: true, Status: found.status}, err
 	}
 	if err != nil {
-		return Started{}, served("start", id, err)
+		return Started{}, served(fmt.Sprintf("start agent %q", id), err)
 	}
 	started := Started{ID: id, Status: Running}
 	if in.Message != nil {

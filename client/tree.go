@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -91,7 +92,7 @@ func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	}
 	found, err := p.client.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
-		return false, served("describe", id, err)
+		return false, served(fmt.Sprintf("describe agent %q", id), err)
 	}
 	p.ended[id] = found.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	return p.ended[id], nil

@@ -45,7 +45,7 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 		},
 	})
 	if err != nil {
-		return after.runID, served("upgrade", id, err)
+		return after.runID, served(fmt.Sprintf("upgrade agent %q", id), err)
 	}
 	after, err = c.startNewRun(ctx, id, after, nil)
 	return after.runID, err
@@ -127,7 +127,7 @@ func (c *Client) staysBehind(ctx context.Context, before, after description) (bo
 	}
 	found, err := c.temporal.WorkerDeploymentClient().GetHandle(now.GetDeploymentName()).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	if err != nil {
-		return false, served("look at deployment", now.GetDeploymentName(), err)
+		return false, served(fmt.Sprintf("describe worker deployment %q", now.GetDeploymentName()), err)
 	}
 	current := found.Info.RoutingConfig.CurrentVersion
 	return current != nil && current.BuildID != now.GetBuildId(), nil

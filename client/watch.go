@@ -87,6 +87,10 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 			case err != nil:
 				yield(Progress{}, err)
 				return
+			case page.Reading: // the agent has no messages yet; this is not a reset
+				if !yield(Progress{Index: from, Status: Running}, nil) {
+					return
+				}
 			case page.Count < from:
 				from = page.Count
 				if !yield(Progress{Rewound: true, Index: from}, nil) {

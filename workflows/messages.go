@@ -41,6 +41,8 @@ type Transcript struct {
 	// Inbox holds the messages that wait in the inbox, as [Waiting] shortens them. The whole messages could exceed the size
 	// limit of a query result.
 	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
+	// Reading says that the agent is still reading its state from an earlier run. The page is then empty.
+	Reading bool `json:"reading,omitempty"`
 }
 
 // View describes an agent without its transcript.
@@ -69,6 +71,9 @@ type View struct {
 	Reloads       int    `json:"reloads,omitempty"`
 	Reloading     bool   `json:"reloading,omitempty"`
 	ReloadFailure string `json:"reload_failure,omitempty"`
+	// Reading says that the agent is still reading its state from an earlier run. The other fields are then empty, except Agent, Mode
+	// and Status.
+	Reading bool `json:"reading,omitempty"`
 }
 
 // listen registers the handlers of the agent's updates and queries.
@@ -238,7 +243,7 @@ func refusal(err error) error {
 // transcript answers a [TranscriptQuery]. The page is empty while the driver has no state.
 func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
 	if d.state == nil {
-		return Transcript{Status: agent.Running}, nil
+		return Transcript{Status: agent.Running, Reading: true}, nil
 	}
 	all := d.state.Messages
 	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: Waiting(d.state.Inbox)}
@@ -303,7 +308,7 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 func (d *driver) view() (View, error) {
 	s := d.state
 	if s == nil {
-		return View{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running}, nil
+		return View{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running, Reading: true}, nil
 	}
 	return View{
 		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
