@@ -49,7 +49,7 @@ type composeService struct {
 }
 
 func compose(t *testing.T) composeFile {
-	data, err := os.ReadFile("../docker-compose.yml")
+	data, err := os.ReadFile(modulePath("docker-compose.yml"))
 	require.NoError(t, err)
 	var file composeFile
 	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
@@ -79,7 +79,7 @@ func TestComposeIsPinnedAndClosed(t *testing.T) {
 			if strings.HasPrefix(source, ".") {
 				require.True(t, strings.HasSuffix(mount, ":ro"), mount)
 				require.NotEqual(t, ".", source, "the whole folder may hold keys")
-				_, err := os.Stat("../" + source)
+				_, err := os.Stat(modulePath(source))
 				require.NoError(t, err)
 			} else {
 				require.Contains(t, file.Volumes, source)
@@ -113,15 +113,15 @@ func TestComposeRunsTheServerWithTheSettingsOfDev(t *testing.T) {
 // Both configurations that Compose can mount are valid, and their file tools see what is
 // mounted.
 func TestComposeConfigurationsAreValid(t *testing.T) {
-	for _, path := range []string{"../examples/agents.yaml", "../examples/ollama.yaml"} {
+	for _, path := range []string{modulePath("examples/agents.yaml"), modulePath("examples/ollama.yaml")} {
 		cfg, err := config.Load(path)
 		require.NoError(t, err)
-		require.Equal(t, "..", cfg.Tools.Root)
+		require.Equal(t, modulePath(), cfg.Tools.Root)
 	}
 	worker := compose(t).Services["worker"]
 	require.Equal(t, "${REAGENT_CONFIG:-examples/agents.yaml}", worker.Environment["REAGENT_CONFIG"])
 	require.Contains(t, worker.Volumes, "./examples:/work/examples:ro")
-	model, err := config.Load("../examples/ollama.yaml")
+	model, err := config.Load(modulePath("examples/ollama.yaml"))
 	require.NoError(t, err)
 	require.Equal(t, []string{model.Models["main"].Model}, compose(t).Services["ollama-model"].Command)
 }
@@ -143,7 +143,7 @@ func TestComposeCommandsExist(t *testing.T) {
 // The image is static, has no root and nothing to log in to, and is built by the Go that go.mod
 // asks for.
 func TestDockerfile(t *testing.T) {
-	data, err := os.ReadFile("../Dockerfile")
+	data, err := os.ReadFile(modulePath("Dockerfile"))
 	require.NoError(t, err)
 	stages := strings.Split(string(data), "\nFROM ")
 	require.Len(t, stages, 3)
@@ -156,7 +156,7 @@ func TestDockerfile(t *testing.T) {
 	for _, needed := range []string{"ca-certificates.crt", "zoneinfo.zip", "ARG VERSION", "ARG REVISION", `ENTRYPOINT ["worker"]`} {
 		require.Contains(t, last, needed)
 	}
-	module, err := os.ReadFile("../go.mod")
+	module, err := os.ReadFile(modulePath("go.mod"))
 	require.NoError(t, err)
 	wanted := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 	require.Contains(t, build, "golang:"+wanted+".")

@@ -24,7 +24,7 @@ import (
 type demoRun struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	out    process // standard error: what a person reads
+	out    *process // standard error: what a person reads
 	stdout printed
 	tmp    string
 	mark   string
@@ -37,13 +37,10 @@ func startDemo(t *testing.T, dir string, env []string, args ...string) *demoRun 
 	d.cmd.Dir = dir
 	d.cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "OPENAI_") })
 	d.cmd.Env = append(append(d.cmd.Env, d.mark), env...)
-	d.cmd.Stdout, d.cmd.Stderr = &d.stdout, &d.out
-	require.NoError(t, d.cmd.Start())
-	d.out.cmd, d.out.done = d.cmd, make(chan struct{})
-	go func() {
-		defer close(d.out.done)
-		_ = d.cmd.Wait()
-	}()
+	d.cmd.Stdout = &d.stdout
+	var err error
+	d.out, err = startProcess(d.cmd)
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		d.out.kill()
 		if t.Failed() {
@@ -125,7 +122,7 @@ func (d *demoRun) summary() demoSummary {
 // The promise of the first five minutes: the worker is killed while a tool runs, and nothing is done
 // twice that must not be.
 func TestDemoSurvivesTheKillAndLeavesNothing(t *testing.T) {
-	d := startDemo(t, "..", nil)
+	d := startDemo(t, modulePath(), nil)
 	require.Zero(t, d.end())
 	s := d.summary()
 	require.Equal(t, "completed", s.Status)
@@ -152,7 +149,7 @@ func TestDemoSurvivesTheKillAndLeavesNothing(t *testing.T) {
 func TestInterruptedDemoLeavesNothing(t *testing.T) {
 	for _, at := range []string{"✓ Tools", "✓ Temporal", "✓ Agent", "✗ kill -9"} {
 		t.Run(at, func(t *testing.T) {
-			d := startDemo(t, "..", nil)
+			d := startDemo(t, modulePath(), nil)
 			d.says(at)
 			require.NoError(t, d.cmd.Process.Signal(syscall.SIGINT))
 			require.Equal(t, 130, d.end(), d.out.output())
@@ -167,7 +164,7 @@ func TestKilledDemoLeavesNoProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc to find processes")
 	}
-	d := startDemo(t, "..", nil)
+	d := startDemo(t, modulePath(), nil)
 	d.says("✓ Agent")
 	want := 3 // the demo, the server, the worker
 	if os.Geteuid() != 0 {
@@ -179,7 +176,7 @@ func TestKilledDemoLeavesNoProcess(t *testing.T) {
 }
 
 func TestKeptDemoRunsOnUntilCtrlC(t *testing.T) {
-	d := startDemo(t, "..", nil, "--keep")
+	d := startDemo(t, modulePath(), nil, "--keep")
 	d.says("All of it runs on until Ctrl-C.")
 	s := d.summary()
 	address := demoAddress(t, d)
@@ -234,7 +231,7 @@ func TestDemoSaysWhatToDoInAFolderWithoutFiles(t *testing.T) {
 func TestDemoAsksTheModelOfTheEnvironment(t *testing.T) {
 	model := llmtest.Serve(llmtest.Script(llmtest.Say("I know that without looking.")))
 	defer model.Close()
-	d := startDemo(t, "..", []string{"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-demo-key", "OPENAI_MODEL=mine"})
+	d := startDemo(t, modulePath(), []string{"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-demo-key", "OPENAI_MODEL=mine"})
 	require.Zero(t, d.end())
 	s := d.summary()
 	require.False(t, s.StandIn)

@@ -2,9 +2,7 @@ package e2e_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,12 +18,7 @@ import (
 )
 
 var buildExamples = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", binaries, "./examples/...")
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the examples: %w\n%s", err, out)
-	}
-	return nil
+	return build(binary(""), "./examples/...")
 })
 
 // newExample is a world in which the programs of examples/ find the scripted model in the
@@ -41,10 +34,10 @@ func newExample(t *testing.T, queue string, model func(context.Context, llm.Requ
 	return w
 }
 
-// configure copies an example's configuration with the scripted model in place of OpenAI's
+// configure copies an example's configuration, whose path is that in the module, with the scripted model in place of OpenAI's
 // and the replacements made: files are found from the worker's folder.
 func (w *world) configure(path string, replace ...string) {
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(modulePath(path))
 	require.NoError(w.t, err)
 	yaml := string(data)
 	for i, r := 0, append([]string{"https://api.openai.com/v1", w.model.URL}, replace...); i < len(r); i += 2 {
@@ -114,7 +107,7 @@ func TestExampleMCPAgentUsesTheToolsOfItsServer(t *testing.T) {
 		llmtest.Say("Noted, it is your only one."),
 	))
 	notes := filepath.Join(t.TempDir(), "notes.txt")
-	w.configure("../examples/mcpagent/agents.yaml", "bin/notes", binary("notes"), "notes.txt", notes)
+	w.configure("examples/mcpagent/agents.yaml", "bin/notes", binary("notes"), "notes.txt", notes)
 	w.worker()
 	w.must("run", "--id", t.Name(), "Note that the rent is due")
 	lines := w.show(t.Name()).lines()
@@ -140,9 +133,7 @@ func TestExampleTeamPutsTheAnswersOfTwoAgentsTogether(t *testing.T) {
 		n := len(req.Messages)
 		return llmtest.Say(req.Messages[n-2].Content + " " + req.Messages[n-1].Content), nil
 	})
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
-	w.configure("../examples/team/agents.yaml", "../..", root)
+	w.configure("examples/team/agents.yaml", "../..", modulePath())
 	w.worker()
 	out := w.must("run", "-a", "editor", "--id", t.Name(), "What is in llm/, and what is 17 * 23?")
 	require.Contains(t, out, "Models. It is 391.\n")
@@ -185,7 +176,7 @@ func TestExampleChildWorkflowAsksEachAgentOnce(t *testing.T) {
 
 func TestExampleScheduleStartsAnAgent(t *testing.T) {
 	w := newExample(t, "agents", script(llmtest.Say("None.")))
-	w.configure("../examples/agents.yaml", "files_root: ..", "files_root: .")
+	w.configure("examples/agents.yaml", "files_root: ..", "files_root: .")
 	w.worker()
 	cmd := w.command("schedule", "--now")
 	out, err := cmd.CombinedOutput()

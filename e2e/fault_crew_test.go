@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -12,12 +11,7 @@ import (
 // returns its name for [binary].
 var faultyWorker = sync.OnceValues(func() (string, error) {
 	name := filepath.Join("faults", "worker")
-	build := exec.Command("go", "build", "-tags", "faults", "-o", binary(name), "./cmd/worker")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build with faults: %w\n%s", err, out)
-	}
-	return name, nil
+	return name, build(binary(name), "-tags", "faults", "./cmd/worker")
 })
 
 // workerDied is the trouble that a crew notes.
@@ -59,7 +53,7 @@ func (c *crew) keep(place int) {
 		if p == nil {
 			return
 		}
-		<-p.done
+		p.wait()
 		c.mu.Lock()
 		ended := c.ended
 		if !ended {
@@ -85,17 +79,13 @@ func (c *crew) replace(place int) *process {
 	if c.ended {
 		return nil
 	}
-	p := &process{cmd: c.w.command(c.program, "--config", c.w.config), done: make(chan struct{})}
-	p.cmd.Env = append(p.cmd.Env, c.env...)
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	if err := p.cmd.Start(); err != nil {
+	cmd := c.w.command(c.program, "--config", c.w.config)
+	cmd.Env = append(cmd.Env, c.env...)
+	p, err := startProcess(cmd)
+	if err != nil {
 		c.w.t.Errorf("start a worker: %v", err)
 		return nil
 	}
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait()
-	}()
 	c.members[place] = p
 	c.all = append(c.all, p)
 	return p

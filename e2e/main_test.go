@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	sdk "go.temporal.io/sdk/client"
@@ -42,10 +43,8 @@ func runAll(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	build := exec.Command("go", "build", "-o", dir, "./cmd/worker", "./cmd/starter")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		return failed(fmt.Errorf("build: %w\n%s", err, out))
+	if err := build(dir, "./cmd/worker", "./cmd/starter"); err != nil {
+		return failed(err)
 	}
 	if os.Getenv(codecForAll) != "" {
 		codec := serveCodec()
@@ -73,4 +72,37 @@ func failed(err error) int {
 	return 1
 }
 
+// binary returns the path of a program that this test has built; "" is the folder of all.
 func binary(name string) string { return filepath.Join(binaries, name) }
+
+// build builds programs of the module. To is a file, or a folder that exists; args are flags and packages.
+func build(to string, args ...string) error {
+	cmd := exec.Command("go", append([]string{"build", "-o", to}, args...)...)
+	cmd.Dir = modulePath()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
+	}
+	return nil
+}
+
+// modulePath returns the absolute path of a file or folder of the module; without elements it is the module's root.
+func modulePath(elem ...string) string {
+	return filepath.Join(append([]string{moduleRoot()}, elem...)...)
+}
+
+// moduleRoot is the nearest folder above the test's own that has a go.mod.
+var moduleRoot = sync.OnceValue(func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			panic("the tests run outside of the module")
+		}
+		dir = filepath.Dir(dir)
+	}
+})

@@ -22,7 +22,7 @@ type block struct{ lang, test, text string }
 var fence = regexp.MustCompile("(?ms)^```(\\w*)(?: ([^\n]*))?\n(.*?)^```$")
 
 func readmeBlocks(t *testing.T) []block {
-	data, err := os.ReadFile("../README.md")
+	data, err := os.ReadFile(modulePath("README.md"))
 	require.NoError(t, err)
 	var blocks []block
 	for _, m := range fence.FindAllStringSubmatch(string(data), -1) {
@@ -53,7 +53,7 @@ func TestReadmeBlocksAreTestedAndShort(t *testing.T) {
 			require.Equal(t, "yaml", b.lang, b.text) // the example, which a test of package config holds
 			continue
 		default:
-			require.FileExists(t, filepath.Join("..", b.test))
+			require.FileExists(t, modulePath(b.test))
 		}
 		require.LessOrEqual(t, strings.Count(b.text, "\n"), 10, b.text)
 	}
@@ -67,7 +67,7 @@ func TestReadmeShowsTheExamplesAsTheyAre(t *testing.T) {
 			continue
 		}
 		shown++
-		file, err := os.ReadFile(filepath.Join("..", b.test))
+		file, err := os.ReadFile(modulePath(b.test))
 		require.NoError(t, err)
 		rest := unindented(string(file))
 		for _, part := range regexp.MustCompile(`(?m)^(//|#) …\n`).Split(b.text, -1) {
@@ -94,10 +94,8 @@ func TestReadmeWalkthroughWorks(t *testing.T) {
 		llmtest.Call(llmtest.ToolCall("1", "list_files", `{"path":"."}`)),
 		llmtest.Say("There are several."), llmtest.Say("The tests."), llmtest.Say("Les tests."),
 	), nil, "")
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
 	w.queue = "agents"
-	w.configure("../examples/agents.yaml", "files_root: ..", "files_root: "+root)
+	w.configure("examples/agents.yaml", "files_root: ..", "files_root: "+modulePath())
 
 	worker := w.shell(readmeBlock(t, "worker"))
 	w.eventually("the worker serves", func() bool {
@@ -121,15 +119,11 @@ func (w *world) shell(commands string) *process {
 	} {
 		commands = strings.ReplaceAll(commands, r[0], r[1])
 	}
-	p := &process{cmd: exec.Command("bash", "-eu", "-c", commands), done: make(chan struct{})}
-	p.cmd.Dir = ".."
-	p.cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+server.Address())
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	require.NoError(w.t, p.cmd.Start())
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait()
-	}()
+	cmd := exec.Command("bash", "-eu", "-c", commands)
+	cmd.Dir = modulePath()
+	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+server.Address())
+	p, err := startProcess(cmd)
+	require.NoError(w.t, err)
 	w.t.Cleanup(p.kill)
 	return p
 }
@@ -180,20 +174,20 @@ func TestReadmeReachesTemporalCloud(t *testing.T) {
 
 // What the documents point at is there.
 func TestDocumentsPointAtFilesThatExist(t *testing.T) {
-	files, err := filepath.Glob("../examples/*/README.md")
+	files, err := filepath.Glob(modulePath("examples/*/README.md"))
 	require.NoError(t, err)
 	require.Len(t, files, 6)
-	for _, file := range append(files, "../README.md", "../docs/operations.md") {
+	for _, file := range append(files, modulePath("README.md"), modulePath("docs/operations.md")) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(data), -1) {
 			require.FileExists(t, existing(filepath.Join(filepath.Dir(file), m[1])), "%s points at %s", file, m[1])
 		}
 		for _, m := range regexp.MustCompile(`[^.](\./(?:cmd|examples)/[\w/]+)`).FindAllStringSubmatch(string(data), -1) {
-			require.DirExists(t, filepath.Join("..", m[1]), "%s names %s", file, m[1])
+			require.DirExists(t, modulePath(m[1]), "%s names %s", file, m[1])
 		}
 	}
-	picture, err := os.Stat("../docs/images/webui.png")
+	picture, err := os.Stat(modulePath("docs/images/webui.png"))
 	require.NoError(t, err)
 	require.Less(t, picture.Size(), int64(300_000), "a page that loads at once")
 }

@@ -29,7 +29,7 @@ var allTrajectories = os.Getenv("REAGENT_TRAJECTORIES") == "all"
 // recorded ones before it, and so is what show prints in the end. Each comes whole, and as a stream that is
 // cut anywhere: between any two characters, the pieces of different calls mixed, the bytes of the wire at random.
 func TestTrajectoriesComeOutEqual(t *testing.T) {
-	all, err := trajectory.Load("../testdata/trajectories")
+	all, err := trajectory.Load(modulePath("testdata/trajectories"))
 	require.NoError(t, err)
 	var drivable []trajectory.Conversation
 	obstacles := map[string]int{}

@@ -51,8 +51,6 @@ func TestWebUITellsWhatAnAgentDid(t *testing.T) {
 		)(ctx, req)
 	}, nil, "")
 	w.queue = "agents" // stands in the picture
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
 	w.write(fmt.Sprintf(`task_queue: %s
 models:
   main: {model: gpt-4o-mini, base_url: %q}
@@ -63,7 +61,7 @@ agents:
     tools: [search_files, read_file]
     agents: [researcher]
   researcher: {model: main, tools: [read_file], description: answers one question about one file}
-`, w.queue, w.model.URL, root))
+`, w.queue, w.model.URL, modulePath()))
 	w.worker()
 	w.must("run", "-a", "assistant", "--id", "how-it-works", webUITask)
 	child := w.show("how-it-works").Children[0].ID

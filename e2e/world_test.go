@@ -120,14 +120,28 @@ func (w *world) start(name string, args ...string) *process {
 	return w.startCommand(w.command(name, args...))
 }
 
-func (w *world) startCommand(cmd *exec.Cmd) *process {
+// startProcess starts a command. What the command prints goes to the process, but for an output that the caller has set.
+func startProcess(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	require.NoError(w.t, p.cmd.Start())
+	if cmd.Stdout == nil {
+		cmd.Stdout = p
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = p
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
 	go func() {
 		defer close(p.done)
-		_ = p.cmd.Wait()
+		_ = cmd.Wait()
 	}()
+	return p, nil
+}
+
+func (w *world) startCommand(cmd *exec.Cmd) *process {
+	p, err := startProcess(cmd)
+	require.NoError(w.t, err)
 	w.t.Cleanup(func() {
 		p.kill()
 		if w.t.Failed() {
@@ -170,6 +184,9 @@ func (p *process) kill() {
 }
 
 func (p *process) terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
+
+// wait waits until the process has ended.
+func (p *process) wait() { <-p.done }
 
 func (p *process) ended() bool {
 	select {
