@@ -39,32 +39,32 @@ fuzz: ## run every fuzz test for FUZZTIME (20s) each
 
 .PHONY: trajectories
 trajectories: ## replay every recorded conversation, not only the usual selection
-	REAGENT_TRAJECTORIES=all $(GO) test ./e2e -run Trajectories -count=1 -timeout 60m -v
+	REAGENT_TRAJECTORIES=all $(GO) test ./e2e/calls -run Trajectories -count=1 -timeout 60m -v
 
 .PHONY: endpoint-faults
 endpoint-faults: ## run a hundred agents at an endpoint of which three answers in ten go wrong
-	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
+	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e/calls -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
 
 .PHONY: faults
 faults: ## kill, reset, terminate and roll agents at every point in every scenario; every pair of events in one task
 	$(GO) test -tags faults ./internal/fault -count=1
-	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run 'TestFaultsChangeNothing|TestPairsInOneTask' -count=1 -timeout 60m -v
+	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run 'TestFaultsChangeNothing|TestPairsInOneTask' -count=1 -timeout 60m -v
 
 .PHONY: faults-encrypted
 faults-encrypted: ## the same with payloads that a codec server encrypts
-	REAGENT_E2E_CODEC=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e -run TestFaultsChangeNothing -count=1 -timeout 60m -v
+	REAGENT_E2E_CODEC=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run TestFaultsChangeNothing -count=1 -timeout 60m -v
 
 SOAK ?= 200
 
 .PHONY: soak
 soak: ## run SOAK (200) agents under random kills, restarts, resets and forks; REAGENT_SEED repeats one
-	REAGENT_SOAK=$(SOAK) $(GO) test ./e2e -run TestSoak -count=1 -timeout 30m -v
+	REAGENT_SOAK=$(SOAK) $(GO) test ./e2e/faults -run TestSoak -count=1 -timeout 30m -v
 
 CHAOS ?= 100
 
 .PHONY: chaos
 chaos: ## disturb everything at random, CHAOS (100) seeds in a row; REAGENT_SEED names the first, REAGENT_CHAOS_WITHOUT=a,b what to leave out
-	REAGENT_CHAOS=$(CHAOS) $(GO) test ./e2e -run 'TestChaos$$' -count=1 -timeout 600m -v
+	REAGENT_CHAOS=$(CHAOS) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
 
 .PHONY: properties
 properties: ## try 100,000 lives of an agent against the laws of agent/law_test.go
@@ -85,7 +85,7 @@ quirks: ## run every quirk of the catalogue of endpoints, with a table of the ou
 # A release records its own histories beside those of earlier ones, which stay as they are.
 .PHONY: histories
 histories: ## record histories for the replay test into HISTORIES=folder
-	$(GO) test ./e2e -run TestRecordHistories -count=1 -record "$(abspath $(HISTORIES))"
+	$(GO) test ./e2e/history -run TestRecordHistories -count=1 -record "$(abspath $(HISTORIES))"
 
 .PHONY: bench
 bench: ## measure what a turn costs, against a workflow written by hand

@@ -1,0 +1,273 @@
+package calls_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// window is a model that counts tokens and refuses what is longer than its window.
+type window struct {
+	tokens  int
+	refusal string
+	reply   func(req llm.Request) llm.Reply
+
+	mu       sync.Mutex
+	answered map[string]int // by key: what was paid for
+}
+
+// size is what a request takes, at four bytes a token.
+func (m *window) size(req llm.Request) int {
+	n := 0
+	for _, message := range req.Messages {
+		n += len(message.Content) + 8
+		for _, call := range message.ToolCalls {
+			n += len(call.Name) + len(call.Arguments)
+		}
+	}
+	return n / 4
+}
+
+func (m *window) complete(_ context.Context, req llm.Request) (llm.Reply, error) {
+	n := m.size(req)
+	if n > m.tokens {
+		return llm.Reply{}, &llm.Error{Class: llm.ContextTooLong, Message: m.refusal}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.answered == nil {
+		m.answered = map[string]int{}
+	}
+	m.answered[req.Key]++
+	reply := m.reply(req)
+	reply.Usage = llm.Usage{InputTokens: n, OutputTokens: 10}
+	return reply, nil
+}
+
+func isSummary(req llm.Request) bool {
+	return strings.HasPrefix(req.Messages[len(req.Messages)-1].Content, "The conversation grows too long")
+}
+
+// reading is a model that asks for page after page, and knows by the summary how far it has come:
+// its answer shows that nothing was lost.
+func reading(pages int) func(llm.Request) llm.Reply {
+	return func(req llm.Request) llm.Reply {
+		last := 0
+		for _, m := range req.Messages {
+			_, _ = fmt.Sscanf(m.Content, "page %d", &last)
+			if i := strings.Index(m.Content, "I have read up to page "); i >= 0 {
+				_, _ = fmt.Sscanf(m.Content[i:], "I have read up to page %d", &last)
+			}
+		}
+		switch {
+		case isSummary(req):
+			return llmtest.Say(fmt.Sprintf("I have read up to page %d.", last))
+		case last < pages:
+			return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, last+1)))
+		}
+		return llmtest.Say(fmt.Sprintf("read %d pages", last))
+	}
+}
+
+// pagesServer reads a page of about a thousand bytes.
+func pagesServer(t *testing.T) *world.ToolServer {
+	tools := world.NewToolServer(t)
+	tools.Add("read", world.ReadOnly, func(_ context.Context, e world.Effect) (string, error) {
+		var page int
+		_, err := fmt.Sscanf(e.Arguments, `{"page":%d}`, &page)
+		return fmt.Sprintf("page %d\n%s", page, strings.Repeat("words ", 160)), err
+	})
+	return tools
+}
+
+// An agent whose conversation does not fit into its model's window goes on behind summaries, in the
+// words of whichever endpoint says so; and a reset takes the same path for nothing.
+func TestLongConversationIsSummarised(t *testing.T) {
+	for name, refusal := range map[string]string{
+		"OpenAI":    "This model's maximum context length is 2000 tokens. However, your messages resulted in 2100 tokens.",
+		"vLLM":      "This model's maximum context length is 2000 tokens. Please reduce the length of the messages.",
+		"llama.cpp": "the request exceeds the available context size. try increasing the context size or enable context shift",
+		"Anthropic": "prompt is too long: 2100 tokens > 2000 maximum",
+		"Gemini":    "The input token count (2100) exceeds the maximum number of tokens allowed (2000).",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &window{tokens: 2000, refusal: refusal, reply: reading(30)}
+			w := world.New(t, m.complete, pagesServer(t), "")
+			w.Worker()
+			w.Must("run", "--id", t.Name(), "read thirty pages")
+			s := w.Show(t.Name())
+			require.Equal(t, "read 30 pages", s.Result)
+			require.Len(t, s.Messages, 2+2*30, "the transcript is whole")
+			require.Greater(t, s.Usage["compactions"], 2)
+			require.Len(t, w.Tools.Effects(), 30)
+
+			w.Reset(t.Name(), "", 2)
+			w.Finished(t.Name(), "read 30 pages")
+			for key, n := range m.answered {
+				require.Equal(t, 1, n, "%s was paid for twice", key)
+			}
+			require.Equal(t, s.Lines(), w.Show(t.Name()).Lines())
+		})
+	}
+}
+
+// A conversation that comes to a bound is summarised before its model refuses it.
+func TestContextTokensSummariseEarly(t *testing.T) {
+	m := &window{tokens: 2000, refusal: "too long", reply: reading(20)}
+	w := world.New(t, m.complete, pagesServer(t), "    limits: {context_tokens: 1500}\n")
+	w.Worker()
+	w.Must("run", "--id", t.Name(), "read twenty pages")
+	require.Equal(t, "read 20 pages", w.Show(t.Name()).Result)
+	require.Greater(t, w.Show(t.Name()).Usage["compactions"], 1)
+	for _, r := range w.Model.Requests() {
+		require.LessOrEqual(t, m.size(r.Request), m.tokens)
+	}
+}
+
+// What does not fit by any summary holds the agent, with a reason, and not in a loop.
+func TestConversationThatCannotBeShortenedIsHeld(t *testing.T) {
+	m := &window{tokens: 100, refusal: "maximum context length is 100 tokens", reply: reading(3)}
+	w := world.New(t, m.complete, pagesServer(t), "")
+	w.Worker()
+	_, errs, code := w.Starter("run", "--id", t.Name(), "read three pages")
+	require.NotZero(t, code)
+	require.Contains(t, errs, "the conversation is longer than the model's context window")
+	require.Less(t, len(w.Model.Requests()), 8)
+	require.Equal(t, "failed", w.Show(t.Name()).Status)
+}
+
+// A run that goes on as new lets go of what was summarised: people find it in the histories of the
+// earlier runs, and so does a fork.
+func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
+	m := &window{tokens: 2000, refusal: "maximum context length is 2000 tokens", reply: reading(20)}
+	w := world.New(t, m.complete, pagesServer(t), "")
+	w.Worker()
+	w.Must("run", "--chat", "--id", t.Name(), "read twenty pages")
+	whole := w.Show(t.Name())
+	require.Len(t, whole.Messages, 42)
+	run := w.RunID(t.Name())
+	require.NoError(t, w.Client.Upgrade(t.Context(), t.Name()))
+	w.Eventually("it goes on in a new run", func() bool { return w.RunID(t.Name()) != run })
+	w.Must("send", t.Name(), "and?")
+	s := w.Show(t.Name())
+	require.Greater(t, s.Earlier, 10)
+	require.Less(t, len(s.Messages), 32)
+
+	var all world.Shown
+	require.NoError(t, json.Unmarshal([]byte(w.Must("show", "--all", "--json", t.Name())), &all))
+	require.Equal(t, append(whole.Lines(), "user: and?", "assistant: read 20 pages"), all.Lines())
+	require.Zero(t, all.Earlier)
+	require.Contains(t, w.Must("show", t.Name()), fmt.Sprintf("%d earlier messages were summarised; --all shows them", s.Earlier))
+
+	// Among what was let go of, and behind it.
+	for _, at := range []int{3, whole.Usage["model_calls"] + 1} {
+		if at%2 == 0 {
+			at++
+		}
+		id := fmt.Sprint(t.Name(), "-", at)
+		w.Must("fork", t.Name(), "--at", fmt.Sprint(at), "--id", id, "--message", "go on")
+		w.Eventually("the fork answers", func() bool { return w.Show(id).Status == "waiting" })
+		all = world.Shown{}
+		require.NoError(t, json.Unmarshal([]byte(w.Must("show", "--all", "--json", id)), &all))
+		require.Equal(t, whole.Lines()[:at], all.Lines()[:at])
+		require.Equal(t, "assistant: read 20 pages", all.Lines()[len(all.Lines())-1])
+	}
+	_, errs, _ := w.Starter("fork", t.Name(), "--at", "4")
+	require.Contains(t, errs, "fork it after message 3 or 5")
+
+	w.Must("close", t.Name())
+	require.Equal(t, "read 20 pages\n", w.Must("tail", "--last", "1", t.Name()))
+}
+
+// An agent may work for thousands of turns: its state stays as small as its window, over all
+// the runs that it goes on in. REAGENT_LONG=1 takes 2,000 turns with a window of 32,000 tokens.
+func TestAgentOfManyTurnsStaysSmall(t *testing.T) {
+	turns, tokens := 450, 8_000
+	if os.Getenv("REAGENT_LONG") != "" {
+		turns, tokens = 2_000, 32_000
+	}
+	m := &window{tokens: tokens, refusal: "maximum context length exceeded", reply: reading(turns)}
+	w := world.New(t, m.complete, pagesServer(t), "    limits: {model_calls: 10000}\n")
+	worker := w.Worker()
+	first := time.Now()
+	w.Must("run", "--detach", "--id", t.Name(), "read on and on")
+	deadline := 10 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	var result struct{ Answer string }
+	require.NoError(t, w.Temporal.GetWorkflow(ctx, t.Name(), "").Get(ctx, &result))
+	require.Equal(t, fmt.Sprintf("read %d pages", turns), result.Answer)
+	took := time.Since(first)
+
+	events := w.Temporal.GetWorkflowHistory(t.Context(), t.Name(), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	start, err := events.Next()
+	require.NoError(t, err)
+	input := start.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	require.Less(t, proto.Size(input), 4*tokens, "the state that goes from run to run is no larger than the window")
+	s := w.Show(t.Name())
+	require.Positive(t, s.Earlier)
+	require.Less(t, len(s.Messages), turns)
+	require.Len(t, w.Tools.Effects(), turns)
+	w.NothingTwice()
+	t.Logf("%d turns in %v, %d summaries, %d bytes of state in the last run's input, %d messages held, worker's peak memory %s",
+		turns, took.Round(time.Second), s.Usage["compactions"], proto.Size(input), len(s.Messages), peakMemory(worker))
+}
+
+// peakMemory is the most that a process has had in memory.
+func peakMemory(p *world.Process) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	if err != nil {
+		return "unknown here"
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	peak, _, _ = strings.Cut(peak, "\n")
+	return strings.TrimSpace(peak)
+}
+
+// An agent that was terminated behind a summary goes on from there: neither the summary nor what came
+// before it is paid for again.
+func TestAgentIsResumedBehindASummary(t *testing.T) {
+	g := world.NewGate()
+	tools := world.NewToolServer(t)
+	tools.Add("read", world.ReadOnly, func(ctx context.Context, e world.Effect) (string, error) {
+		var page int
+		if _, err := fmt.Sscanf(e.Arguments, `{"page":%d}`, &page); err != nil {
+			return "", err
+		}
+		if page == 15 {
+			if err := g.Pass(ctx); err != nil {
+				return "", err
+			}
+		}
+		return fmt.Sprintf("page %d\n%s", page, strings.Repeat("words ", 160)), nil
+	})
+	m := &window{tokens: 2000, refusal: "maximum context length is 2000 tokens", reply: reading(20)}
+	w := world.New(t, m.complete, tools, "")
+	w.Worker()
+	w.Must("run", "--detach", "--id", t.Name(), "read twenty pages")
+	g.Wait(t)
+	require.Positive(t, w.Show(t.Name()).Usage["compactions"])
+	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), t.Name(), "", "test"))
+	close(g.Open)
+	w.Must("resume", t.Name())
+	s := w.Show(t.Name())
+	require.Equal(t, "read 20 pages", s.Result)
+	require.Len(t, s.Messages, 42)
+	for key, n := range m.answered {
+		require.Equal(t, 1, n, "%s was paid for twice", key)
+	}
+}

@@ -1,0 +1,119 @@
+package calls_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// An endpoint that refuses holds a chat, with a message that helps and no key in it;
+// when the cause is gone the next message goes on from there.
+func TestWrongKeyHoldsTheChat(t *testing.T) {
+	const secret = "sk-test-0123456789abcdef"
+	var right atomic.Bool
+	far := llmtest.Handler(llmtest.Func(world.Script(llmtest.Say("hello"), llmtest.Say("yes"))))
+	endpoint := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !right.Load() {
+			rw.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(rw, `{"error":{"message":"Incorrect API key provided: %s","code":"invalid_api_key"}}`, secret)
+			return
+		}
+		far.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(endpoint.Close)
+	t.Setenv("E2E_KEY", secret)
+	w := world.New(t, world.Script(), nil, "")
+	w.WriteConfig(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: m, base_url: \"%s/v1\", api_key_env: E2E_KEY}\nagents:\n  x: {model: main}\n", w.Queue, endpoint.URL))
+	worker := w.Worker()
+	out, errs, code := w.Starter("run", "--chat", "--id", t.Name(), "hi")
+	require.Equal(t, 3, code)
+	require.Contains(t, errs, "is held")
+	require.Contains(t, errs, "API key")
+	s := w.Show(t.Name())
+	require.Equal(t, "held", s.Status)
+	right.Store(true)
+	require.Equal(t, "hello\n", w.Must("send", t.Name(), "better now?"))
+	require.NotContains(t, out+errs+s.Error+worker.Output(), secret)
+	history := world.Temporal.GetWorkflowHistory(t.Context(), t.Name(), "", false, 0)
+	for history.HasNext() {
+		event, err := history.Next()
+		require.NoError(t, err)
+		require.NotContains(t, event.String(), secret)
+	}
+}
+
+// A web page in place of a reply fails at once, and is called what it is.
+func TestModelThatAnswersHTML(t *testing.T) {
+	asked := 0
+	endpoint := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		asked++
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(rw, "<html><body>Sign in</body></html>")
+	}))
+	t.Cleanup(endpoint.Close)
+	w := world.New(t, world.Script(), nil, "")
+	w.WriteConfig(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: m, base_url: \"%s/v1\"}\nagents:\n  x: {model: main}\n", w.Queue, endpoint.URL))
+	w.Worker()
+	_, errs, code := w.Starter("run", "--id", t.Name(), "hi")
+	require.Equal(t, 3, code)
+	require.Contains(t, errs, "HTML")
+	require.Contains(t, errs, "base_url")
+	require.Equal(t, 1, asked)
+}
+
+// A tool result of any size is cut to the agent's limit, head and tail.
+func TestHugeToolResultIsCut(t *testing.T) {
+	tools := world.NewToolServer(t)
+	tools.Add("read", world.ReadOnly, func(context.Context, world.Effect) (string, error) {
+		return "head<" + strings.Repeat("0123456789", 300_000) + ">tail", nil
+	})
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "read", `{}`)), llmtest.Say("read")), tools,
+		"    limits: {tool_result_bytes: 1048576}\n")
+	w.Worker()
+	w.Must("run", "--id", t.Name(), "read")
+	result := w.Show(t.Name()).Messages[2].Content
+	require.Less(t, len(result), 1<<20)
+	require.True(t, strings.HasPrefix(result, "head<"), result[:20])
+	require.True(t, strings.HasSuffix(result, ">tail"))
+	require.Contains(t, result, "bytes left out")
+}
+
+// A reply that no payload can hold fails the turn and not the workflow.
+// A reply that no payload could hold is cut, and says so.
+func TestHugeReplyIsCut(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say(strings.Repeat("x", 3_000_000)), nil
+	}, nil, "")
+	w.Worker()
+	w.Must("run", "--chat", "--id", t.Name(), "hi")
+	s := w.Show(t.Name())
+	require.Equal(t, "waiting", s.Status)
+	require.Less(t, len(s.Messages[1].Content), 1_000_000)
+	require.Greater(t, len(s.Messages[1].Content), 500_000)
+	require.Equal(t, 1, s.Usage["repaired_replies"])
+}
+
+// Arguments that do not fit the schema never reach the tool; the model reads why.
+func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
+	w := world.New(t, world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "calculator", `{"expr":"1"}`), llmtest.ToolCall("2", "calculator", `{"expression":`), llmtest.ToolCall("3", "fly", `{}`)),
+		llmtest.Say("sorry"),
+	), nil, "    tools: [calculator]\n")
+	w.Worker()
+	w.Must("run", "--id", t.Name(), "hi")
+	lines := w.Show(t.Name()).Lines()
+	require.Contains(t, lines[2], "expr")
+	require.Contains(t, lines[3], "not a JSON object")
+	require.Contains(t, lines[4], `no tool "fly"`)
+}

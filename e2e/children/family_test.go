@@ -1,0 +1,131 @@
+package children_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// A budget holds over the tree: a sub-agent gets a slice of it, and what it spent counts.
+func TestBudgetHoldsOverTheTree(t *testing.T) {
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		reply := llmtest.Call(llmtest.ToolCall("1", "calculator", `{"expression":"1+1"}`)) // on and on
+		if req.Messages[0].Content != "You count." {
+			reply = llmtest.Call(llmtest.ToolCall("1", "clerk", fmt.Sprintf(`{"task":"count %d"}`, world.Asked(req))))
+		}
+		reply.Usage = llm.Usage{InputTokens: 100}
+		return reply, nil
+	}, nil, "    agents: [clerk]\n    limits: {tokens: 2000}\n  clerk:\n    model: main\n    instructions: You count.\n    tools: [calculator]\n")
+	w.Worker()
+	_, errs, code := w.Starter("run", "-a", "x", "--id", t.Name(), "ask the clerk")
+	require.Equal(t, 6, code, errs)
+	s := w.Show(t.Name())
+	require.Contains(t, s.Result, "this agent reached its limit of 2000 tokens (limits.tokens)")
+	require.Greater(t, len(s.Children), 1)
+	var tree struct {
+		Usage struct {
+			Tree struct {
+				InputTokens int `json:"input_tokens"`
+			} `json:"tree"`
+		} `json:"usage"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(w.Must("show", "--json", t.Name())), &tree))
+	require.Equal(t, 100*len(w.Model.Requests()), tree.Usage.Tree.InputTokens, "what the tree spent is what the model was asked")
+	require.LessOrEqual(t, tree.Usage.Tree.InputTokens, 2200)
+	require.GreaterOrEqual(t, tree.Usage.Tree.InputTokens, 1900)
+}
+
+// A sub-agent is a workflow of its own: it goes on, and its parent finds its answer.
+func TestSubAgentGoesOnWhenItsParentsWorkerDies(t *testing.T) {
+	t.Parallel()
+	g := world.NewGate()
+	w := familyWorld(t, g)
+	first := w.Worker()
+	w.Must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
+	g.Wait(t)
+	first.Kill()
+	w.Worker()
+	w.Finished(t.Name(), "the clerk says: counted")
+	require.Equal(t, []int{1, 1, 2}, world.Values(w.Requests()), "the clerk's one request was in flight")
+	s := w.Show(t.Name())
+	require.Len(t, s.Children, 1)
+	require.Equal(t, "completed", s.Children[0].Status)
+	require.Equal(t, "clerk", s.Children[0].Agent)
+	require.Equal(t, "tool: counted", s.Lines()[2])
+	require.Equal(t, []string{"user: count", "assistant: counted"}, w.Show(s.Children[0].ID).Lines())
+}
+
+// A user's cancel walks down the tree.
+func TestCancelReachesTheSubAgent(t *testing.T) {
+	g := world.NewGate()
+	w := familyWorld(t, g)
+	w.Worker()
+	w.Must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
+	g.Wait(t)
+	// As the Web UI does: only the agent itself is asked.
+	require.NoError(t, w.Temporal.CancelWorkflow(t.Context(), t.Name(), ""))
+	w.Eventually("the agent is cancelled", func() bool { return w.Show(t.Name()).Status == "cancelled" })
+	s := w.Show(t.Name())
+	require.Len(t, s.Children, 1)
+	w.Eventually("the sub-agent is cancelled", func() bool { return w.Show(s.Children[0].ID).Status == "cancelled" })
+	require.Len(t, s.Messages, 3, "the open call has a result")
+	require.Empty(t, s.Pending)
+
+	// Cancelled by mistake: the agent goes on, and is told what became of its sub-agent, once, or never
+	// where it has answered before that is known.
+	w.Must("resume", "--message", "go on", t.Name())
+	w.Eventually("the agent has answered", func() bool { return w.Show(t.Name()).Status == "completed" })
+	lines := w.Show(t.Name()).Lines()
+	told := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "user: The interrupted call") })
+	require.LessOrEqual(t, len(told), 1, "%q", lines)
+	for _, line := range told {
+		require.Contains(t, line, "cancelled")
+	}
+	require.Equal(t, "user: go on", lines[3])
+	for key, n := range w.Requests() {
+		require.Equal(t, 1, n, key)
+	}
+}
+
+// An agent that ends while a sub-agent still works ends that too, unless it is told to keep it.
+func TestFinishCancelsWhatNobodyWaitsFor(t *testing.T) {
+	for keep, status := range map[bool]string{false: "cancelled", true: "completed"} {
+		t.Run(status, func(t *testing.T) {
+			g := world.NewGate()
+			w := familyWorld(t, g, fmt.Sprintf("    limits: {time: 1s}\n    keep_agents: %v\n", keep))
+			w.Worker()
+			w.Must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
+			w.Eventually("the agent's time is up", func() bool { return w.Show(t.Name()).Status == "completed" })
+			close(g.Open)
+			s := w.Show(t.Name())
+			require.Len(t, s.Children, 1)
+			w.Eventually("the sub-agent ends", func() bool { return w.Show(s.Children[0].ID).Status == status })
+		})
+	}
+}
+
+// familyWorld has an agent x that asks a clerk, whose model stands at the gate.
+func familyWorld(t *testing.T, g *world.Gate, extra ...string) *world.World {
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[0].Content == "You count." {
+			if err := g.Pass(ctx); err != nil {
+				return llm.Reply{}, err
+			}
+			return llmtest.Say("counted"), nil
+		}
+		if world.Asked(req) == 0 {
+			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
+		}
+		return llmtest.Say("the clerk says: " + req.Messages[len(req.Messages)-1].Content), nil
+	}, nil, "    agents: [clerk]\n"+strings.Join(extra, "")+"  clerk:\n    model: main\n    description: counts\n    instructions: You count.\n")
+	return w
+}

@@ -1,0 +1,23 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+)
+
+// A mistyped ID is answered in the same words by every command, at once and without a worker.
+func TestNewcomerMistypesAnID(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, world.Counting, nil, "")
+	for _, line := range []string{"show nope", "show --all --json nope", "tail nope", "send nope Hello", "resume nope", "fork nope", "close nope", "cancel nope", "upgrade nope", "rm --yes nope"} {
+		out, errs, code := w.Starter(strings.Fields(line)...)
+		require.Equal(t, 4, code, "%s: %s", line, errs)
+		require.Empty(t, out, line)
+		require.Equal(t, 1, strings.Count(errs, "\n"), "%s: %s", line, errs)
+		require.Contains(t, errs, "there is no agent with ID \"nope\": `starter list` shows the agents", line)
+	}
+}

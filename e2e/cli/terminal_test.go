@@ -1,0 +1,65 @@
+package cli_test
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// terminal starts a starter command on a terminal of its own, which script of util-linux gives it.
+func terminal(w *world.World, args ...string) *world.Process {
+	w.T.Helper()
+	line := world.Binary("starter")
+	for _, arg := range args {
+		line += " '" + arg + "'"
+	}
+	return w.StartCommand(w.CommandOf("script", "-qefc", line, "/dev/null"))
+}
+
+// On a terminal the words show while the model speaks, and the message takes their place.
+func TestTextGrowsOnATerminal(t *testing.T) {
+	if _, err := exec.LookPath("script"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no script of util-linux to make a terminal")
+	}
+	const said = "The quick brown fox jumps over the lazy dog."
+	s := newSpeech(5, 5) // after four pieces
+	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "", s.paces)
+	defer s.release()
+	w.Worker()
+	const faint, begun = "\x1b[2m", "The quick brown fox jumps ov"
+	grows := func(p *world.Process) {
+		t.Helper()
+		says(w, p, faint+begun+"\x1b[0m")
+		require.NotContains(t, p.Output(), said)
+	}
+	ends := func(p *world.Process) {
+		t.Helper()
+		says(w, p, "\x1b[J"+said+"\r\n")
+		require.Equal(t, 1, strings.Count(p.Output(), said+"\r\n"), "once")
+	}
+	run := terminal(w, "run", "--chat", "--id", t.Name(), "speak")
+	grows(run)
+	s.open[0] <- false
+	ends(run)
+	w.Eventually("run ends", run.Ended)
+
+	tail := terminal(w, "tail", "--last", "0", t.Name())
+	send := terminal(w, "send", t.Name(), "again")
+	grows(tail)
+	grows(send)
+	s.open[1] <- false
+	ends(tail)
+	ends(send)
+	w.Eventually("send ends", send.Ended)
+	w.Must("close", t.Name())
+	w.Eventually("tail ends", tail.Ended)
+	require.NotContains(t, w.Must("tail", t.Name()), "\x1b", "this is no terminal")
+}

@@ -1,0 +1,213 @@
+package examples_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+var buildExamples = sync.OnceValue(func() error {
+	return world.Build(world.Binary(""), "./examples/...")
+})
+
+// newExample is a world in which the programs of examples/ find the scripted model in the
+// environment, as they would find a real one.
+func newExample(t *testing.T, queue string, model func(context.Context, llm.Request) (llm.Reply, error)) *world.World {
+	require.NoError(t, buildExamples())
+	w := world.New(t, model, nil, "")
+	w.Queue, w.Client = queue, world.AgentsOf(world.Temporal, queue)
+	w.Config = "" // until the example has one
+	t.Setenv("OPENAI_BASE_URL", w.Model.URL)
+	t.Setenv("OPENAI_MODEL", "scripted")
+	t.Setenv("OPENAI_API_KEY", "key-of-the-examples")
+	return w
+}
+
+// configure copies an example's configuration, whose path is that in the module, with the scripted model in place of OpenAI's
+// and the replacements made: files are found from the worker's folder.
+func configure(w *world.World, path string, replace ...string) {
+	data, err := os.ReadFile(world.Path(path))
+	require.NoError(w.T, err)
+	yaml := string(data)
+	for i, r := 0, append([]string{"https://api.openai.com/v1", w.Model.URL}, replace...); i < len(r); i += 2 {
+		require.Contains(w.T, yaml, r[i])
+		yaml = strings.ReplaceAll(yaml, r[i], r[i+1])
+	}
+	w.WriteConfig(yaml)
+}
+
+// serving starts a program that serves until it is killed.
+func serving(w *world.World, name string) *world.Process {
+	p := w.Start(name)
+	w.Eventually(name+" is ready", func() bool {
+		require.False(w.T, p.Ended(), "%s", p.Output())
+		return strings.Contains(p.Output(), "Ready.")
+	})
+	return p
+}
+
+// A worker that is made of the library's parts keeps the promises of the one that comes along: a
+// call during which it is killed is made again, with the same key, within seconds.
+func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
+	g := world.NewGate()
+	w := newExample(t, "gotool", func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if world.Asked(req) == 2 { // between the order and the answer
+			if err := g.Pass(ctx); err != nil {
+				return llm.Reply{}, err
+			}
+		}
+		return world.Script(
+			llmtest.Call(llmtest.ToolCall("1", "price", `{"name":"cherry"}`), llmtest.ToolCall("2", "price", `{"name":"melon"}`)),
+			llmtest.Call(llmtest.ToolCall("3", "order", `{"name":"cherry","kilos":2}`)),
+			llmtest.Say("Ordered for 18 euros."),
+		)(ctx, req)
+	})
+	first := serving(w, "gotool")
+	w.Must("run", "--task-queue", "gotool", "-a", "clerk", "--id", t.Name(), "--detach", "Two kilos of cherries, please")
+	g.Wait(t)
+	first.Kill()
+	serving(w, "gotool")
+	w.Eventually("the agent has answered", func() bool { return w.Show(t.Name()).Status == "completed" })
+	require.Equal(t, []string{
+		"user: Two kilos of cherries, please",
+		`assistant: [price {"name":"cherry"}][price {"name":"melon"}]`,
+		"tool: 9 euros", `tool: there is no fruit "melon"`,
+		`assistant: [order {"name":"cherry","kilos":2}]`,
+		"tool: order 1: 2 kg of cherry",
+		"assistant: Ordered for 18 euros.",
+	}, w.Show(t.Name()).Lines())
+	require.ElementsMatch(t, []int{1, 1, 2}, world.Values(w.Requests()), "only the request in flight is repeated")
+}
+
+// A program gets its answer as a value of a type.
+func TestExampleAskDecodesTheAnswer(t *testing.T) {
+	w := newExample(t, "gotool", world.Script(llmtest.Call(llmtest.ToolCall("1", "price", `{"name":"cherry"}`)), llmtest.Say(`{"euros":9}`)))
+	serving(w, "gotool")
+	out, err := w.Command("ask").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "9\n", string(out))
+}
+
+func TestExampleMCPAgentUsesTheToolsOfItsServer(t *testing.T) {
+	w := newExample(t, "mcpagent", world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "read", `{}`)),
+		llmtest.Call(llmtest.ToolCall("2", "add", `{"text":"the rent is due"}`)),
+		llmtest.Call(llmtest.ToolCall("3", "read", `{}`)),
+		llmtest.Say("Noted, it is your only one."),
+	))
+	notes := filepath.Join(t.TempDir(), "notes.txt")
+	configure(w, "examples/mcpagent/agents.yaml", "bin/notes", world.Binary("notes"), "notes.txt", notes)
+	w.Worker()
+	w.Must("run", "--id", t.Name(), "Note that the rent is due")
+	lines := w.Show(t.Name()).Lines()
+	require.Contains(t, lines, "tool: There are no notes yet.")
+	require.Contains(t, lines, "tool: the rent is due\n")
+	kept, err := os.ReadFile(notes)
+	require.NoError(t, err)
+	require.Equal(t, "the rent is due\n", string(kept), "added once")
+}
+
+func TestExampleTeamPutsTheAnswersOfTwoAgentsTogether(t *testing.T) {
+	w := newExample(t, "team", func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch req.Tools[0].Name {
+		case "calculator":
+			return world.Script(llmtest.Call(llmtest.ToolCall("1", "calculator", `{"expression":"17*23"}`)), llmtest.Say("It is 391."))(ctx, req)
+		case "list_files":
+			return world.Script(llmtest.Call(llmtest.ToolCall("1", "list_files", `{"path":"llm"}`)), llmtest.Say("Models."))(ctx, req)
+		}
+		if world.Asked(req) == 0 {
+			return llmtest.Call(
+				llmtest.ToolCall("1", "reader", `{"task":"What is in llm/?"}`), llmtest.ToolCall("2", "counter", `{"task":"17*23"}`)), nil
+		}
+		n := len(req.Messages)
+		return llmtest.Say(req.Messages[n-2].Content + " " + req.Messages[n-1].Content), nil
+	})
+	configure(w, "examples/team/agents.yaml", "../..", world.Path())
+	w.Worker()
+	out := w.Must("run", "-a", "editor", "--id", t.Name(), "What is in llm/, and what is 17 * 23?")
+	require.Contains(t, out, "Models. It is 391.\n")
+	s := w.Show(t.Name())
+	require.Len(t, s.Children, 2)
+	for _, child := range s.Children {
+		require.Equal(t, "completed", child.Status)
+	}
+}
+
+// Neither a second run of the workflow nor a reset pays for an agent a second time.
+func TestExampleChildWorkflowAsksEachAgentOnce(t *testing.T) {
+	w := newExample(t, "childworkflow", func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		return llmtest.Say("about " + req.Messages[len(req.Messages)-1].Content), nil
+	})
+	run := func() string {
+		cmd := w.Command("childworkflow", "idempotency keys", "recall")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	const want = "idempotency keys: about idempotency keys\nrecall: about recall\n"
+	require.Contains(t, run(), want)
+	require.Equal(t, 2, len(w.Model.Requests()))
+	require.Contains(t, run(), want)
+
+	found, err := world.Temporal.DescribeWorkflowExecution(t.Context(), "glossary", "")
+	require.NoError(t, err)
+	_, err = world.Temporal.WorkflowService().ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: world.Server.Namespace(), RequestId: t.Name(), Reason: "test", WorkflowTaskFinishEventId: 3,
+		WorkflowExecution: &common.WorkflowExecution{WorkflowId: "glossary", RunId: found.GetWorkflowExecutionInfo().GetExecution().GetRunId()},
+	})
+	require.NoError(t, err)
+	require.Contains(t, run(), want)
+	require.Equal(t, 2, len(w.Model.Requests()))
+	found, err = world.Temporal.DescribeWorkflowExecution(t.Context(), "glossary", "")
+	require.NoError(t, err)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, found.GetWorkflowExecutionInfo().GetStatus())
+}
+
+func TestExampleScheduleStartsAnAgent(t *testing.T) {
+	w := newExample(t, "agents", world.Script(llmtest.Say("None.")))
+	configure(w, "examples/agents.yaml", "files_root: ..", "files_root: .")
+	w.Worker()
+	cmd := w.Command("schedule", "--now")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "The schedule daily-report starts the agent assistant every day at 07:00 UTC.\n", string(out))
+	t.Cleanup(func() {
+		_ = world.Temporal.ScheduleClient().GetHandle(context.Background(), "daily-report").Delete(context.Background())
+	})
+
+	var started []string
+	w.Eventually("the schedule has started the agent", func() bool {
+		started = nil
+		list, err := world.Temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "TemporalScheduledById = 'daily-report'",
+		})
+		require.NoError(t, err)
+		for _, e := range list.GetExecutions() {
+			started = append(started, e.GetExecution().GetWorkflowId())
+		}
+		return len(started) > 0
+	})
+	require.Len(t, started, 1)
+	w.Finished(started[0], "None.")
+	require.Equal(t, "assistant", w.Show(started[0]).Agent)
+
+	described, err := world.Temporal.ScheduleClient().GetHandle(t.Context(), "daily-report").Describe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 7, described.Info.NextActionTimes[0].UTC().Hour())
+	require.Equal(t, enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, described.Schedule.Policy.Overlap)
+	again, err := w.Command("schedule").CombinedOutput()
+	require.NoError(t, err, "%s", again)
+	require.Contains(t, string(again), "is there already")
+}

@@ -1,0 +1,248 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// chaosTeam is the agents of a chaos run, under the agent x: sub-agents to depth 3, one whose time runs out, one whose tree
+// may spend little, and one whose conversation is summarised.
+const chaosTeam = `    tools: [far.*]
+    agents: [boss, clerk, sloth]
+    limits: {depth: 3}
+  boss:
+    model: main
+    description: asks the chief
+    agents: [chief]
+  chief:
+    model: main
+    description: asks the clerk
+    agents: [clerk]
+  clerk:
+    model: main
+    description: counts
+    tools: [far.*]
+  sloth:
+    model: main
+    description: takes its time
+    limits: {time: 1s}
+  saver:
+    model: main
+    agents: [clerk]
+    tools: [far.*]
+    limits: {tokens: 700}
+  talker:
+    model: main
+    limits: {context_tokens: 1000}
+`
+
+// napTime is how long the model takes for the sub-agent whose time runs out.
+const napTime = 2500 * time.Millisecond
+
+// chaosReply is what the model says. It goes by what it is sent alone: by the user's last message, a word and a number
+// that no other message has, and by the replies to it.
+func chaosReply(req llm.Request) llm.Reply {
+	text, step := place(req)
+	word, rest, _ := strings.Cut(text, " ")
+	number, _, _ := strings.Cut(rest, " ")
+	n := `{"n":` + number + `}`
+	below := func(tool, task string) llm.ToolCall {
+		return llmtest.ToolCall("s", tool, fmt.Sprintf(`{"task":%q}`, task+" "+number))
+	}
+	read, pay := llmtest.ToolCall("r", "read", n), llmtest.ToolCall("p", "pay", n)
+	script := map[string][]llm.Reply{
+		"pay":   {llmtest.Call(pay)},
+		"both":  {llmtest.Call(read, pay)},
+		"steps": {llmtest.Call(read), llmtest.Call(pay)},
+		"one":   {llmtest.Call(below("clerk", "both"))},
+		"two":   {llmtest.Call(below("chief", "one"))},
+		"three": {llmtest.Call(below("boss", "two"))},
+		"slow":  {llmtest.Call(below("sloth", "nap")), llmtest.Call(pay)},
+	}[word]
+	reply := llmtest.Say("done: " + word + " " + number)
+	if step < len(script) {
+		reply = script[step]
+	}
+	for _, m := range req.Messages {
+		reply.Usage.InputTokens += len(m.Content) / 4
+	}
+	reply.Usage.OutputTokens = 20
+	return reply
+}
+
+// cast is one agent of a chaos run and what it is asked for.
+type cast struct {
+	id, agent string
+	mode      agent.Mode
+	first     string
+	// senders are messages that are sent one after the other; the senders do not wait for each other.
+	senders [][]reagent.Message
+}
+
+// castAll returns the agents of a chaos run. Words are what agents are asked for beside messages that steer.
+func (c *chaos) castAll() []cast {
+	words := []string{"pay", "both", "steps", "one", "three", "slow", "say"}
+	number := 1000
+	say := func(word string) string {
+		number++
+		return fmt.Sprint(word, " ", number)
+	}
+	some := func() string { return say(words[c.random.IntN(len(words))]) }
+	var all []cast
+	for i := range c.size {
+		a := cast{id: fmt.Sprint(c.Queue, "-", i), agent: "x", mode: agent.Chat}
+		switch i % 6 {
+		case 0:
+			a.mode, a.first = agent.Task, say("three")
+		case 1:
+			a.mode, a.first = agent.Task, say("slow")
+		case 2:
+			a.mode, a.first, a.agent = agent.Task, say("one"), "saver"
+		case 3:
+			a.agent, a.first = "talker", say("say")
+			a.senders = [][]reagent.Message{{}}
+			for range 6 {
+				a.senders[0] = append(a.senders[0], reagent.Message{Text: say("say") + " " + strings.Repeat("words ", 200)})
+			}
+		default:
+			a.first = some()
+			a.senders = make([][]reagent.Message, 2)
+			for range 3 {
+				a.senders[0] = append(a.senders[0], reagent.Message{Text: some()})
+				a.senders[1] = append(a.senders[1], reagent.Message{Text: say("say"), Steer: true})
+			}
+		}
+		for s := range a.senders {
+			for m := range a.senders[s] {
+				a.senders[s][m].ID = fmt.Sprint("message-", s, ".", m)
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// play starts an agent, sends it its messages, some of them twice, and sees it to its end.
+func (c *chaos) play(ctx context.Context, a cast) error {
+	err := until(ctx, a.id+" is started", func(ctx context.Context) (bool, error) {
+		_, err := c.Client.Start(ctx, reagent.StartOptions{ID: a.id, Agent: a.agent, Mode: a.mode, Message: a.first})
+		return err == nil, err
+	})
+	if err != nil {
+		return err
+	}
+	c.begun(a)
+	sent := make(chan error)
+	for _, messages := range a.senders {
+		go func() { sent <- c.sendAll(ctx, a.id, messages) }()
+	}
+	for range a.senders {
+		if e := <-sent; e != nil {
+			err = e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended[a.id] = true
+	}()
+	return c.end(ctx, a.id)
+}
+
+func (c *chaos) sendAll(ctx context.Context, id string, messages []reagent.Message) error {
+	for i, m := range messages {
+		times := 1 + i%2
+		for range times {
+			if err := c.deliver(ctx, id, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deliver sends a message until the agent has accepted it. It resumes an agent that has ended: a reset delivers a cancel
+// again when nobody waits for its end any more.
+func (c *chaos) deliver(ctx context.Context, id string, m reagent.Message) error {
+	return until(ctx, id+" has "+m.ID, func(ctx context.Context) (bool, error) {
+		_, err := c.Client.Send(ctx, id, m)
+		if errors.Is(err, reagent.ErrClosed) {
+			if _, failed := c.Client.Resume(ctx, id, reagent.ResumeOptions{}); !errors.Is(failed, reagent.ErrNotResumable) {
+				err = errors.Join(err, failed)
+			}
+		}
+		return err == nil, err
+	})
+}
+
+// end sees an agent to its end: it is resumed when it was ended by something else, and closed when it waits.
+func (c *chaos) end(ctx context.Context, id string) error {
+	var failed error
+	var last reagent.Snapshot
+	err := until(ctx, id+" completes", func(ctx context.Context) (bool, error) {
+		look, err := c.Client.Read(ctx, id)
+		last = look
+		switch {
+		case err != nil:
+			return false, err
+		case look.Status == reagent.Completed:
+			return true, nil
+		case look.Status == reagent.Failed:
+			failed = fmt.Errorf("%s failed: %s: %s", id, look.Class, look.Failure)
+			return true, nil
+		case look.Status.Ended():
+			_, err = c.Client.Resume(ctx, id, reagent.ResumeOptions{})
+		case look.Status == reagent.Waiting || look.Status == reagent.Held:
+			err = c.Client.Close(ctx, id)
+		}
+		return false, err
+	})
+	if err == nil {
+		err = failed
+	} else if ctx.Err() != nil {
+		err = fmt.Errorf("%w: it is %s, with pending calls %+v and messages %v", err, last.Status, last.Pending, last.Messages)
+	}
+	if err != nil {
+		c.tell(id)
+	}
+	return err
+}
+
+// tell logs what Temporal knows of an agent.
+func (c *chaos) tell(id string) {
+	ctx := context.Background()
+	found, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	c.T.Logf("%s: %v %v\nactivities %v\nchildren %v\ntask %v", id, err, found.GetWorkflowExecutionInfo().GetStatus(),
+		found.GetPendingActivities(), found.GetPendingChildren(), found.GetPendingWorkflowTask())
+	runs, err := history.Runs(ctx, c.Temporal, id)
+	c.T.Logf("%s: runs %v %v", id, runs, err)
+	for _, run := range slices.Backward(runs) {
+		logHistory(c.T, c.Temporal, id, run)
+	}
+	for run, d := range c.kept {
+		if d.id == id {
+			c.T.Logf("run %s of %s was deleted:%s", run, id, eventLines(d.history))
+		}
+	}
+}
+
+// begun notes that an agent was started.
+func (c *chaos) begun(a cast) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.started = append(c.started, a.id)
+	slices.Sort(c.started)
+}

@@ -1,0 +1,347 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/statelog"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// chaosTime bounds one chaos run.
+const chaosTime = 4 * time.Minute
+
+// Whatever happens to workers, network, server and runs, at random and at once: every agent comes to an end and can
+// be read, no at-most-once tool takes effect twice under one key, each message that was accepted is in the transcript
+// once, in its sender's order, and a model request is repeated only where something disturbed it. REAGENT_CHAOS is how
+// many seeds are run in a row, REAGENT_SEED the first of them. An ordinary run has none.
+// REAGENT_CHAOS_WITHOUT names disturbances that are left out.
+func TestChaos(t *testing.T) {
+	text := os.Getenv("REAGENT_CHAOS")
+	if text == "" {
+		t.Skip("set REAGENT_CHAOS to a number of seeds: make chaos")
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	first := seed(t)
+	for i := range uint64(n) {
+		began := time.Now()
+		if !t.Run(fmt.Sprint("seed ", first+i), func(t *testing.T) { chaosRun(t, first+i) }) {
+			t.Fatalf("seed %d failed, after %d that did not: REAGENT_SEED=%d REAGENT_CHAOS=1 repeats its choices", first+i, i, first+i)
+		}
+		t.Logf("seed %d: %v", first+i, time.Since(began).Round(time.Second))
+	}
+}
+
+// chaos is the surroundings of one run.
+type chaos struct {
+	*surroundings
+
+	size    int           // the number of agents
+	storm   time.Duration // after which nothing is disturbed any more
+	without map[string]bool
+	began   time.Time
+	proxy   *world.Proxy // between the workers and the server
+	all     []cast
+
+	networking sync.Mutex     // held while the network is disturbed
+	later      sync.WaitGroup // of what is under way
+	troubled   map[string]int // how often, by agent
+	extra      int            // messages that were sent beside those of senders
+
+	mu      sync.Mutex
+	started []string
+	ended   map[string]bool // agents that have come to their ends once
+	// extras are messages that were accepted beside those of senders, perhaps the texts of those of which nobody knows.
+	extras  map[string][]reagent.Message
+	perhaps map[string]bool
+	// forgotten are the agents of which runs were deleted, kept those runs by their IDs.
+	forgotten map[string]bool
+	kept      map[string]deleted
+}
+
+func chaosRun(t *testing.T, seed uint64) {
+	c := &chaos{
+		surroundings: newSurroundings(t, seed), size: 12, storm: 15 * time.Second, without: map[string]bool{}, began: time.Now(),
+		troubled: map[string]int{}, ended: map[string]bool{}, extras: map[string][]reagent.Message{}, perhaps: map[string]bool{},
+		forgotten: map[string]bool{}, kept: map[string]deleted{},
+	}
+	for name := range strings.SplitSeq(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
+		c.without[name] = true
+	}
+	takeTime := c.takeTime()
+	c.begin(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		text, step := place(req)
+		c.ledger.asked(req, fmt.Sprint(text, " ", step))
+		if strings.HasPrefix(text, "nap ") {
+			_ = pause(ctx, napTime)
+		}
+		return chaosReply(req), takeTime(ctx, "")
+	}, func(ctx context.Context, e world.Effect) (string, error) {
+		if err := takeTime(ctx, ""); err != nil {
+			return "", err
+		}
+		c.ledger.done(e)
+		return "did " + e.Tool, takeTime(ctx, "")
+	}, chaosTeam)
+	c.proxy = world.NewProxy(t, c.own.Address())
+	c.Address = c.proxy.Address()
+	c.crew = c.workers(3)
+	c.all = c.castAll()
+
+	ctx, cancel := context.WithTimeout(t.Context(), chaosTime)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		var plays errgroup.Group
+		plays.SetLimit(6)
+		for _, a := range c.all {
+			plays.Go(func() error { return c.play(ctx, a) })
+		}
+		done <- plays.Wait()
+	}()
+	require.NoError(t, c.disturbUntil(ctx, done))
+	c.calm()
+	for _, a := range c.all {
+		require.NoError(t, c.end(ctx, a.id))
+	}
+	worked := time.Since(c.began)
+	v := c.judge(ctx)
+	t.Logf("seed %d, %v of work, %v of judging\n%v%v", seed, worked.Round(time.Second), (time.Since(c.began) - worked).Round(time.Second), c.counts(), v.tally)
+	for _, a := range c.all {
+		if slices.ContainsFunc(v.problems, func(text string) bool { return strings.HasPrefix(text, a.id+":") || strings.HasPrefix(text, a.id+"/") }) {
+			c.tell(a.id)
+		}
+	}
+	require.Empty(t, v.problems, strings.Join(v.problems, "\n"))
+}
+
+// counts is what happened, as lines of a table.
+func (c *chaos) counts() string {
+	counts := c.ledger.disturbances()
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%6d  %s\n", counts[what], what)
+	}
+	return b.String()
+}
+
+// judge holds what the agents say against what the far side saw.
+func (c *chaos) judge(ctx context.Context) *verdict {
+	v := newVerdict(c.ledger)
+	var ids []string
+	for _, a := range c.all {
+		ids = append(ids, c.hear(ctx, v, a.id, &a)...)
+	}
+	// Where an agent has not ended, the time is up; the runs are read all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	live, err := readStates(c.dir + "/" + statelog.FileName)
+	require.NoError(c.T, err)
+	kept := map[string]*historypb.History{}
+	spans := map[string]span{}
+	for run, d := range c.kept {
+		kept[run] = d.history
+		addSpans(spans, d.id, d.history)
+	}
+	c.readRuns(ctx, v, c.withLost(ctx, ids), spans)
+	sum := compareStates(c.T, c.Temporal, live, ids, kept)
+	c.T.Logf("%d states of %d runs are those of a replay", sum.tasks, sum.runs)
+	for key, s := range spans {
+		v.owners[key] = s.agent
+	}
+	for key, all := range v.seen {
+		v.effects += len(all)
+		switch n := len(all); {
+		case v.owners[key] == "":
+			v.problemf("%s %s took effect, and nobody asked for it: %s", all[0].Tool, all[0].Arguments, key)
+		case all[0].Tool == "pay" && n > 1:
+			v.duplicates += n - 1
+			v.problemf("%s: %s %s took effect %d times: %s", v.owners[key], all[0].Tool, all[0].Arguments, n, key)
+		case all[0].Tool == "read":
+			v.repeatedReads += n - 1
+		}
+	}
+	owners := maps.Clone(v.owners)
+	for key, id := range owners {
+		if root, _, _ := strings.Cut(id, "/"); c.forgotten[root] {
+			// What a deleted run knew may be asked for again.
+			spans[key] = span{agent: id}
+		}
+	}
+	var problems []string
+	v.requests, v.repeated, problems = c.ledger.repeats(owners, spans)
+	for _, text := range problems {
+		if root, _, _ := strings.Cut(text, "/"); !c.forgotten[strings.SplitN(root, ":", 2)[0]] {
+			v.problems = append(v.problems, text)
+		}
+	}
+	v.kills = c.ledger.disturbances()[workerDied]
+	slices.Sort(v.problems)
+	return v
+}
+
+// withLost adds the sub-agents that no agent names any more, because the one above them was deleted or took another way after a reset.
+func (c *chaos) withLost(ctx context.Context, ids []string) []string {
+	for _, a := range c.all {
+		request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId STARTS_WITH %q", a.id+"/")}
+		page, err := c.Temporal.ListWorkflow(ctx, request)
+		require.NoError(c.T, err)
+		for _, info := range page.GetExecutions() {
+			if id := info.GetExecution().GetWorkflowId(); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// hear reads an agent and those below it, and returns their IDs.
+func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []string {
+	v.agents++
+	ids := []string{id}
+	var snap reagent.Snapshot
+	err := until(ctx, id+" has ended", func(ctx context.Context) (bool, error) {
+		var err error
+		snap, err = c.Client.Read(ctx, id)
+		if a == nil && c.forgotten[id] && errors.Is(err, reagent.ErrNotFound) {
+			return true, nil // it was deleted when it had ended
+		}
+		if a == nil && (snap.Status == reagent.Terminated || snap.Status == reagent.TimedOut) {
+			return true, nil // nobody waits for it any more
+		}
+		return snap.Status.Ended(), err
+	})
+	if err != nil {
+		v.problemf("%v: %s", err, snap.Status)
+		c.tell(id)
+		return ids
+	}
+	if a != nil && snap.Status != reagent.Completed || snap.Status == reagent.Failed {
+		v.problemf("%s is %s: %s", id, snap.Status, snap.Failure)
+	}
+	messages := snap.Messages
+	if snap.First > 0 {
+		before, err := c.Client.Earlier(ctx, id, snap.First)
+		if err != nil && !c.forgotten[id] {
+			v.problemf("%s: earlier messages: %v", id, err)
+		}
+		messages = append(before, messages...)
+	}
+	lines, err := pair(messages)
+	if err != nil && snap.Status != reagent.Terminated && snap.Status != reagent.TimedOut {
+		v.problemf("%s: %v", id, err)
+	}
+	for _, l := range lines {
+		if tool, _, _ := strings.Cut(l.answers, " "); tool == "pay" && l.content == "did pay" && len(v.seen[l.key]) == 0 {
+			v.problemf("%s: %s has a result and took no effect", id, l.answers)
+		}
+		if l.content == cutOff {
+			v.interrupted++
+		}
+	}
+	if a != nil {
+		c.hearMessages(v, *a, lines, snap.First)
+	}
+	for _, child := range snap.Children {
+		ids = append(ids, c.hear(ctx, v, child.ID, nil)...)
+	}
+	return ids
+}
+
+// hearMessages asserts that what an agent accepted is in its transcript, once, in the order of each sender.
+func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
+	places := map[string][]int{}
+	for i, l := range lines {
+		if l.role == llm.User {
+			places[l.content] = append(places[l.content], i)
+		}
+	}
+	known := map[string]bool{a.first: true}
+	cut := c.forgotten[a.id] && first > 0 // some may be in runs that were deleted
+	senders := append([][]reagent.Message{{{Text: a.first}}}, a.senders...)
+	for _, m := range c.extras[a.id] {
+		senders = append(senders, []reagent.Message{m})
+	}
+	for _, messages := range senders {
+		last := -1
+		for _, m := range messages {
+			known[m.Text] = true
+			at := places[m.Text]
+			switch {
+			case len(at) == 0 && cut:
+				continue
+			case len(at) == 0:
+				v.lost++
+				v.problemf("%s: accepted and lost: %q in %v", a.id, m.Text, lines)
+				continue
+			case len(at) > 1:
+				v.problemf("%s: there are %d of %q", a.id, len(at), m.Text)
+			}
+			if at[0] < last {
+				v.problemf("%s: %q comes before what was sent before it: %v", a.id, m.Text, lines)
+			}
+			last = at[0]
+		}
+	}
+	for text := range places {
+		if !known[text] && !c.perhaps[text] && !strings.HasPrefix(text, "The interrupted call") {
+			v.problemf("%s: nobody sent %q", a.id, text)
+		}
+	}
+}
+
+// runsOf lists the runs of an agent. A server that was killed may not answer at first.
+func (c *chaos) runsOf(ctx context.Context, id string) []string {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
+		runs, err := history.Runs(attempt, c.Temporal, id)
+		cancel()
+		if err == nil {
+			return runs
+		}
+		c.T.Logf("%s: %v", time.Since(c.began).Round(time.Second), err)
+		require.NoError(c.T, ctx.Err())
+	}
+}
+
+// readRuns reads every run of the agents, and adds their spans.
+func (c *chaos) readRuns(ctx context.Context, v *verdict, ids []string, spans map[string]span) {
+	options, err := config.ClientOptions("", "")
+	require.NoError(c.T, err)
+	for _, id := range ids {
+		for _, run := range c.runsOf(ctx, id) {
+			h, err := historyOf(ctx, c.Temporal, id, run)
+			if isGone(err) {
+				continue
+			}
+			require.NoError(c.T, err)
+			addSpans(spans, id, h)
+			read, err := history.Read(ctx, c.Temporal, agent.RunRef{ID: id, RunID: run}, options.DataConverter)
+			if err != nil && (!isGone(err) || !c.forgotten[id]) {
+				v.problemf("%s: run %s cannot be read: %v", id, run, err)
+			} else if err == nil && read.State == nil && len(h.GetEvents()) > 4 && !c.forgotten[id] {
+				v.problemf("%s: run %s has no state", id, run)
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// converse starts an agent, or finds it, sends it the messages of a scenario, each when the one before
+// is answered, and waits until it has completed. It goes on over whatever happens to the agent, its
+// workers and the server meanwhile, until the context ends.
+func converse(ctx context.Context, c *reagent.Client, id string, s scenario) error {
+	start := reagent.StartOptions{ID: id, Agent: "x", Mode: agent.Task, Message: s.messages[0]}
+	if s.chat() {
+		start.Mode = agent.Chat
+	}
+	err := until(ctx, "it is started", func(ctx context.Context) (bool, error) {
+		_, err := c.Start(ctx, start)
+		return err == nil, err
+	})
+	for i, text := range s.messages[1:] {
+		err = errors.Join(err, answered(ctx, c, id, i+1))
+		message := reagent.Message{ID: fmt.Sprint("message-", i+1), Text: text}
+		// Twice, as by one who did not see that the first arrived.
+		for range 2 {
+			err = errors.Join(err, until(ctx, "it has "+message.ID, func(ctx context.Context) (bool, error) {
+				_, err := c.Send(ctx, id, message)
+				return err == nil, err
+			}))
+		}
+	}
+	if s.chat() {
+		err = errors.Join(err, answered(ctx, c, id, len(s.messages)), closed(ctx, c, id))
+	}
+	if err := errors.Join(err, completed(ctx, c, id)); err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	return nil
+}
+
+// answered waits until an agent has answered so many messages.
+func answered(ctx context.Context, c *reagent.Client, id string, messages int) error {
+	return until(ctx, fmt.Sprint(messages, " messages are answered"), func(ctx context.Context) (bool, error) {
+		snap, err := c.Read(ctx, id)
+		if err != nil || len(snap.Messages) == 0 {
+			return false, err
+		}
+		users := 0
+		for _, m := range snap.Messages {
+			if m.Role == llm.User {
+				users++
+			}
+		}
+		last := snap.Messages[len(snap.Messages)-1]
+		return users == messages && last.Role == llm.Assistant && len(last.ToolCalls) == 0, nil
+	})
+}
+
+// closed lets a chat finish. One that is terminated and resumed between its close and its end is
+// to be closed again.
+func closed(ctx context.Context, c *reagent.Client, id string) error {
+	return until(ctx, "it is closed", func(ctx context.Context) (bool, error) {
+		if err := c.Close(ctx, id); err != nil && !errors.Is(err, reagent.ErrClosed) {
+			return false, err
+		}
+		snap, err := c.Read(ctx, id)
+		return snap.Status == reagent.Completed, err
+	})
+}
+
+// completed waits until an agent has completed. One that fails does not: nobody resumes it.
+func completed(ctx context.Context, c *reagent.Client, id string) error {
+	var failed error
+	err := until(ctx, "it completes", func(ctx context.Context) (bool, error) {
+		snap, err := c.Read(ctx, id)
+		if snap.Status == reagent.Failed {
+			failed = fmt.Errorf("it failed: %s", snap.Failure)
+		}
+		return snap.Status == reagent.Completed || failed != nil, err
+	})
+	return errors.Join(err, failed)
+}
+
+// until waits for a condition. An attempt to look is given up after some seconds, since who was to answer
+// may be dead.
+func until(ctx context.Context, what string, ok func(context.Context) (bool, error)) error {
+	var last error
+	for ctx.Err() == nil {
+		attempt, cancel := context.WithTimeout(ctx, 20*time.Second)
+		done, err := ok(attempt)
+		cancel()
+		if done {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return fmt.Errorf("until %s: %w", what, errors.Join(context.Cause(ctx), last))
+}

@@ -1,0 +1,277 @@
+package faults_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/statelog"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// requireSameStates replays the histories of agents and asserts that the state after each workflow task
+// equals the state that the live workflow had. The folder is the one in which worker processes recorded
+// states: see package statelog. The IDs are those of the agents, all of whose runs are compared.
+func requireSameStates(t testing.TB, c sdk.Client, dir string, ids []string) {
+	t.Helper()
+	live, err := readStates(filepath.Join(dir, statelog.FileName))
+	require.NoError(t, err)
+	compared := compareStates(t, c, live, ids, nil)
+	require.Positive(t, compared.tasks, "no workflow task was compared")
+}
+
+// compared counts what a comparison of states covered.
+type compared struct {
+	runs, tasks int
+	// unseen counts the completed workflow tasks of which no state was recorded: those in which the workflow
+	// neither waited nor returned, such as those in which it waits for its sub-agents to be cancelled.
+	unseen int
+}
+
+// compareStates replays each run of the agents of which states were recorded. Kept holds the histories of
+// runs that were deleted, by run ID.
+func compareStates(t testing.TB, c sdk.Client, live map[runKey][]statelog.Entry, ids []string, kept map[string]*historypb.History) compared {
+	t.Helper()
+	var sum compared
+	r := newReplayer(t)
+	var problems []string
+	for key, entries := range live {
+		if !slices.Contains(ids, key.workflow) {
+			continue
+		}
+		h := kept[key.run]
+		if h == nil {
+			var err error
+			h, err = historyOf(t.Context(), c, key.workflow, key.run)
+			require.NoError(t, err, "history of %s, run %s", key.workflow, key.run)
+		}
+		replayed, err := r.states(key.workflow, key.run, h)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s, run %s: replay: %v", key.workflow, key.run, err))
+			continue
+		}
+		tasks, unseen, different := differences(h, entries, replayed)
+		sum.runs++
+		sum.tasks += tasks
+		sum.unseen += unseen
+		for _, text := range different {
+			problems = append(problems, fmt.Sprintf("%s, run %s: %s", key.workflow, key.run, text))
+		}
+	}
+	slices.Sort(problems)
+	if len(problems) > 0 {
+		require.FailNow(t, "the state of a live workflow and the state of its replay differ", strings.Join(problems, "\n"))
+	}
+	return sum
+}
+
+// runKey names one run of an agent.
+type runKey struct{ workflow, run string }
+
+// readStates reads what worker processes have recorded, in the order in which they did.
+func readStates(path string) (map[runKey][]statelog.Entry, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	all := map[runKey][]statelog.Entry{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e statelog.Entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", path, lines.Text(), err)
+		}
+		key := runKey{e.Workflow, e.Run}
+		all[key] = append(all[key], e)
+	}
+	return all, lines.Err()
+}
+
+// differences compares the states of one run at each workflow task that was completed. What the process that completed a
+// task recorded for it has to contain what a replay records, without a gap: a process may record more for a task,
+// before a speculative task of the same event ID was dropped, or when a query was answered from events that no task had brought
+// yet. A workflow task that timed out or failed is not part of the run.
+func differences(h *historypb.History, live, replayed []statelog.Entry) (tasks, unseen int, different []string) {
+	of := func(all []statelog.Entry, task int64, by string) (digests []string, last statelog.Entry) {
+		for _, e := range all {
+			if int64(e.Task) == task && (by == "" || strings.HasPrefix(by, fmt.Sprint(e.PID, "@"))) {
+				digests, last = append(digests, e.Digest), e
+			}
+		}
+		return digests, last
+	}
+	begin := beginOf(h)
+	for _, event := range h.GetEvents() {
+		done := event.GetWorkflowTaskCompletedEventAttributes()
+		if done == nil || done.GetStartedEventId() < begin {
+			continue
+		}
+		want, last := of(replayed, done.GetStartedEventId(), "")
+		got, lastLive := of(live, done.GetStartedEventId(), done.GetIdentity())
+		switch {
+		case len(want) == 0:
+			unseen++
+		case !contains(got, want):
+			different = append(different, fmt.Sprintf("task %d: the live workflow had %d states, at last %q; its replay has %d, at last %q",
+				done.GetStartedEventId(), len(got), lastLive.Summary, len(want), last.Summary))
+		default:
+			tasks++
+		}
+	}
+	return tasks, unseen, different
+}
+
+// contains reports whether part occurs in all without a gap.
+func contains(all, part []string) bool {
+	for i := range len(all) - len(part) + 1 {
+		if slices.Equal(all[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginOf returns the ID of the event from which on a history is that of its run: events before it are
+// those of the run that was reset.
+func beginOf(h *historypb.History) int64 {
+	var begin int64
+	for _, event := range h.GetEvents() {
+		if event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId() != "" {
+			begin = event.GetEventId()
+		}
+	}
+	return begin
+}
+
+// replayer replays histories and records the states.
+type replayer struct {
+	worker.WorkflowReplayer
+
+	mu      sync.Mutex
+	entries map[runKey][]statelog.Entry
+}
+
+func newReplayer(t testing.TB) *replayer {
+	options, err := config.ClientOptions("", "")
+	require.NoError(t, err)
+	r := &replayer{entries: map[runKey][]statelog.Entry{}}
+	r.WorkflowReplayer, err = worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+		DataConverter: options.DataConverter, FailureConverter: options.FailureConverter, DisableDeadlockDetection: true,
+		Interceptors: []interceptor.WorkerInterceptor{statelog.Interceptor(true, r.record)},
+	})
+	require.NoError(t, err)
+	workflows.New(workflows.Options{}).Register(r)
+	return r
+}
+
+func (r *replayer) record(e statelog.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := runKey{e.Workflow, e.Run}
+	r.entries[key] = append(r.entries[key], e)
+}
+
+// states replays one run and returns the states that it had.
+func (r *replayer) states(id, run string, h *historypb.History) ([]statelog.Entry, error) {
+	err := r.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), begun(h),
+		worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: id, RunID: run}})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.entries[runKey{id, run}], err
+}
+
+// begun returns the history with one more workflow task at the end, which has begun, unless the workflow
+// ended by itself: the replayer runs a task only if another one has begun after it.
+func begun(h *historypb.History) *historypb.History {
+	var all []*historypb.HistoryEvent
+	for _, e := range slices.Backward(h.GetEvents()) {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			all = slices.Clone(h.GetEvents()[:e.GetEventId()])
+			break
+		}
+	}
+	add := func(e *historypb.HistoryEvent) {
+		e.EventId = int64(len(all) + 1)
+		all = append(all, e)
+	}
+	for _, e := range h.GetEvents()[len(all):] {
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+			enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+			return h
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
+			enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+			enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+		default:
+			add(proto.Clone(e).(*historypb.HistoryEvent))
+		}
+	}
+	at := h.GetEvents()[len(h.GetEvents())-1].GetEventTime()
+	add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, EventTime: at})
+	add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED, EventTime: at})
+	return &historypb.History{Events: all}
+}
+
+// historyOf reads the history of one run.
+func historyOf(ctx context.Context, c sdk.Client, id, run string) (*historypb.History, error) {
+	h := &historypb.History{}
+	events := c.GetWorkflowHistory(ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		h.Events = append(h.Events, event)
+	}
+	return h, nil
+}
+
+// logHistory logs the events of one run, each on a line.
+func logHistory(t testing.TB, c sdk.Client, id, run string) {
+	h, err := historyOf(context.Background(), c, id, run)
+	t.Logf("run %s of %s: %v%s", run, id, err, eventLines(h))
+}
+
+// eventLines returns the events of a history, each on a line.
+func eventLines(h *historypb.History) string {
+	var b strings.Builder
+	for _, e := range h.GetEvents() {
+		fmt.Fprintf(&b, "\n%4d %s %s %s%s%s", e.GetEventId(), e.GetEventTime().AsTime().Format("05.000"), e.GetEventType(),
+			e.GetActivityTaskScheduledEventAttributes().GetActivityId(),
+			e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId(),
+			e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName())
+		if failed := e.GetWorkflowTaskFailedEventAttributes(); failed != nil {
+			fmt.Fprint(&b, failed.GetCause(), " ", failed.GetFailure().GetMessage(), " base ", failed.GetBaseRunId())
+		}
+		if done := e.GetActivityTaskCompletedEventAttributes(); done != nil {
+			fmt.Fprint(&b, "of ", done.GetScheduledEventId(), " by ", done.GetIdentity())
+		}
+	}
+	return b.String()
+}
+
+// isGone reports whether an error says that a history is no more.
+func isGone(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }

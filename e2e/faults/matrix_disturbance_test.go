@@ -1,0 +1,317 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// disturbance is something that happens to an agent once, and what must come of it.
+type disturbance struct {
+	name string
+	// occurs reports whether it can happen in a scenario; nil: always.
+	occurs func(scenario) bool
+	// hold is the place at which a call is held until strike lets it go; nil: nowhere.
+	hold func(scenario) string
+	// prepare comes before the agent starts, strike while it works, and after when it has completed.
+	prepare, strike, after func(*lab)
+	// kills is how many workers die.
+	kills int
+	// repeats is how often the model is asked again; nil: never.
+	repeats func(scenario) int
+	// cut is the call that is cut off; nil: none.
+	cut func(scenario) string
+	// late says that a worker dies after a report, when Temporal may have given out already what comes
+	// next: that too may be cut off or repeated then.
+	late bool
+}
+
+func (d disturbance) occursIn(s scenario) bool { return d.occurs == nil || d.occurs(s) }
+
+// Where a disturbance can happen, what it holds, and what comes of it.
+func ofParents(s scenario) bool { return s.children() }
+
+func ofChats(s scenario) bool { return s.chat() }
+
+func atModel(s scenario) string { return s.model }
+
+func atPay(s scenario) string { return s.pay }
+
+func payIsCut(s scenario) string { return s.pay }
+
+func always(scenario) int { return 1 }
+
+func whereParents(s scenario) int { return map[bool]int{true: 1}[s.children()] }
+
+var disturbances = concat(
+	modelDisturbances, toolDisturbances("pay"), toolDisturbances("read"), childDisturbances, rollDisturbances, updateDisturbances, runDisturbances,
+)
+
+func concat(lists ...[]disturbance) (all []disturbance) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// dies is a worker that dies at a point of the wire.
+func dies(p fault.Point, words func(scenario) []string, pass int) disturbance {
+	return disturbance{
+		name: string(p), kills: 1,
+		prepare: func(l *lab) { l.arm(p, pass, words(l.scenario)...) },
+		strike:  (*lab).workerDies,
+	}
+}
+
+// reports marks a point after a report.
+func (d disturbance) reports() disturbance { d.late = true; return d }
+
+func (d disturbance) where(occurs func(scenario) bool) disturbance { d.occurs = occurs; return d }
+
+func (d disturbance) asks(repeats func(scenario) int) disturbance { d.repeats = repeats; return d }
+
+// In the middle of what the innermost agent does: at its second model call.
+var modelDisturbances = func() []disturbance {
+	inner := func(s scenario) []string { return []string{s.inner} }
+	return []disturbance{
+		dies(fault.ModelTaken, inner, 1),
+		{
+			name: "model.asked", kills: 1, repeats: always,
+			prepare: func(l *lab) { l.far.asked = l.killAt(l.scenario.model) },
+			strike:  (*lab).workerDies,
+		},
+		dies(fault.ModelAnswered, inner, 1).asks(always),
+		dies(fault.ModelReported, inner, 1).reports(),
+	}
+}()
+
+func toolDisturbances(tool string) []disturbance {
+	words := func(s scenario) []string { return []string{s.inner, "far." + tool} }
+	at := func(l *lab) string { return map[string]string{"read": l.scenario.read, "pay": l.scenario.pay}[tool] }
+	before := disturbance{
+		name: "tool.before", kills: 1, strike: (*lab).workerDies,
+		prepare: func(l *lab) { l.far.called = l.killAt(at(l)) },
+	}
+	after := disturbance{
+		name: "tool.after", kills: 1, strike: (*lab).workerDies,
+		prepare: func(l *lab) { l.far.paid = l.killAt(at(l)) },
+	}
+	all := []disturbance{dies(fault.ToolTaken, words, 0), before, after, dies(fault.ToolAnswered, words, 0), dies(fault.ToolReported, words, 0).reports()}
+	for i := range all {
+		if tool == "pay" && all[i].name != string(fault.ToolReported) {
+			all[i].cut = payIsCut
+		}
+		all[i].name += " (" + tool + ")"
+	}
+	return all
+}
+
+// killAt kills the worker from the far side, the first time that a place is come to. Nothing is
+// answered.
+func (l *lab) killAt(place string) func(context.Context, string) error {
+	killed := make(chan struct{}, 1)
+	killed <- struct{}{}
+	return func(_ context.Context, at string) error {
+		if at != place {
+			return nil
+		}
+		select {
+		case <-killed:
+			l.crew.kill(0)
+			return errors.New("nobody is there to be answered")
+		default:
+			return nil
+		}
+	}
+}
+
+var childDisturbances = func() []disturbance {
+	parent := func(s scenario) []string { return []string{s.parent} }
+	inner := func(s scenario) []string { return []string{s.inner} }
+	// A sub-agent is attached to when its parent goes on in a new run. It stands at its model meanwhile.
+	attaching, attached := dies(fault.ChildAttaching, parent, 0).asks(always), dies(fault.ChildAttached, parent, 0)
+	attaching.hold, attached.hold = atModel, atModel
+	attaching.strike = func(l *lab) {
+		l.upgradeHeld()
+		l.workerDies()
+		close(l.held.Open)
+	}
+	attached.strike = func(l *lab) {
+		l.upgradeHeld()
+		close(l.held.Open)
+		l.workerDies()
+	}
+	all := []disturbance{
+		dies(fault.ChildStarting, parent, 0), dies(fault.ChildStarted, parent, 0).reports(),
+		attaching, attached,
+		dies(fault.ChildFinishing, inner, 0), dies(fault.ChildFinished, inner, 0).reports(),
+	}
+	for i := range all {
+		all[i] = all[i].where(ofParents)
+	}
+	return all
+}()
+
+// An agent goes on in a new run when what it has in flight is done; a sub-agent does not hinder it.
+var rollDisturbances = func() []disturbance {
+	roll := func(p fault.Point) disturbance {
+		d := dies(p, func(s scenario) []string { return []string{s.parent} }, 0).asks(whereParents)
+		d.hold = atModel
+		d.strike = func(l *lab) {
+			l.upgradeHeld()
+			if l.scenario.children() {
+				l.workerDies()
+				close(l.held.Open)
+			} else {
+				close(l.held.Open)
+				l.workerDies()
+			}
+		}
+		return d
+	}
+	return []disturbance{
+		{
+			name: "continue-as-new", hold: atModel,
+			strike: func(l *lab) {
+				l.held.Wait(l.T)
+				id := l.agent(l.scenario.parent)
+				first := l.RunID(id)
+				l.upgradeHeld()
+				close(l.held.Open)
+				l.soon("it goes on in a new run", func() bool { return l.RunID(id) != first })
+			},
+		},
+		{
+			name: "continue-as-new, reset to the 1st task", hold: atModel,
+			strike: func(l *lab) {
+				l.upgradeHeld()
+				close(l.held.Open)
+			},
+			after: func(l *lab) { l.resetTo(func(int) int { return 1 }) },
+		},
+		roll(fault.RollBefore), roll(fault.RollAfter).reports(),
+	}
+}()
+
+// upgradeHeld asks the agent that started the innermost one, or the only one, to go on in a new run
+// while a model call is held.
+func (l *lab) upgradeHeld() {
+	l.held.Wait(l.T)
+	id := l.agent(l.scenario.parent)
+	l.soon("it is asked to go on in a new run", func() bool { return l.Client.Upgrade(l.ctx, id) == nil })
+}
+
+var updateDisturbances = []disturbance{
+	dies(fault.UpdateBefore, func(scenario) []string { return nil }, 0).where(ofChats),
+	dies(fault.UpdateAfter, func(scenario) []string { return nil }, 0).where(ofChats).reports(),
+}
+
+// What happens to a run alone, and not to its worker, cuts nothing off: the worker has the effect in flight, and the next run
+// waits for it.
+var runDisturbances = []disturbance{
+	{name: "terminate in a model call, resume", hold: atModel, strike: (*lab).terminateHeld},
+	{name: "terminate in a tool call, resume", hold: atPay, strike: (*lab).terminateHeld},
+	{name: "timeout in a model call, resume", hold: atModel, prepare: (*lab).startShort, strike: (*lab).timeOutHeld},
+	{
+		name: "terminate, resume, reset to the 1st task", hold: atModel, strike: (*lab).terminateHeld,
+		after: func(l *lab) { l.resetTo(func(int) int { return 1 }) },
+	},
+	{name: "reset, terminate unseen, resume", after: (*lab).resetUnseen},
+	{name: "reset in a model call", hold: atModel, strike: (*lab).resetHeld},
+	{name: "reset in a tool call", hold: atPay, strike: (*lab).resetHeld},
+	{name: "reset to the 2nd task", after: func(l *lab) { l.resetTo(func(int) int { return 2 }) }},
+	{name: "reset to the middle task", after: func(l *lab) { l.resetTo(func(n int) int { return (n + 1) / 2 }) }},
+	{name: "reset to the last task", after: func(l *lab) { l.resetTo(func(n int) int { return n }) }},
+}
+
+func (l *lab) terminateHeld() {
+	l.held.Wait(l.T)
+	began := time.Now()
+	require.NoError(l.T, l.Temporal.TerminateWorkflow(l.ctx, l.id, "", "test"))
+	l.ledger.disturbed(l.id, "terminated", began)
+	l.resume()
+}
+
+// resetHeld resets the agent to its last task. Where that came after the one that asked for what is
+// held, as where results came meanwhile, Temporal gives it out once more.
+func (l *lab) resetHeld() {
+	l.held.Wait(l.T)
+	l.soon("other calls have their results", func() bool {
+		snap, err := l.Client.Read(l.ctx, l.id)
+		return err == nil && len(snap.Pending) <= 1
+	})
+	began := time.Now()
+	l.Reset(l.id, "", l.TaskCount(l.id, ""))
+	l.ledger.disturbed(l.id, "reset", began)
+	close(l.held.Open)
+}
+
+// resetUnseen resets the agent and terminates it before a worker has seen that: what Temporal delivers
+// again to the run that was reset stands in its history, and nobody has taken it.
+func (l *lab) resetUnseen() {
+	worker := l.crew.members[0].Cmd.Process
+	require.NoError(l.T, worker.Signal(syscall.SIGSTOP))
+	began := time.Now()
+	l.Reset(l.id, "", 1)
+	require.NoError(l.T, l.Temporal.TerminateWorkflow(l.ctx, l.id, "", "test"))
+	l.ledger.disturbed(l.id, "reset, terminated", began)
+	require.NoError(l.T, worker.Signal(syscall.SIGCONT))
+	_, err := l.Client.Resume(l.ctx, l.id, reagent.ResumeOptions{})
+	require.NoError(l.T, err)
+	ctx, cancel := context.WithTimeout(l.ctx, world.Patience)
+	defer cancel()
+	if l.scenario.chat() {
+		require.NoError(l.T, answered(ctx, l.Client, l.id, len(l.scenario.messages)))
+		require.NoError(l.T, closed(ctx, l.Client, l.id))
+	}
+	require.NoError(l.T, completed(ctx, l.Client, l.id))
+}
+
+// resume lets the agent go on that has ended, and what is held.
+func (l *lab) resume() {
+	started, err := l.Client.Resume(l.ctx, l.id, reagent.ResumeOptions{})
+	require.NoError(l.T, err)
+	require.False(l.T, started.Found)
+	close(l.held.Open)
+}
+
+// startShort starts the agent with little time.
+func (l *lab) startShort() {
+	in := workflows.Start{Agent: "x", Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
+	if l.scenario.chat() {
+		in.Mode = agent.Chat
+	}
+	_, err := l.Temporal.ExecuteWorkflow(l.ctx, sdk.StartWorkflowOptions{
+		ID: l.id, TaskQueue: l.Queue, WorkflowRunTimeout: 4 * time.Second, Memo: workflows.Memo(in),
+	}, workflows.Agent, in)
+	require.NoError(l.T, err)
+}
+
+func (l *lab) timeOutHeld() {
+	l.soon("its time is up", func() bool {
+		snap, err := l.Client.Read(l.ctx, l.id)
+		return err == nil && snap.Status == reagent.TimedOut
+	})
+	l.held.Wait(l.T) // or it came too late for what is to be shown
+	l.ledger.disturbed(l.id, "timed out", time.Now())
+	l.resume()
+}
+
+// resetTo resets the agent, which has completed, to one of its tasks, and waits until it has again.
+func (l *lab) resetTo(task func(count int) int) {
+	began := time.Now()
+	l.Reset(l.id, "", task(l.TaskCount(l.id, "")))
+	l.ledger.disturbed(l.id, "reset", began)
+	require.NoError(l.T, completed(l.ctx, l.Client, l.id))
+}

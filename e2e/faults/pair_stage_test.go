@@ -1,0 +1,478 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	updatepb "go.temporal.io/api/update/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/statelog"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// stage is the surroundings of one agent of which the test controls everything: when its workflow has
+// a worker, when a workflow task is reported, and when an activity ends and how.
+type stage struct {
+	t      testing.TB
+	ctx    context.Context
+	id     string
+	queue  string
+	budget time.Duration
+	// temporal is a client whose updates are noted, agents one of agents made of it.
+	temporal sdk.Client
+	agents   *reagent.Client
+
+	dialed sdk.Client // the worker's
+	worker worker.Worker
+
+	mu      sync.Mutex
+	live    map[runKey][]statelog.Entry
+	updates []*updatepb.UpdateRef
+	hold    *world.Gate // for the next report of a workflow task; nil lets it pass
+	// passRoll lets a report pass by which the agent goes on in a new run.
+	passRoll bool
+}
+
+// The queues that all stages share: of activities, and of sub-agents.
+const (
+	doingQueue    = "pairs-doing"
+	childrenQueue = "pairs-children"
+)
+
+// startDoing starts the workers that all stages share. Model and tool calls and definitions are left pending; what
+// reads histories and waits for sub-agents is done.
+func startDoing(t *testing.T) {
+	options, err := config.ClientOptions("", "")
+	require.NoError(t, err)
+	doing, err := activities.New(activities.Options{Temporal: world.Temporal, Converter: options.DataConverter, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	pending := func(context.Context, converterInput) error { return activity.ErrResultPending }
+	acts := worker.New(world.Temporal, doingQueue, worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 4})
+	for _, name := range []string{protocol.LoadAgent, protocol.CallModel, protocol.CallTool} {
+		acts.RegisterActivityWithOptions(pending, activity.RegisterOptions{Name: name})
+	}
+	acts.RegisterActivityWithOptions(doing.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
+	acts.RegisterActivityWithOptions(doing.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
+	acts.RegisterActivityWithOptions(doing.ReadAgent, activity.RegisterOptions{Name: protocol.ReadAgent})
+	acts.RegisterActivityWithOptions(doing.AwaitAgent, activity.RegisterOptions{Name: protocol.AwaitAgent})
+	acts.RegisterActivityWithOptions(doing.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
+	require.NoError(t, acts.Start())
+	t.Cleanup(acts.Stop)
+
+	children := worker.New(world.Temporal, childrenQueue, worker.Options{
+		LocalActivityWorkerOnly: true, Interceptors: []interceptor.WorkerInterceptor{&apart{}},
+	})
+	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(children)
+	require.NoError(t, children.Start())
+	t.Cleanup(children.Stop)
+}
+
+// converterInput takes any input of an activity.
+type converterInput map[string]any
+
+func newStage(t testing.TB, id string, budget time.Duration) *stage {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*world.Patience)
+	t.Cleanup(cancel)
+	s := &stage{t: t, ctx: ctx, id: id, queue: "q-" + id, budget: budget, live: map[runKey][]statelog.Entry{}}
+	dial := func(intercept grpc.UnaryClientInterceptor) sdk.Client {
+		options, err := config.ClientOptions(world.Server.Address(), "")
+		require.NoError(t, err)
+		options.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+		options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(intercept))
+		c, err := sdk.Dial(options)
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		return c
+	}
+	s.temporal, s.dialed = dial(s.note), dial(s.report)
+	s.agents = world.AgentsOf(s.temporal, s.queue)
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			s.tell()
+		}
+	})
+	return s
+}
+
+// note remembers the updates that are sent.
+func (s *stage) note(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if r, ok := req.(*workflowservice.UpdateWorkflowExecutionRequest); ok {
+		s.mu.Lock()
+		s.updates = append(s.updates, &updatepb.UpdateRef{WorkflowExecution: r.GetWorkflowExecution(), UpdateId: r.GetRequest().GetMeta().GetUpdateId()})
+		s.mu.Unlock()
+	}
+	return invoke(ctx, method, req, reply, conn, opts...)
+}
+
+// report holds the next report of a workflow task, where the test wants it.
+func (s *stage) report(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if r, ok := req.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok {
+		s.mu.Lock()
+		hold, pass := s.hold, s.passRoll
+		s.mu.Unlock()
+		for _, c := range r.GetCommands() {
+			if pass && c.GetCommandType() == enumspb.COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION {
+				hold = nil
+			}
+		}
+		if hold != nil {
+			if err := hold.Pass(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return invoke(ctx, method, req, reply, conn, opts...)
+}
+
+// serve starts the worker of the agent's workflow.
+func (s *stage) serve() {
+	record := func(e statelog.Entry) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		key := runKey{e.Workflow, e.Run}
+		s.live[key] = append(s.live[key], e)
+	}
+	s.worker = worker.New(s.dialed, s.queue, worker.Options{
+		LocalActivityWorkerOnly: true, MaxConcurrentWorkflowTaskPollers: 2, StickyScheduleToStartTimeout: 100 * time.Millisecond,
+		Interceptors: []interceptor.WorkerInterceptor{&apart{}, statelog.Interceptor(false, record)},
+	})
+	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(s.worker)
+	require.NoError(s.t, s.worker.Start())
+}
+
+// stop stops the worker. What it knows of the agent is forgotten: the next one replays.
+func (s *stage) stop() {
+	if s.worker != nil {
+		s.worker.Stop()
+		s.worker = nil
+	}
+}
+
+// apart is an interceptor that sends activities and sub-agents to queues of their own.
+type apart struct {
+	interceptor.WorkerInterceptorBase
+}
+
+func (*apart) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	in := &apartInbound{}
+	in.Next = next
+	return in
+}
+
+type apartInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+}
+
+func (i *apartInbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	out := &apartOutbound{}
+	out.Next = next
+	return i.Next.Init(out)
+}
+
+type apartOutbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+}
+
+func (o *apartOutbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	return o.Next.ExecuteActivity(workflow.WithTaskQueue(ctx, doingQueue), name, args...)
+}
+
+func (o *apartOutbound) ExecuteChildWorkflow(ctx workflow.Context, name string, args ...any) workflow.ChildWorkflowFuture {
+	return o.Next.ExecuteChildWorkflow(workflow.WithWorkflowTaskQueue(ctx, childrenQueue), name, args...)
+}
+
+// start starts the agent, a chat, with a message.
+func (s *stage) start() {
+	_, err := s.agents.Start(s.ctx, reagent.StartOptions{ID: s.id, Agent: "x", Mode: agent.Chat, Message: "go"})
+	require.NoError(s.t, err)
+}
+
+// definitionOf returns the definition of an agent: x has a tool and three sub-agents that differ in how long they are waited
+// for.
+func (s *stage) definitionOf(name string) agent.Definition {
+	d := agent.Definition{Name: name, Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
+	if name == "x" {
+		d.Limits.Depth = 3
+		d.Tools = []agent.Tool{
+			{Name: "boss", Agent: "y", BudgetMS: s.budget.Milliseconds()},
+			{Name: "chief", Agent: "y"},
+			{Name: "clerk", Agent: "y", BudgetMS: 1},
+			{Name: "pay", Ref: "far.pay"},
+		}
+	}
+	return d
+}
+
+// soon waits for a condition.
+func (s *stage) soon(what string, ok func() bool) {
+	s.t.Helper()
+	require.NoError(s.t, until(s.ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
+}
+
+func (s *stage) describe(id string) *workflowservice.DescribeWorkflowExecutionResponse {
+	found, err := s.temporal.DescribeWorkflowExecution(s.ctx, id, "")
+	require.NoError(s.t, err)
+	return found
+}
+
+func (s *stage) runID() string {
+	return s.describe(s.id).GetWorkflowExecutionInfo().GetExecution().GetRunId()
+}
+
+// pending returns the pending activities of a type.
+func (s *stage) pending(id, name string) []*workflowpb.PendingActivityInfo {
+	var all []*workflowpb.PendingActivityInfo
+	found, err := s.temporal.DescribeWorkflowExecution(s.ctx, id, "")
+	if !isGone(err) { // a sub-agent may not have been started yet
+		require.NoError(s.t, err)
+	}
+	for _, a := range found.GetPendingActivities() {
+		if a.GetActivityType().GetName() == name {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// awaits waits until an agent has one pending activity of a type, and returns the activity's ID.
+func (s *stage) awaits(id, name string) string {
+	s.t.Helper()
+	var found []*workflowpb.PendingActivityInfo
+	s.soon(id+" awaits "+name, func() bool {
+		found = s.pending(id, name)
+		return len(found) == 1
+	})
+	return found[0].GetActivityId()
+}
+
+// complete ends an activity of an agent with a result.
+func (s *stage) complete(id, activityID string, result any) {
+	s.t.Helper()
+	require.NoError(s.t, until(s.ctx, activityID+" is completed", func(ctx context.Context) (bool, error) {
+		err := s.temporal.CompleteActivityByID(ctx, "default", id, "", activityID, result, nil)
+		return err == nil, err
+	}))
+}
+
+// child returns the ID of the sub-agent for which a call of a tool waits.
+func (s *stage) child(tool string) string {
+	s.t.Helper()
+	var id string
+	s.soon("there is a sub-agent of "+tool, func() bool {
+		view, err := s.agents.State(s.ctx, s.id)
+		for _, c := range view.Children {
+			if err == nil && c.Task == "task of "+tool {
+				id = c.ID
+			}
+		}
+		return id != ""
+	})
+	return id
+}
+
+// answers are the replies by which the sub-agents end.
+func answerOf(tool string) string { return "answer of " + tool }
+
+// reply is a result of a model call.
+func reply(r llm.Reply) protocol.ModelResult { return protocol.ModelResult{Reply: r} }
+
+// lead brings a sub-agent to its model call.
+func (s *stage) lead(id string) {
+	s.complete(id, s.awaits(id, protocol.LoadAgent), s.definitionOf("y"))
+	s.awaits(id, protocol.CallModel)
+}
+
+// idle brings the agent to where it has answered and waits; one sub-agent is interrupted and works on.
+func (s *stage) idle() {
+	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
+	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"task of clerk"}`))))
+	s.lead(s.child("clerk"))
+	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Say("I wait for the clerk.")))
+	s.soon("it waits", func() bool { return s.status() == agent.Waiting })
+}
+
+// busy brings the agent to where one sub-agent is interrupted and works on, two more are waited for, one of them
+// for a time, and a tool runs.
+func (s *stage) busy() {
+	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
+	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"task of clerk"}`))))
+	s.lead(s.child("clerk"))
+	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(
+		llmtest.ToolCall("1", "boss", `{"task":"task of boss"}`), llmtest.ToolCall("2", "chief", `{"task":"task of chief"}`),
+		llmtest.ToolCall("3", "pay", `{"n":1}`))))
+	s.lead(s.child("chief"))
+	s.awaits(s.id, protocol.CallTool)
+}
+
+func (s *stage) status() agent.Status {
+	view, err := s.agents.State(s.ctx, s.id)
+	if err != nil {
+		return ""
+	}
+	return view.Status
+}
+
+// settle ends whatever is pending in the agent and the agents below it until it waits and nothing is.
+func (s *stage) settle() {
+	s.t.Helper()
+	require.NoError(s.t, until(s.ctx, "it waits", func(ctx context.Context) (bool, error) {
+		found := s.describe(s.id)
+		if found.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return false, errors.New(found.GetWorkflowExecutionInfo().GetStatus().String())
+		}
+		open := s.answer(ctx, s.id, "x")
+		view, err := s.agents.State(ctx, s.id)
+		if err != nil {
+			return false, err
+		}
+		for _, c := range view.Children {
+			if !c.Done {
+				open = true
+				s.answer(ctx, c.ID, "y")
+			}
+		}
+		return !open && view.Status == agent.Waiting && view.Inbox == 0, nil
+	}))
+}
+
+// answer ends what is pending in an agent, and reports whether there was anything.
+func (s *stage) answer(ctx context.Context, id, name string) bool {
+	found, err := s.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return true
+	}
+	for _, a := range found.GetPendingActivities() {
+		var result any
+		switch a.GetActivityType().GetName() {
+		case protocol.LoadAgent:
+			result = s.definitionOf(name)
+		case protocol.CallModel:
+			text := "ok"
+			for _, tool := range []string{"boss", "chief", "clerk"} {
+				if strings.Contains(id, "/") && strings.Contains(s.taskOf(id), tool) {
+					text = answerOf(tool)
+				}
+			}
+			result = reply(llmtest.Say(text))
+		case protocol.CallTool:
+			result = protocol.ToolResult{Content: "paid"}
+		default:
+			continue
+		}
+		// It may have ended, or not have begun.
+		_ = s.temporal.CompleteActivityByID(ctx, "default", id, "", a.GetActivityId(), result, nil)
+	}
+	return len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil
+}
+
+// taskOf returns the task of a sub-agent.
+func (s *stage) taskOf(id string) string {
+	view, _ := s.agents.State(s.ctx, s.id)
+	for _, c := range view.Children {
+		if c.ID == id {
+			return c.Task
+		}
+	}
+	return ""
+}
+
+// resetLast resets the agent's newest run to its last completed workflow task.
+func (s *stage) resetLast() {
+	run := s.runID()
+	h, err := historyOf(s.ctx, s.temporal, s.id, run)
+	require.NoError(s.t, err)
+	var finish int64
+	for _, e := range h.GetEvents() {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			finish = e.GetEventId()
+		}
+	}
+	_, err = s.temporal.ResetWorkflowExecution(s.ctx, &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.id, RunId: run},
+		Reason: "test", WorkflowTaskFinishEventId: finish, RequestId: uuid.NewString(),
+	})
+	require.NoError(s.t, err)
+}
+
+// admitted waits until the server has the newest update that was sent after the given number of them.
+func (s *stage) admitted(after int) {
+	s.t.Helper()
+	s.soon("the update is admitted", func() bool {
+		s.mu.Lock()
+		var ref *updatepb.UpdateRef
+		if len(s.updates) > after {
+			ref = s.updates[len(s.updates)-1]
+		}
+		s.mu.Unlock()
+		if ref == nil {
+			return false
+		}
+		found, err := s.temporal.WorkflowService().PollWorkflowExecutionUpdate(s.ctx, &workflowservice.PollWorkflowExecutionUpdateRequest{
+			Namespace: "default", UpdateRef: ref,
+		})
+		return err == nil && found.GetStage() >= enumspb.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ADMITTED
+	})
+}
+
+// histories returns the histories of all runs in which states were recorded.
+func (s *stage) histories() map[string]*historypb.History {
+	all := map[string]*historypb.History{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.live {
+		h, err := historyOf(s.ctx, s.temporal, key.workflow, key.run)
+		require.NoError(s.t, err)
+		all[key.run] = h
+	}
+	return all
+}
+
+// tell logs the events of all runs.
+func (s *stage) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.live {
+		logHistory(s.t, s.temporal, key.workflow, key.run)
+	}
+}
+
+// requireSame asserts that the state after each workflow task is that of a replay.
+func (s *stage) requireSame() {
+	s.t.Helper()
+	s.mu.Lock()
+	live := s.live
+	s.live = map[runKey][]statelog.Entry{}
+	for key, all := range live {
+		s.live[key] = append(s.live[key], all...)
+	}
+	s.mu.Unlock()
+	require.Positive(s.t, compareStates(s.t, s.temporal, live, []string{s.id}, nil).tasks)
+}

@@ -1,0 +1,147 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// scenario is what an agent is asked for. What it then does stands in [scripts].
+type scenario struct {
+	name string
+	// messages are sent one after the other; more than one makes a chat.
+	messages []string
+	// parent and inner name the agent that starts the innermost one, and that one, by a part of their
+	// IDs: "" is the agent itself.
+	parent, inner string
+	// model is the place of a model call in the middle of what the innermost agent does, read and pay are
+	// its tool calls.
+	model, read, pay string
+}
+
+var scenarios = []scenario{
+	{name: "task", messages: []string{"task"}, model: "task 1", read: `read {"n":1}`, pay: `pay {"n":2}`},
+	{name: "parallel tools", messages: []string{"parallel"}, model: "parallel 0", read: `read {"n":3}`, pay: `pay {"n":4}`},
+	{
+		name: "sub-agent", messages: []string{"ask the clerk"}, inner: "/clerk",
+		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
+	},
+	{
+		name: "nested sub-agent", messages: []string{"ask the chief"}, parent: "/chief", inner: "/clerk",
+		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
+	},
+	{name: "chat", messages: []string{"one", "two", "three"}, model: "two 0", read: `read {"n":9}`, pay: `pay {"n":8}`},
+}
+
+func (s scenario) chat() bool { return len(s.messages) > 1 }
+
+func (s scenario) children() bool { return s.inner != "" }
+
+func (s scenario) parallel() bool { return s.name == "parallel tools" }
+
+// team is the agents of all scenarios, under the agent x.
+const team = `    tools: [far.*]
+    agents: [chief, clerk]
+  chief:
+    model: main
+    description: asks the clerk
+    agents: [clerk]
+  clerk:
+    model: main
+    description: counts
+    tools: [far.*]
+`
+
+// scripts are the replies of the model to a user's message, in order.
+var scripts = map[string][]llm.Reply{
+	"task": {
+		llmtest.Call(llmtest.ToolCall("1", "read", `{"n":1}`)),
+		llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":2}`)),
+		llmtest.Say("The task is done."),
+	},
+	"parallel": {
+		llmtest.Call(llmtest.ToolCall("1", "read", `{"n":3}`), llmtest.ToolCall("2", "pay", `{"n":4}`),
+			llmtest.ToolCall("3", "pay", `{"n":4}`), llmtest.ToolCall("4", "read", `{"n":5}`)),
+		llmtest.Say("All four are done."),
+	},
+	"ask the clerk": {
+		llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)),
+		llmtest.Say("The clerk has counted."),
+	},
+	"ask the chief": {
+		llmtest.Call(llmtest.ToolCall("1", "chief", `{"task":"have it counted"}`)),
+		llmtest.Say("The chief has had it counted."),
+	},
+	"have it counted": {
+		llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)),
+		llmtest.Say("The clerk has counted for me."),
+	},
+	"count": {
+		llmtest.Call(llmtest.ToolCall("1", "read", `{"n":6}`)),
+		llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":7}`)),
+		llmtest.Say("I have counted."),
+	},
+	"one": {llmtest.Say("One it is.")},
+	"two": {
+		llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":8}`)),
+		llmtest.Say("Two it is."),
+	},
+	"three": {
+		llmtest.Call(llmtest.ToolCall("1", "read", `{"n":9}`)),
+		llmtest.Say("Three it is."),
+	},
+}
+
+// place names a model call by the user's last message and the number of replies to it. The script
+// goes by this alone: by what the model is sent.
+func place(req llm.Request) (text string, step int) {
+	for _, m := range req.Messages {
+		switch m.Role {
+		case llm.User:
+			text, step = m.Content, 0
+		case llm.Assistant:
+			step++
+		}
+	}
+	return text, step
+}
+
+// far is the far side of all scenarios: the model and the tools. What they do is in the ledger. At a
+// place a test may do something first.
+type far struct {
+	ledger *ledger
+	// asked comes before a model's reply, called before a tool has its effect, and paid after.
+	asked, called, paid func(ctx context.Context, place string) error
+}
+
+func (f *far) model(ctx context.Context, req llm.Request) (llm.Reply, error) {
+	text, step := place(req)
+	at := fmt.Sprint(text, " ", step)
+	f.ledger.asked(req, at)
+	if err := pass(ctx, f.asked, at); err != nil {
+		return llm.Reply{}, err
+	}
+	if step >= len(scripts[text]) {
+		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "nothing is scripted for " + at}
+	}
+	return scripts[text][step], nil
+}
+
+func (f *far) tool(ctx context.Context, e world.Effect) (string, error) {
+	at := e.Tool + " " + e.Arguments
+	if err := pass(ctx, f.called, at); err != nil {
+		return "", err
+	}
+	f.ledger.done(e)
+	return "did " + at, pass(ctx, f.paid, at)
+}
+
+func pass(ctx context.Context, hook func(context.Context, string) error, at string) error {
+	if hook == nil {
+		return nil
+	}
+	return hook(ctx, at)
+}

@@ -1,0 +1,158 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+)
+
+const (
+	// restarts is how often a soak restarts its server.
+	restarts = 2
+	// maxTroubles bounds what happens to one agent, or the last that works would never end.
+	maxTroubles = 6
+)
+
+// disturbUntil disturbs the agents at random until all have completed.
+func (s *soak) disturbUntil(ctx context.Context, done <-chan error) error {
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(time.Duration(100+s.random.IntN(700)) * time.Millisecond):
+			s.disturb(ctx)
+		}
+	}
+}
+
+func (s *soak) disturb(ctx context.Context) {
+	restarted := s.ledger.disturbances()[serverRestarted]
+	switch n := s.random.IntN(100); {
+	case restarted < restarts && int(s.finished.Load()) > (restarted+1)*soakSize/(restarts+1):
+		s.restartServer(ctx, false)
+	case n < 25:
+		s.crew.kill(s.random.IntN(len(s.crew.members)))
+	case n < 45:
+		s.trouble(s.working(), "terminated, resumed", s.terminate(ctx))
+	case n < 70:
+		s.trouble(s.started(), "reset", s.resetSome(ctx))
+	case n < 85:
+		s.trouble(s.working(), "asked to go on in a new run", func(id string) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			return s.Client.Upgrade(ctx, id)
+		})
+	default:
+		s.trouble(s.started(), "forked", s.fork(ctx))
+	}
+}
+
+// trouble disturbs one of the agents. What cannot be done to it, because it has just ended, is not.
+func (s *soak) trouble(ids []string, what string, do func(id string) error) {
+	if len(ids) == 0 {
+		return
+	}
+	id := ids[s.random.IntN(len(ids))]
+	if s.troubled[id] == maxTroubles {
+		return
+	}
+	began := time.Now()
+	if err := do(id); err == nil {
+		s.troubled[id]++
+		s.ledger.disturbed(id, what, began)
+	}
+}
+
+// working returns the agents that have not completed yet, started all of them.
+func (s *soak) working() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.works))
+}
+
+func (s *soak) started() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.agents))
+}
+
+func (s *soak) terminate(ctx context.Context) func(string) error {
+	return func(id string) error {
+		if err := s.Temporal.TerminateWorkflow(ctx, id, "", "test"); err != nil {
+			return err
+		}
+		err := until(ctx, "it is resumed", func(ctx context.Context) (bool, error) {
+			_, err := s.Client.Resume(ctx, id, reagent.ResumeOptions{})
+			return err == nil, err
+		})
+		require.NoError(s.T, err, id)
+		return nil
+	}
+}
+
+// resetSome resets an agent's newest run to one of its tasks.
+func (s *soak) resetSome(ctx context.Context) func(string) error {
+	return func(id string) error {
+		found, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
+		if err != nil {
+			return err
+		}
+		run := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		var tasks []int64
+		events := s.Temporal.GetWorkflowHistory(ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if err != nil {
+				return err
+			}
+			if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+				tasks = append(tasks, event.GetEventId())
+			}
+		}
+		if len(tasks) == 0 {
+			return errors.New("it has not begun")
+		}
+		_, err = s.Temporal.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+			Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
+			Reason: "test", WorkflowTaskFinishEventId: tasks[s.random.IntN(len(tasks))], RequestId: uuid.NewString(),
+		})
+		return err
+	}
+}
+
+// fork forks an agent where it can be, and has the fork do a task.
+func (s *soak) fork(ctx context.Context) func(string) error {
+	return func(id string) error {
+		snap, err := s.Client.Read(ctx, id)
+		if err != nil {
+			return err
+		}
+		at := 1 + s.random.IntN(len(snap.Messages)+1)
+		if point, ok := errors.AsType[*agent.ForkPointError]((&agent.State{Messages: snap.Messages}).CheckFork(at)); ok {
+			if at = max(point.Before, point.After); at < 1 {
+				return point
+			}
+		}
+		f := fork{id: fmt.Sprint(s.Queue, "-fork-", len(s.forks)), from: id, at: at, scenario: scenarios[s.random.IntN(2)]}
+		started, err := s.Client.Fork(ctx, id, reagent.ForkOptions{ID: f.id, At: at, Message: f.scenario.messages[0], Mode: agent.Task})
+		if err != nil || started.Found {
+			return errors.Join(err, errors.New("not forked"))
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forks = append(s.forks, f)
+		return nil
+	}
+}

@@ -1,0 +1,85 @@
+package faults_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// A tool that takes its worker down is not run for ever, however soon it does.
+func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	tools := world.NewToolServer(t)
+	var workers *crew
+	tools.Add("read", world.ReadOnly, func(context.Context, world.Effect) (string, error) {
+		workers.kill(0)
+		return "", nil
+	})
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "read", `{}`)), llmtest.Say("I give up.")), tools, "")
+	workers = newCrew(w, 1, newLedger(), nil, "worker")
+	w.Must("run", "--detach", "--id", t.Name(), "read")
+	w.Finished(t.Name(), "I give up.")
+	require.Equal(t, []int{5}, world.Values(tools.Effects()))
+	require.Equal(t, 5, workers.died())
+	require.Contains(t, w.Show(t.Name()).Lines()[2], "interrupted")
+}
+
+// A model call that takes its worker down is not paid for without end, however soon it does: the turn is held.
+func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	var workers *crew
+	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) {
+		workers.kill(0)
+		return llmtest.Say("nobody hears it"), nil
+	}, nil, "")
+	workers = newCrew(w, 1, newLedger(), nil, "worker")
+	w.Must("run", "--detach", "--id", t.Name(), "--chat", "hello")
+	w.Eventually("the turn is held", func() bool {
+		snap, err := w.Client.Read(t.Context(), t.Name())
+		return err == nil && snap.Held != nil && snap.Held.Class == protocol.WorkerLost
+	})
+	require.Len(t, w.Model.Requests(), 5)
+}
+
+// A worker with a folder reports after a crash what had arrived before it.
+func TestKeptResultOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
+	program, err := faultyWorker()
+	require.NoError(t, err)
+	armed, keep := t.TempDir(), filepath.Join(t.TempDir(), "keep")
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`)), llmtest.Say("done")), tools, "")
+	dies := func(p fault.Point) *world.Process {
+		require.NoError(t, fault.Arm(armed, p, 0))
+		cmd := w.Command(program, "--config", w.Config, "--keep", keep)
+		cmd.Env = append(cmd.Env, fault.Env+"="+armed)
+		return w.StartCommand(cmd)
+	}
+	first := dies(fault.ModelAnswered)
+	w.Must("run", "--detach", "--id", t.Name(), "pay")
+	w.Eventually("the worker dies with the model's reply", first.Ended)
+	second := dies(fault.ToolAnswered)
+	w.Eventually("the worker dies with the tool's result", second.Ended)
+	w.Worker("--keep", keep)
+	w.Finished(t.Name(), "done")
+	require.Equal(t, []string{"user: pay", `assistant: [pay {"n":1}]`, `tool: did {"n":1}`, "assistant: done"}, w.Show(t.Name()).Lines())
+	w.NothingTwice()
+	files, err := os.ReadDir(keep)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		info, err := file.Info()
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode())
+	}
+}

@@ -1,0 +1,107 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Where the namespace knows the search attributes, agents and their sub-agents are found by status, reason and cost, also after a
+// reset, and each change of the status is one upsert.
+func TestAgentsAreFoundBySearchAttributes(t *testing.T) {
+	t.Parallel()
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()})
+	require.NoError(t, err)
+	t.Cleanup(own.Stop)
+
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case req.Messages[0].Content == "You count.":
+			return llmtest.Say("counted"), nil
+		case last.Role == llm.User && strings.HasPrefix(last.Content, "refuse"):
+			return llm.Reply{}, &llm.Error{Class: llm.Unauthorized, Err: errors.New("no")}
+		case last.Role == llm.User:
+			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
+		}
+		reply := llmtest.Say("done")
+		reply.Usage = llm.Usage{InputTokens: 1_000_000}
+		return reply, nil
+	}, nil, "")
+	w.MoveTo(own)
+	w.WriteConfig("task_queue: " + w.Queue + `
+models:
+  main: {model: m, base_url: "` + w.Model.URL + `", price: {input: 2}}
+agents:
+  x: {model: main, agents: [clerk], limits: {depth: 1}}
+  clerk: {model: main, instructions: You count.}
+`)
+	w.Worker()
+	w.Must("run", "--chat", "-a", "x", "--id", "waits", "go")
+	w.Must("run", "-a", "x", "--id", "completed", "go")
+	w.Starter("run", "--chat", "-a", "x", "--id", "held", "refuse")
+	attributes(w, "waits", "waiting", "", 2)
+	attributes(w, "completed", "completed", "", 2)
+	attributes(w, "held", "held", "Unauthorized", 0)
+	found(w, `ReagentAgent = "clerk" AND ReagentStatus = "completed"`, 2)
+	found(w, `ReagentStatus = "held" AND ReagentReason = "Unauthorized"`, 1)
+	found(w, `ReagentAgent = "x" AND ReagentCost > 1.5`, 2)
+
+	w.Must("send", "waits", "once more")
+	attributes(w, "waits", "waiting", "", 4)
+	upserts := 0
+	for event, err := range history.Events(t.Context(), w.Temporal, agent.RunRef{ID: "waits", RunID: w.RunID("waits")}) {
+		require.NoError(t, err)
+		if event.GetUpsertWorkflowSearchAttributesEventAttributes() != nil {
+			upserts++
+		}
+	}
+	require.Equal(t, 3, upserts, "waiting, running, waiting")
+	w.Reset("waits", "", 1)
+	attributes(w, "waits", "waiting", "", 4)
+}
+
+// found waits until Temporal lists so many workflows by a query.
+func found(w *world.World, query string, count int) {
+	w.Eventually(query, func() bool {
+		list, err := w.Temporal.CountWorkflow(w.T.Context(), &workflowservice.CountWorkflowExecutionsRequest{Namespace: "default", Query: query})
+		return err == nil && int(list.GetCount()) == count
+	})
+}
+
+// attributes waits until an agent has these search attributes.
+func attributes(w *world.World, id, status, reason string, cost float64) {
+	w.Eventually(id+" is indexed as "+status, func() bool {
+		found, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), id, "")
+		if errors.As(err, new(*serviceerror.NotFound)) {
+			return false
+		}
+		require.NoError(w.T, err)
+		fields := found.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields()
+		text := func(name string) (value string) {
+			if fields[name] != nil {
+				require.NoError(w.T, converter.GetDefaultDataConverter().FromPayload(fields[name], &value))
+			}
+			return value
+		}
+		var dollars float64
+		if fields["ReagentCost"] != nil {
+			require.NoError(w.T, converter.GetDefaultDataConverter().FromPayload(fields["ReagentCost"], &dollars))
+		}
+		return text("ReagentStatus") == status && text("ReagentReason") == reason && dollars == cost && text("ReagentAgent") == "x"
+	})
+}

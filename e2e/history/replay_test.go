@@ -1,0 +1,130 @@
+package history_test
+
+import (
+	"compress/gzip"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// record writes the histories that workflows/replay_test.go replays. A release records
+// its own beside the old ones; those stay as they are.
+var record = flag.String("record", "", "write recorded histories to this `folder`")
+
+func TestRecordHistories(t *testing.T) {
+	if *record == "" {
+		t.Skip("give -record FOLDER to record histories")
+	}
+	tools := world.NewToolServer(t)
+	tools.Add("read", world.ReadOnly, world.Echo)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		task := req.Messages[0].Content
+		switch {
+		case task == "task" && world.Asked(req) == 0:
+			return llmtest.Call(llmtest.ToolCall("1", "read", `{"n":1}`)), nil
+		case task == "parallel" && world.Asked(req) < 2:
+			return llmtest.Call(llmtest.ToolCall("1", "read", `{}`), llmtest.ToolCall("2", "pay", `{"n":2}`),
+				llmtest.ToolCall("2", "pay", `{"n":2}`), llmtest.ToolCall("3", "fly", `{}`), llmtest.ToolCall("4", "pay", `{"n":`)), nil
+		case task == "parent" && world.Asked(req) == 0:
+			return llmtest.Call(llmtest.ToolCall("1", "y", `{"task":"child"}`), llmtest.ToolCall("2", "y", `{"task":"child"}`)), nil
+		case task == "held" && world.Asked(req) == 0 && len(req.Messages) == 1:
+			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "no"}
+		}
+		return llmtest.Say("answer to " + task), nil
+	}, tools, "    tools: [far.*]\n    agents: [y]\n  y:\n    model: main\n")
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()})
+	require.NoError(t, err)
+	t.Cleanup(own.Stop)
+	w.MoveTo(own)
+	worker := w.Worker()
+	// A file's name has the agent's ID and the run's, behind a "~": keys hold the one, and a run that was reset knows itself by the other.
+	saveRun := func(id, run string) {
+		var h historypb.History
+		events := w.Temporal.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			require.NoError(t, err)
+			h.Events = append(h.Events, event)
+		}
+		text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(&h)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(*record, 0o755))
+		f, err := os.Create(filepath.Join(*record, id+"~"+run+".json.gz"))
+		require.NoError(t, err)
+		z := gzip.NewWriter(f)
+		_, err = z.Write(text)
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
+		require.NoError(t, f.Close())
+	}
+	save := func(id string) { saveRun(id, w.RunID(id)) }
+	closed := func(id string) {
+		w.Must("close", id)
+		w.Eventually("the chat ends", func() bool { return w.Show(id).Status == "completed" })
+	}
+	w.Must("run", "-a", "x", "--id", "task", "task")
+	save("task")
+	w.Must("run", "-a", "x", "--id", "parallel", "parallel")
+	save("parallel")
+	w.Must("run", "-a", "x", "--id", "parent", "parent")
+	save("parent")
+	w.Must("run", "-a", "x", "--chat", "--id", "chat", "hello")
+	w.Must("send", "chat", "more")
+	closed("chat")
+	save("chat")
+	w.Starter("run", "-a", "x", "--chat", "--id", "held", "held")
+	w.Must("send", "held", "again")
+	w.Must("cancel", "held")
+	w.Eventually("it is cancelled", func() bool { return w.Show("held").Status == "cancelled" })
+	save("held")
+
+	w.Must("run", "-a", "x", "--chat", "--id", "rolled", "hello")
+	first := w.RunID("rolled")
+	_, err = w.Client.UpgradeAndWait(t.Context(), "rolled", nil)
+	require.NoError(t, err)
+	w.Must("send", "rolled", "more")
+	closed("rolled")
+	saveRun("rolled", first)
+	save("rolled")
+
+	w.Must("run", "-a", "x", "--id", "reset", "parallel")
+	w.Reset("reset", "", 3)
+	w.Eventually("it ends again", func() bool { return w.Show("reset").Status == "completed" })
+	save("reset")
+
+	w.Must("run", "-a", "x", "--chat", "--id", "again", "parent")
+	w.Must("send", "again", "more")
+	first = w.RunID("again")
+	second := w.Reset("again", first, w.TaskCount("again", first)/2)
+	w.Must("send", "again", "still more")
+	w.Reset("again", second, w.TaskCount("again", second)-1)
+	w.Transcript("again", 8)
+	w.Must("send", "again", "the end")
+	closed("again")
+	save("again")
+
+	w.Must("run", "-a", "x", "--chat", "--id", "resumed", "parallel")
+	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), "resumed", "", "test"))
+	w.Must("resume", "resumed", "--message", "go on")
+	closed("resumed")
+	save("resumed")
+
+	w.Must("fork", "chat", "--id", "fork", "--message", "and now?")
+	closed("fork")
+	save("fork")
+	worker.Terminate()
+}

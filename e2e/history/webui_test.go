@@ -1,0 +1,156 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/webui"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// screenshotEnv names the file that the README's picture is written to:
+//
+//	REAGENT_SCREENSHOT=$PWD/docs/images/webui.png go test ./e2e/history -run WebUI -count=1
+const screenshotEnv = "REAGENT_SCREENSHOT"
+
+const (
+	webUITask  = "How does Reagent keep a tool from running twice?"
+	webUIHint  = "Which errors end the retries of a tool? See workflows/effects.go."
+	webUIFound = "A lost heartbeat and a timed-out attempt, unless the tool may be repeated."
+	webUISaid  = "A tool that changes something is not retried: the call gets the result that its outcome is unknown."
+)
+
+// What an agent did can be read in the Web UI, without this project's programs: which task
+// it has, each model and tool call with its arguments, its sub-agents, and
+// the story so far with the answer.
+func TestWebUITellsWhatAnAgentDid(t *testing.T) {
+	browser := openBrowser(t)
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if len(req.Tools) == 1 { // the sub-agent
+			return world.Script(
+				llmtest.Call(llmtest.ToolCall("1", "read_file", `{"path":"workflows/effects.go"}`)),
+				llmtest.Say(webUIFound),
+			)(ctx, req)
+		}
+		return world.Script(
+			llmtest.Call(
+				llmtest.ToolCall("1", "search_files", `{"query":"AtMostOnce","path":"tool","glob":"*.go"}`),
+				llmtest.ToolCall("2", "researcher", fmt.Sprintf(`{"task":%q}`, webUIHint)),
+			),
+			llmtest.Call(llmtest.ToolCall("3", "read_file", `{"path":"activities/toolcall.go"}`)),
+			llmtest.Say(webUISaid),
+		)(ctx, req)
+	}, nil, "")
+	w.Queue = "agents" // stands in the picture
+	w.WriteConfig(fmt.Sprintf(`task_queue: %s
+models:
+  main: {model: gpt-4o-mini, base_url: %q}
+builtin: {files_root: %q}
+agents:
+  assistant:
+    model: main
+    tools: [search_files, read_file]
+    agents: [researcher]
+  researcher: {model: main, tools: [read_file], description: answers one question about one file}
+`, w.Queue, w.Model.URL, world.Path()))
+	w.Worker()
+	w.Must("run", "-a", "assistant", "--id", "how-it-works", webUITask)
+	child := w.Show("how-it-works").Children[0].ID
+
+	p := &uiPage{t, browser, ""}
+	p.visit("how-it-works", "history")
+	p.reads("the timeline",
+		"CallModel • turn 1 · gpt-4o-mini · 1 message",
+		`CallTool • search_files {"query":"AtMostOnce"`,
+		"researcher · "+webUIHint[:40],
+		`CallTool • read_file {"path":"activities/toolcall.go"}`,
+		webUITask, webUISaid, // input and result
+	)
+	p.picture()
+
+	p.visit("how-it-works", "user-metadata")
+	p.reads("summary, details and current details",
+		"assistant · "+webUITask,
+		"Agent assistant · mode task · depth 0",
+		"completed · turn 1 · 3 model calls · 3 tool calls",
+		child+": done",
+		"package activities import", // what a tool found
+		webUIFound, webUISaid,
+	)
+
+	p.visit("how-it-works", "relationships")
+	p.reads("the tree of agents", child)
+
+	p.visit(child, "user-metadata")
+	p.reads("the sub-agent's own story", "researcher · "+webUIHint[:40], "depth 1", `read_file {"path":"workflows/effects.go"}`, webUIFound)
+}
+
+func openBrowser(t *testing.T) *webui.Browser {
+	browser, err := webui.Open(t.Context())
+	if errors.Is(err, webui.ErrNoBrowser) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(browser.Close)
+	return browser
+}
+
+// uiPage is the page of an agent in the browser.
+type uiPage struct {
+	t       *testing.T
+	browser *webui.Browser
+	text    string
+}
+
+func (p *uiPage) visit(id, tab string) {
+	found, err := world.Temporal.DescribeWorkflowExecution(p.t.Context(), id, "")
+	require.NoError(p.t, err)
+	run := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	require.NoError(p.t, p.browser.Visit(fmt.Sprintf("%s/namespaces/default/workflows/%s/%s/%s",
+		world.Server.UIURL(), url.PathEscape(id), run, tab)))
+}
+
+// reads waits until all texts are on the page, whatever the lines it breaks them into.
+func (p *uiPage) reads(what string, texts ...string) {
+	var missing []string
+	deadline, cancel := context.WithTimeout(p.t.Context(), world.Patience)
+	defer cancel()
+	for deadline.Err() == nil {
+		text, err := p.browser.Text()
+		require.NoError(p.t, err)
+		p.text, missing = strings.Join(strings.Fields(text), " "), nil
+		for _, want := range texts {
+			if !strings.Contains(p.text, want) {
+				missing = append(missing, want)
+			}
+		}
+		if len(missing) == 0 {
+			return
+		}
+	}
+	require.FailNow(p.t, what+" cannot be read on the page", "missing: %q\npage: %s", missing, p.text)
+}
+
+// picture takes the README's picture, where it is asked for: oldest event on top.
+func (p *uiPage) picture() {
+	file := os.Getenv(screenshotEnv)
+	if file == "" {
+		return
+	}
+	clicked, err := p.browser.Click("Descending")
+	require.NoError(p.t, err)
+	require.True(p.t, clicked)
+	p.reads("the other order", "Ascending")
+	require.NoError(p.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(p.t, p.browser.Screenshot(file))
+}

@@ -1,0 +1,79 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+)
+
+// RunID returns the ID of the newest run of an agent.
+func (w *World) RunID(id string) string {
+	found, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), id, "")
+	require.NoError(w.T, err)
+	return found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+}
+
+// Runs counts the runs that an ID has had.
+func (w *World) Runs(id string) int {
+	n := 0
+	w.Eventually("Temporal lists "+id, func() bool {
+		found, err := w.Temporal.CountWorkflow(w.T.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", id)})
+		require.NoError(w.T, err)
+		n = int(found.GetCount())
+		return n > 0
+	})
+	return n
+}
+
+// TaskCount returns how many workflow tasks of a run were completed.
+func (w *World) TaskCount(id, run string) int {
+	n := 0
+	for event, err := range history.Events(w.T.Context(), w.Temporal, agent.RunRef{ID: id, RunID: run}) {
+		require.NoError(w.T, err)
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			n++
+		}
+	}
+	return n
+}
+
+// Reset resets a run to its nth workflow task and returns the new run's ID. Run "" is the newest.
+func (w *World) Reset(id, run string, task int) string {
+	events := w.Temporal.GetWorkflowHistory(w.T.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	var finish int64
+	for n := 0; events.HasNext(); {
+		event, err := events.Next()
+		require.NoError(w.T, err)
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			if n++; n == task {
+				finish = event.GetEventId()
+			}
+		}
+	}
+	require.Positive(w.T, finish)
+	out, err := w.Temporal.ResetWorkflowExecution(w.T.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
+		Reason: "test", WorkflowTaskFinishEventId: finish, RequestId: uuid.NewString(),
+	})
+	require.NoError(w.T, err)
+	return out.GetRunId()
+}
+
+// Roll makes an agent that waits for a sub-agent go on in a new run.
+func (w *World) Roll(id string) {
+	before := w.RunID(id)
+	require.NoError(w.T, w.Client.Upgrade(w.T.Context(), id))
+	w.Eventually("it goes on in a new run", func() bool { return w.RunID(id) != before })
+}
+
+// TerminateAgent terminates the newest run of an agent.
+func (w *World) TerminateAgent(id string) {
+	require.NoError(w.T, w.Temporal.TerminateWorkflow(w.T.Context(), id, "", "test"))
+}

@@ -1,0 +1,129 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Shown is what `starter show --json` prints.
+type Shown struct {
+	ID       string `json:"id"`
+	Agent    string `json:"agent"`
+	Status   string `json:"status"`
+	Messages []struct {
+		llm.Message
+		Key  string    `json:"key"`
+		Time time.Time `json:"time"`
+	} `json:"messages"`
+	Pending []struct {
+		Key, Tool, Arguments, State string
+		CallID                      string `json:"call_id"`
+	} `json:"pending"`
+	Children []struct{ ID, Agent, Status string } `json:"children"`
+	Usage    Counts                               `json:"usage"`
+	Earlier  int                                  `json:"earlier_messages"`
+	Result   string                               `json:"result"`
+	Error    string                               `json:"error"`
+}
+
+// Counts are the whole numbers of what an agent used.
+type Counts map[string]int
+
+// UnmarshalJSON keeps the fields that are whole numbers.
+func (c *Counts) UnmarshalJSON(text []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*c = Counts{}
+	for name, value := range all {
+		if n, err := strconv.Atoi(string(value)); err == nil {
+			(*c)[name] = n
+		}
+	}
+	return nil
+}
+
+// Lines returns the transcript in short.
+func (s Shown) Lines() []string {
+	var lines []string
+	for _, m := range s.Messages {
+		line := string(m.Role) + ": " + m.Content
+		for _, c := range m.ToolCalls {
+			line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Show runs `starter show`. An agent that does not run at the moment is compared, too.
+func (w *World) Show(id string) Shown {
+	var s Shown
+	require.NoError(w.T, json.Unmarshal([]byte(w.Must("show", "--json", id)), &s))
+	if s.Status != "running" {
+		w.Compare(id)
+	}
+	return s
+}
+
+// Compare holds what the history tells of an agent against what its workflow answers: the two come
+// about in different ways and are equal.
+func (w *World) Compare(id string) {
+	read, err := w.Client.Read(w.T.Context(), id)
+	require.NoError(w.T, err)
+	view, err := w.Client.State(w.T.Context(), id)
+	require.NoError(w.T, err)
+	require.Equal(w.T, view.Usage, read.Usage)
+	require.True(w.T, strings.HasPrefix(read.Answer, strings.TrimSuffix(view.Answer, "…")), "a query cuts what is long")
+	require.Equal(w.T, view.Held, read.Held)
+	require.Equal(w.T, view.Turn.Stopped, read.Stopped)
+	started := slices.DeleteFunc(view.Children, func(c agent.Child) bool { return !c.Started && !c.Done })
+	require.Equal(w.T, len(started), len(read.Children))
+	for from := read.First; from < view.Messages; {
+		page, err := w.Client.Transcript(w.T.Context(), id, from)
+		require.NoError(w.T, err)
+		require.NotEmpty(w.T, page.Messages)
+		require.Equal(w.T, read.First, page.First)
+		require.Equal(w.T, page.Messages, read.Messages[from-read.First:from-read.First+len(page.Messages)])
+		from += len(page.Messages)
+	}
+	require.Len(w.T, read.Messages, view.Messages-read.First)
+}
+
+// Transcript waits until an agent waits with so many messages, and returns them in short.
+func (w *World) Transcript(id string, count int) []string {
+	var lines []string
+	w.Eventually(fmt.Sprint(id, " waits with ", count, " messages"), func() bool {
+		s := w.Show(id)
+		lines = s.Lines()
+		return s.Status == "waiting" && len(lines) == count
+	})
+	return lines
+}
+
+// Finished waits for an agent to complete with an answer.
+func (w *World) Finished(id, answer string) {
+	w.T.Helper()
+	var result struct{ Answer string }
+	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	defer cancel()
+	require.NoError(w.T, w.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &result))
+	require.Equal(w.T, answer, result.Answer)
+}
+
+// Ends waits until an agent has a status.
+func (w *World) Ends(id, status string) {
+	w.T.Helper()
+	w.Eventually(id+" is "+status, func() bool { return w.Show(id).Status == status })
+}

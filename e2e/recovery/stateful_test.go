@@ -1,0 +1,60 @@
+package recovery_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// counterEnv makes this test binary a stdio MCP server with a counter in its process.
+const counterEnv = "E2E_COUNTER_SERVER"
+
+// serveCounter is that server.
+func serveCounter() {
+	s := mcp.NewServer(&mcp.Implementation{Name: "counter", Version: "1"}, nil)
+	n := 0
+	s.AddTool(&mcp.Tool{Name: "count", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			n++
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(n)}}}, nil
+		})
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// A server with state in its process is run by one worker: whichever worker runs
+// the agent, every call reaches that process.
+func TestStatefulServerIsOneProcess(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if n := world.Asked(req); n < 8 {
+			return llmtest.Call(llmtest.ToolCall("1", "count", fmt.Sprintf(`{"n":%d}`, n))), nil
+		}
+		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
+	}, nil, "")
+	w.WriteConfig(fmt.Sprintf(`task_queue: %s
+models:
+  main: {model: m, base_url: %q}
+mcp_servers:
+  counter: {command: [%q], env: {%s: "1"}, stateful: true}
+agents:
+  x: {model: main, tools: [counter.*]}
+`, w.Queue, w.Model.URL, self, counterEnv))
+	host := w.Worker()
+	other := w.Worker("--stateful", "none")
+	require.Contains(t, host.Output(), "counter: count (stateful, runs here)")
+	require.Contains(t, other.Output(), "counter: count (stateful, runs in another worker)")
+	w.Must("run", "--id", t.Name(), "count to eight")
+	require.Equal(t, "8", w.Show(t.Name()).Result)
+}
