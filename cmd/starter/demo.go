@@ -10,7 +10,6 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/demo"
-	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/serve"
 	"github.com/reagent-dev/reagent/internal/usage"
 )
@@ -27,15 +26,15 @@ func newDemo(g *globals) *cobra.Command {
 		Long: `demo starts a Temporal development server, a worker process, an MCP server and a
 stand-in for a model, and has an agent answer a question about the files of
 this folder. While a tool runs, demo kills the worker with SIGKILL, and a second
-worker continues. At the end demo shows the counts of the model's server and of the
-tool server. It fails if a model request or an effect was repeated.
+worker continues. At the end demo shows the counts of a proxy in front of the model
+and of the tool server. It fails if a model request or an effect was repeated.
 
 It needs nothing but Go, and no account. If OPENAI_API_KEY or OPENAI_BASE_URL is set,
 it uses a real model in place of the stand-in: gpt-4o-mini, or the model in
 OPENAI_MODEL. The parts of the folder that the tools read are then sent to this model.
 
-It starts the same Temporal server as ` + "`starter dev`" + `, on free ports if the usual
-ports are in use. Nothing is left when the demo ends, also after Ctrl-C.`,
+It starts the same Temporal server as ` + "`starter dev`" + `, on free ports. Nothing is left
+when the demo ends, also after Ctrl-C.`,
 		Example: `  starter demo
   starter demo --keep                         # then look around in the Web UI
   OPENAI_API_KEY=… OPENAI_MODEL=gpt-4o starter demo
@@ -50,10 +49,10 @@ ports are in use. Nothing is left when the demo ends, also after Ctrl-C.`,
 				return fmt.Errorf("find the path of this program: %w", err)
 			}
 			o.Worker = []string{self, demoWorker}
-			// The demo writes control sequences to the terminal, which the printable.Writer would escape.
-			o.Out = printable.Unwrap(cmd.OutOrStdout())
+			o.Printer = demoPrinter
+			o.Out = cmd.OutOrStdout()
 			if asJSON {
-				o.Out = printable.Unwrap(cmd.ErrOrStderr())
+				o.Out = cmd.ErrOrStderr()
 				o.Done = func(s demo.Summary) error { return printJSON(cmd.OutOrStdout(), s) }
 			}
 			summary, err := demo.Run(cmd.Context(), o)
@@ -65,10 +64,24 @@ ports are in use. Nothing is left when the demo ends, also after Ctrl-C.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.Keep, "keep", false, "leave the server and the worker running until Ctrl-C")
-	f.BoolVar(&o.Plain, "plain", false, "no colours and no live line (the default if the output is not a terminal)")
 	f.BoolVar(&o.Offline, "offline", false, "use the stand-in even if OPENAI_API_KEY is set")
 	f.BoolVar(&asJSON, "json", false, "print the counts as JSON; everything else goes to standard error")
 	return cmd
+}
+
+// demoPrinter returns a function that prints what [client.Client.Watch] yields for an agent, like run and tail. It prints nothing
+// about a worker that does not answer, because the user does not start the demo's workers.
+func demoPrinter(w io.Writer) func(client.Progress) {
+	show, wait := newTranscriptPrinter(w), newWaitNotice(w, "", 0)
+	wait.stop()
+	return func(p client.Progress) {
+		if !p.NoWorker {
+			wait.update(p)
+		}
+		if p.Message != nil {
+			show.message(*p.Message)
+		}
+	}
 }
 
 // verdict returns an error if the demo counted a forbidden repeat, or if the agent did not complete. If both are true, it

@@ -7,19 +7,22 @@ package demo
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
-	"github.com/google/uuid"
 	sdk "go.temporal.io/sdk/client"
-	"golang.org/x/sync/errgroup"
+	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // Options say how to run the demo.
@@ -29,186 +32,170 @@ type Options struct {
 	Worker []string
 	// Keep leaves the server and the worker running until the context ends.
 	Keep bool
-	// Plain turns off colours and the live line. They are always off if Out is not a terminal.
-	Plain bool
 	// Offline uses the stand-in even if the environment names a model.
 	Offline bool
-	// Out receives the text for people. Required.
+	// Out receives the text for people. It must escape characters that drive a terminal, and be safe for concurrent use. Required.
 	Out io.Writer
+	// Printer returns a function that prints to w, in whole lines, what [client.Client.Watch] yields for one agent. Required.
+	Printer func(w io.Writer) func(client.Progress)
 	// Done receives the summary when the agent has ended or is held, before Keep begins to wait. Run returns its error. Nil means
 	// no call.
 	Done func(Summary) error
 }
 
-// Run runs the demo. It leaves no process and no folder when it returns. After an error, the summary has the values known so far.
-// With Keep, Run returns nil when ctx ends.
-func Run(ctx context.Context, o Options) (Summary, error) {
-	d := &demo{Options: o, screen: newScreen(o.Out, o.Plain)}
-	defer d.stop()
-	if err := d.prepare(ctx); err != nil {
-		return d.summary, err
-	}
-	if err := d.play(ctx); err != nil {
-		return d.summary, err
-	}
-	d.summary.show(d.screen, o.Keep)
-	if o.Done != nil {
-		if err := o.Done(d.summary); err != nil {
-			return d.summary, err
-		}
-	}
-	if o.Keep {
-		return d.summary, d.keep(ctx)
-	}
-	return d.summary, nil
-}
+// guideAgent is the agent that the demo starts, and question is its task. Its sub-agent is the reader.
+const (
+	guideAgent = "guide"
+	question   = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
+)
 
-// demo holds the parts of a running demo.
+//go:embed agents.yaml
+var configuration string
+
+// demo is a running demo.
 type demo struct {
 	Options
-	screen  *screen
-	about   subject
-	dir     string
-	config  string
-	model   *model
-	desk    *toolServer
-	server  *devserver.Server
-	sdk     sdk.Client
-	client  *client.Client
-	worker  *process
 	summary Summary
+	began   time.Time
+	killed  time.Time // when the worker was killed
+
+	model  *model
+	tools  *toolServer
+	server *devserver.Server
+	client *client.Client
+	config string // the path of the workers' configuration
+	worker *worker
+	// followed holds the IDs of the sub-agents whose messages have been printed.
+	followed map[string]bool
 }
 
-// prepare starts everything that the agent needs: the model, the tool server, Temporal and a worker.
-func (d *demo) prepare(ctx context.Context) error {
-	var err error
-	if d.about, err = subjectHere(); err != nil {
+// Run runs the demo. It leaves no process and no file when it returns. After an error, the summary has the values known so far.
+// With Keep, Run returns nil when ctx ends.
+func Run(ctx context.Context, o Options) (Summary, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d := &demo{Options: o, began: time.Now(), followed: map[string]bool{}}
+	err := d.run(ctx)
+	return d.summary, err
+}
+
+func (d *demo) run(ctx context.Context) error {
+	folder, file, err := fileHere()
+	if err != nil {
 		return err
 	}
-	d.screen.say(styles.title.Render("Reagent demo") + styles.dim.Render(" · an agent, a kill -9, and no finished work repeated"))
-	d.screen.say("")
-	if d.model, err = startModel(d.Offline, d.about); err != nil {
-		return err
-	}
-	if d.desk, err = startToolServer(d.about.root); err != nil {
-		return err
-	}
-	if d.dir, err = os.MkdirTemp("", "reagent-demo-"); err != nil {
-		return fmt.Errorf("create a folder for the demo's configuration: %w", err)
-	}
-	if d.config, err = writeConfiguration(d.dir, d.model, d.desk); err != nil {
+	d.printf("Reagent demo: an agent, a kill -9, and no finished work repeated\n\n")
+	if d.model, err = startModel(ctx, d.Offline, file); err != nil {
 		return err
 	}
 	d.summary.StandIn, d.summary.ModelName = d.model.standIn, d.model.name
-	d.screen.ready("Model", d.model.where)
-	d.screen.ready("Tools", "an MCP server with publish and measure, and files below "+d.about.root)
+	d.ready("Model", d.model.about)
+	if d.tools, err = startToolServer(ctx, folder); err != nil {
+		return err
+	}
+	d.ready("Tools", "an MCP server with publish and measure, and files below "+folder)
 
-	over := d.screen.working("Temporal starts")
-	defer over()
-	if d.server, err = startServer(ctx, d.screen); err != nil {
+	d.printf("… Temporal starts\n")
+	if d.server, err = devserver.Start(ctx, devserver.Options{Progress: d.Out, SearchAttributes: workflows.AttributeTypes()}); err != nil {
 		return err
 	}
-	if d.sdk, err = dial(ctx, d.server); err != nil {
+	defer d.server.Stop()
+	temporal, err := sdk.DialContext(ctx, sdk.Options{
+		HostPort: d.server.Address(), Namespace: d.server.Namespace(),
+		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	if err != nil {
+		return fmt.Errorf("connect to Temporal at %s: %w", d.server.Address(), err)
+	}
+	defer temporal.Close()
+	d.client = client.New(temporal, "")
+	d.ready("Temporal", d.server.Address())
+	d.ready("Web UI", d.server.UIURL()+" (while the demo runs)")
+
+	defer func() { d.worker.kill() }()
+	dir, err := os.MkdirTemp("", "reagent-demo-")
+	if err != nil {
+		return fmt.Errorf("create a folder for the demo's configuration: %w", err)
+	}
+	// Remove the folder first. A second Ctrl-C ends this program at once, and only the processes then end by themselves.
+	defer os.RemoveAll(dir)
+	d.config = filepath.Join(dir, "agents.yaml")
+	values := map[string]string{"MODEL": d.model.name, "TOOLS_URL": d.tools.url, "FOLDER": folder}
+	text := os.Expand(configuration, func(name string) string { return strconv.Quote(values[name]) })
+	if err := os.WriteFile(d.config, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the demo's configuration: %w", err)
+	}
+	if err := d.startWorker(ctx, "a process of its own"); err != nil {
 		return err
 	}
-	d.client = client.New(d.sdk, config.DefaultTaskQueue)
-	over()
-	d.screen.ready("Temporal", d.server.Address())
-	d.screen.ready("Web UI", d.server.UIURL()+styles.dim.Render(" (while the demo runs)"))
-	return d.startWorker(ctx, "a process of its own")
+	if err := d.runGuide(ctx); err != nil {
+		return err
+	}
+	d.summary.show(d.Out)
+	if d.Done != nil {
+		if err := d.Done(d.summary); err != nil {
+			return err
+		}
+	}
+	return d.keep(ctx)
 }
 
-// startWorker starts a worker process, waits until it is ready, and shows the remark next to its process ID.
-func (d *demo) startWorker(ctx context.Context, remark string) error {
-	defer d.screen.working("A worker starts")()
-	command := slices.Concat(d.Worker, []string{"--config", d.config, "--address", d.server.Address()})
-	worker, err := startProcess(ctx, command, environment(d.dir))
-	if err != nil {
+// startWorker starts a worker process and returns when it is ready.
+func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
+	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
+	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {
 		return err
 	}
-	d.worker = worker
-	d.summary.Workers = append(d.summary.Workers, worker.pid())
-	d.screen.ready("Worker", fmt.Sprintf("process %d, %s", worker.pid(), remark))
+	d.summary.Workers = append(d.summary.Workers, d.worker.pid())
+	d.ready("Worker", fmt.Sprintf("process %d, %s", d.worker.pid(), remark))
 	return nil
 }
 
-// play runs the agent, and kills its worker while the tool measure runs.
-func (d *demo) play(ctx context.Context) error {
-	started, err := d.client.Start(ctx, client.StartOptions{
-		ID: "demo-" + uuid.NewString()[:8], Agent: guideAgent, Message: d.about.question,
-	})
+// runGuide starts the guide, follows it to its end and completes the summary.
+func (d *demo) runGuide(ctx context.Context) error {
+	started, err := d.client.Start(ctx, client.StartOptions{Agent: guideAgent, Message: question})
 	if err != nil {
 		return err
 	}
-	d.summary.AgentID = started.ID
-	d.summary.WebUI = fmt.Sprintf("%s/namespaces/%s/workflows/%s", d.server.UIURL(), d.server.Namespace(), started.ID)
-	d.screen.ready("Agent", started.ID)
-	d.screen.say("  " + styles.dim.Render("see it work at ") + d.summary.WebUI)
-	d.screen.say("")
-
-	tale := newStory(d.client, d.screen)
-	ended := make(chan struct{})
-	group, playing := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer close(ended)
-		var err error
-		d.summary.Status, err = tale.follow(playing, started.ID, guideAgent)
-		return err
-	})
-	group.Go(func() error {
-		select {
-		case <-tale.first:
-			d.summary.FirstMessage = time.Since(d.screen.began).Seconds()
-		case <-ended:
-		}
-		return nil
-	})
-	group.Go(func() error { return d.interfere(playing, started.ID, tale, ended) })
-	if err := group.Wait(); err != nil {
+	s := &d.summary
+	s.AgentID = started.ID
+	s.WebUI = fmt.Sprintf("%s/namespaces/%s/workflows/%s", d.server.UIURL(), d.server.Namespace(), started.ID)
+	d.ready("Agent", started.ID)
+	d.printf("  see it work at %s\n\n", s.WebUI)
+	if err := d.follow(ctx, started.ID, guideAgent); err != nil {
 		return err
 	}
-	return d.count(ctx, started.ID)
+	end, err := d.client.Read(ctx, started.ID)
+	s.Status, s.Answer, s.Failure = end.Status, end.Answer, end.Failure
+	s.Model, s.Publish, s.Measure = d.model.count(), d.tools.published.count(), d.tools.measured.count()
+	s.Repeated = s.Model.Repeated + s.Publish.Again
+	return err
 }
 
-// keep leaves everything running until ctx ends, and then returns nil. It returns earlier if the server or the worker ends.
+// keep leaves everything running until ctx ends, and then returns nil. It returns earlier if the server or the worker ends, and at
+// once without the option Keep.
 func (d *demo) keep(ctx context.Context) error {
-	flag := ""
-	if d.server.Address() != config.DefaultAddress {
-		flag = " --address " + d.server.Address()
+	if !d.Keep {
+		d.printf("\nThe Web UI ends with the demo; `starter demo --keep` leaves it running.\n")
+		return nil
 	}
-	d.screen.say("")
-	d.screen.say("All of it runs on until Ctrl-C. In another terminal:")
-	d.screen.say("  go run ./cmd/starter show" + flag + " " + d.summary.AgentID)
-	d.screen.say("  go run ./cmd/starter run" + flag + " -a guide 'What is here?'")
+	d.printf("\nWeb UI    %s\nAll of it runs on until Ctrl-C. In another terminal:\n", d.summary.WebUI)
+	d.printf("  go run ./cmd/starter show --address %s %s\n", d.server.Address(), d.summary.AgentID)
+	d.printf("  go run ./cmd/starter run --address %s -a %s 'What is here?'\n", d.server.Address(), guideAgent)
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-d.server.Done():
 		return d.server.Err()
 	case <-d.worker.done:
-		return d.worker.failure("the worker ended")
+		if ctx.Err() != nil { // the worker ends with ctx
+			return nil //nolint:nilerr // the normal end
+		}
+		return d.worker.failure()
 	}
 }
 
-// stop ends everything that the demo started. It removes the folder first. If this program is killed during stop, the processes
-// end by themselves, but the folder would stay.
-func (d *demo) stop() {
-	if d.dir != "" {
-		_ = os.RemoveAll(d.dir)
-	}
-	if d.worker != nil {
-		d.worker.kill()
-	}
-	if d.sdk != nil {
-		d.sdk.Close()
-	}
-	if d.model != nil && d.model.listener != nil {
-		d.model.stop()
-	}
-	if d.desk != nil && d.desk.listener != nil {
-		d.desk.stop()
-	}
-	if d.server != nil {
-		d.server.Stop()
-	}
-}
+// ready prints that a part of the demo is ready, with a text about it.
+func (d *demo) ready(part, text string) { d.printf("✓ %-9s %s\n", part, text) }
+
+func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }

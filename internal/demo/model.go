@@ -1,68 +1,102 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"strings"
+	"sync"
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// model is the model endpoint of the demo's worker: a counter in front of the stand-in, or in front of the model that the
-// environment names.
+// model is the model endpoint of the demo's workers: a proxy in front of the stand-in, or of the model that the environment names.
+// It counts the requests by their Idempotency-Key, so that it notices a request that is made again.
 type model struct {
-	*counter
-	*listener
-	// name is the provider's name of the model.
-	name string
-	// standIn says that the stand-in replies and not a model.
+	url     string
+	name    string // the provider's name of the model
+	about   string // a description for people
 	standIn bool
-	// where describes the model for people.
-	where string
+
+	requested, answered counter
 }
 
-// defaultModel is the model if OPENAI_MODEL does not name another.
-const defaultModel = "gpt-4o-mini"
-
-// startModel starts the model endpoint. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is set, it is a proxy to that
-// model. Otherwise it serves the stand-in for the subject.
-func startModel(offline bool, about subject) (*model, error) {
-	base, key := os.Getenv("OPENAI_BASE_URL"), os.Getenv(config.DefaultAPIKeyEnv)
-	m := &model{name: "stand-in", standIn: true, where: "a stand-in: a script that works offline, not a model"}
-	var handler http.Handler = &llmtest.Endpoint{Client: standIn(about)}
-	if !offline && cmp.Or(base, key) != "" {
-		base = strings.TrimSuffix(cmp.Or(base, config.DefaultBaseURL), "/")
-		target, err := url.Parse(base)
-		if err != nil || target.Host == "" {
-			return nil, fmt.Errorf("OPENAI_BASE_URL is not a URL: set it to an address such as %s", config.DefaultBaseURL)
+// startModel starts the model endpoint, which ends with ctx. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is set, it
+// is a proxy in front of that model. Otherwise the stand-in replies, and has the reader read the file.
+func startModel(ctx context.Context, offline bool, file string) (*model, error) {
+	base := os.Getenv(config.BaseURLEnv)
+	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}
+	m.standIn = offline || cmp.Or(base, os.Getenv(config.DefaultAPIKeyEnv)) == ""
+	if m.standIn {
+		var err error
+		if base, err = serve(ctx, llmtest.Handler(standIn(file))); err != nil {
+			return nil, err
 		}
-		m.name, m.standIn = cmp.Or(os.Getenv("OPENAI_MODEL"), defaultModel), false
-		m.where = fmt.Sprintf("%s at %s", m.name, target.Redacted())
-		handler = http.StripPrefix("/v1", proxy(target))
+		m.name, m.about = "stand-in", "a stand-in: a script that works offline, not a model"
 	}
-	m.counter = newCounter(handler)
-	var err error
-	m.listener, err = listen(m.counter)
+	target, err := url.Parse(cmp.Or(base, config.DefaultBaseURL))
+	if err != nil || target.Host == "" {
+		return nil, fmt.Errorf("OPENAI_BASE_URL is not a URL: set it to an address such as %s", config.DefaultBaseURL)
+	}
+	m.about = cmp.Or(m.about, m.name+" at "+target.Redacted())
+	m.url, err = serve(ctx, m.proxy(target))
 	return m, err
 }
 
-// keyed reports whether the worker has to send an API key.
-func (m *model) keyed() bool { return !m.standIn && os.Getenv(config.DefaultAPIKeyEnv) != "" }
-
-// proxy returns a handler that passes requests on to an endpoint. It puts the endpoint's base path before the path of a request.
-func proxy(target *url.URL) http.Handler {
+// proxy returns a counting proxy to an endpoint. It has no API key of its own: each request brings that of the worker.
+func (m *model) proxy(target *url.URL) http.Handler {
 	return &httputil.ReverseProxy{
 		FlushInterval: -1, // pass on each piece of a stream at once
+		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
+			m.requested.add(r.In.Header.Get("Idempotency-Key"))
 			r.SetURL(target)
+			r.Out.Header.Del("Accept-Encoding") // answer looks into the response
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if r.StatusCode == http.StatusOK {
+				whole := func() { m.answered.add(r.Request.Header.Get("Idempotency-Key")) }
+				r.Body = &answer{ReadCloser: r.Body, whole: sync.OnceFunc(whole)}
+			}
+			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, "the endpoint cannot be reached: "+err.Error(), http.StatusBadGateway)
 		},
 	}
+}
+
+// count returns the counts of the requests so far.
+func (m *model) count() ModelCount {
+	requested, answered := m.requested.count(), m.answered.count()
+	return ModelCount{Requests: requested.Calls, Keys: requested.Keys, Answered: answered.Calls, Repeated: answered.Again}
+}
+
+// answer is the body of a response. It calls whole when it has read all of it. A stream ends with its end mark, because the client
+// closes the connection as soon as it has read the mark.
+type answer struct {
+	io.ReadCloser
+	tail  []byte // the end of what has been read
+	whole func() // the second call does nothing
+}
+
+// endMark is the end mark of a stream in OpenAI's API.
+var endMark = []byte("data: [DONE]")
+
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	a.tail = append(a.tail, p[:n]...)
+	if errors.Is(err, io.EOF) || bytes.Contains(a.tail, endMark) {
+		a.whole()
+	}
+	a.tail = a.tail[max(0, len(a.tail)-len(endMark)):]
+	return n, err
 }

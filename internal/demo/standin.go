@@ -3,199 +3,95 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// thinking is how long the stand-in waits before a reply, so that people can follow the output.
-const thinking = 350 * time.Millisecond
-
-// standIn returns the stand-in for the model of both agents. It is a script: the number of replies in the turn decides the next
-// reply. Its texts quote the real results of the tools.
-func standIn(about subject) *llmtest.Model {
+// standIn returns the stand-in for the model of both agents. It is a script: the number of replies so far decides the next reply.
+// Its texts quote the real results of the tools. It waits before each reply, so that people can follow the output.
+func standIn(file string) llm.Client {
 	return llmtest.Func(func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		select {
-		case <-time.After(thinking):
+		case <-time.After(350 * time.Millisecond):
 		case <-ctx.Done():
 			return llm.Reply{}, ctx.Err()
 		}
-		turn := sinceUser(req.Messages)
-		reply := llmtest.Say(guideLine(about, turn))
-		if !offers(req, publishTool) {
-			reply = llmtest.Say(readerLine(turn))
+		step, results := 0, []string{""}
+		for _, m := range req.Messages {
+			switch m.Role {
+			case llm.Assistant:
+				step++
+			case llm.Tool:
+				results = append(results, m.Content)
+			}
 		}
-		if calls := scripted(about, turn, offers(req, publishTool)); len(calls) > 0 {
-			reply.Message.ToolCalls, reply.FinishReason = calls, "tool_calls"
+		if slices.ContainsFunc(req.Tools, func(t llm.ToolSpec) bool { return t.Name == publishTool }) {
+			return guide(step, file, results), nil
 		}
-		reply.Usage = usage(req.Messages, reply)
-		return reply, nil
+		return reader(step, file, results), nil
 	})
 }
 
-// scripted returns the tool calls of the next reply. It returns nil if the reply is the answer. The parameter guide says whether
-// the agent is the guide or the reader.
-func scripted(about subject, turn []llm.Message, guide bool) []llm.ToolCall {
-	step := replies(turn)
-	call := func(n int, name string, arguments any) llm.ToolCall {
-		data, _ := json.Marshal(arguments) // cannot fail for a map of strings and numbers
-		return llmtest.ToolCall(fmt.Sprintf("call_%d_%d", step, n), name, string(data))
-	}
-	type object map[string]any
-	switch {
-	case !guide && step == 0:
-		return []llm.ToolCall{call(0, "read_file", object{"path": named(turn, about.file), "limit": 40})}
-	case !guide:
-		return nil
-	case step == 0 && about.search != "":
-		return []llm.ToolCall{
-			call(0, "list_files", object{}),
-			call(1, "search_files", object{"query": about.search, "glob": "agent/*.go", "max_matches": 12}),
-		}
-	case step == 0:
-		return []llm.ToolCall{call(0, "list_files", object{})}
-	case step == 1:
-		return []llm.ToolCall{call(0, readerAgent, object{"task": "Read " + about.file + " and tell in one sentence what it is for."})}
-	case step == 2:
-		return []llm.ToolCall{
-			call(0, publishTool, object{"text": lastResult(turn)}),
-			call(1, measureTool, object{"suffix": about.suffix}),
-		}
-	}
-	return nil
-}
-
-// guideLine returns the text of the guide's next reply.
-func guideLine(about subject, turn []llm.Message) string {
-	switch replies(turn) {
-	case 0:
-		return "(I am a stand-in for a model: a script. The tools, the sub-agent and the kill are real.) I look at what is here."
-	case 1:
-		return "The reader shall look into " + about.file + "."
-	case 2:
-		return "That is worth a note. I publish it, and measure the files meanwhile."
-	}
-	results := resultsOf(turn)
-	if len(results) < 3 {
-		return "I have said what the script has to say."
-	}
+// guide returns the next reply of the guide. The parameter step is the number of its replies so far.
+func guide(step int, file string, results []string) llm.Reply {
 	n := len(results)
-	return fmt.Sprintf("%s says: %s\n%s The folder has %s.", about.file, results[n-3], results[n-2], results[n-1])
-}
-
-// readerLine returns the text of the reader's next reply.
-func readerLine(turn []llm.Message) string {
-	if replies(turn) == 0 {
-		return ""
+	switch {
+	case step == 0:
+		return reply("(I am a stand-in for a model: a script. The tools, the sub-agent and the kill are real.) I look at what is here.",
+			call("list_files", object{}))
+	case step == 1:
+		return reply("The reader shall look into "+file+".",
+			call("reader", object{"task": "Read " + file + " and report in one sentence."}))
+	case step == 2:
+		return reply("That is worth a note. I publish it, and measure the folder meanwhile.",
+			call(publishTool, object{"text": results[n-1]}), call(measureTool, object{}))
+	case step == 3 && n > 3:
+		return reply(fmt.Sprintf("%s %s %s", results[n-3], results[n-2], results[n-1]))
 	}
-	return "“" + firstSentences(lastResult(turn)) + "”"
+	return reply("I have said what the script has to say.")
 }
 
-// named returns the first word with a dot in the turn's first message, which is probably a file name. If there is none, it
-// returns fallback.
-func named(turn []llm.Message, fallback string) string {
-	if len(turn) > 0 {
-		for word := range strings.FieldsSeq(turn[0].Content) {
-			if word = strings.Trim(word, ".,;:?!\"'`()"); strings.Contains(word, ".") {
-				return word
-			}
+// reader returns the next reply of the reader.
+func reader(step int, file string, results []string) llm.Reply {
+	if step == 0 {
+		return reply("", call("read_file", object{"path": file}))
+	}
+	return reply(fmt.Sprintf("%s begins with “%s”.", file, printable.Line(results[len(results)-1], 100)))
+}
+
+// reply returns a reply. Its tokens are an estimate, so that the numbers in the Web UI are not all zero.
+func reply(text string, calls ...llm.ToolCall) llm.Reply {
+	return llm.Reply{Message: llm.Message{Content: text, ToolCalls: calls}, Usage: llm.Usage{InputTokens: 500, OutputTokens: len(text)/4 + 20}}
+}
+
+type object map[string]string
+
+// call returns a call of a tool. Its ID is the tool's name, because each agent calls a tool once.
+func call(tool string, arguments object) llm.ToolCall {
+	data, _ := json.Marshal(arguments) // cannot fail for strings
+	return llmtest.ToolCall(tool, tool, string(data))
+}
+
+// fileHere returns the current folder and the name of the file that the stand-in reads: a README, else the first file that is not
+// hidden or empty.
+func fileHere() (folder, file string, err error) {
+	if folder, err = os.Getwd(); err != nil {
+		return "", "", fmt.Errorf("find the current folder: %w", err)
+	}
+	readmes, _ := filepath.Glob("[Rr][Ee][Aa][Dd][Mm][Ee]*") // the patterns are well-formed
+	others, _ := filepath.Glob("[^.]*")
+	for _, name := range slices.Concat(readmes, others) {
+		if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return folder, name, nil
 		}
 	}
-	return fallback
-}
-
-// firstSentences returns the first two sentences of the first comment of a Go file, or of the text of another file.
-func firstSentences(file string) string {
-	var words []string
-	for line := range strings.Lines(file) {
-		line = strings.TrimSpace(line)
-		text, comment := strings.CutPrefix(line, "//")
-		switch {
-		case !strings.Contains(file, "\n//") && !strings.HasPrefix(file, "//"): // not source code
-			words = append(words, strings.Fields(strings.TrimLeft(line, "#*> "))...)
-		case comment:
-			words = append(words, strings.Fields(text)...)
-		case len(words) > 0:
-			return sentence(words)
-		}
-	}
-	return sentence(words)
-}
-
-// sentence joins words with spaces, up to the end of the second sentence and at most 51 words.
-func sentence(words []string) string {
-	ends := 0
-	for i, word := range words {
-		if strings.HasSuffix(word, ".") {
-			ends++
-		}
-		if ends == 2 || i == 50 {
-			return strings.Join(words[:i+1], " ")
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// sinceUser returns the last user message and all messages after it.
-func sinceUser(all []llm.Message) []llm.Message {
-	for i, m := range slices.Backward(all) {
-		if m.Role == llm.User {
-			return all[i:]
-		}
-	}
-	return nil
-}
-
-// replies returns the number of the model's replies in the turn.
-func replies(turn []llm.Message) int {
-	n := 0
-	for _, m := range turn {
-		if m.Role == llm.Assistant {
-			n++
-		}
-	}
-	return n
-}
-
-func resultsOf(turn []llm.Message) []string {
-	var all []string
-	for _, m := range turn {
-		if m.Role == llm.Tool {
-			all = append(all, m.Content)
-		}
-	}
-	return all
-}
-
-func lastResult(turn []llm.Message) string {
-	if all := resultsOf(turn); len(all) > 0 {
-		return all[len(all)-1]
-	}
-	return ""
-}
-
-func offers(req llm.Request, tool string) bool {
-	for _, t := range req.Tools {
-		if t.Name == tool {
-			return true
-		}
-	}
-	return false
-}
-
-// usage estimates the tokens of a reply at four bytes for each token, so that the numbers in the Web UI are not all zero.
-func usage(sent []llm.Message, reply llm.Reply) llm.Usage {
-	in := 0
-	for _, m := range sent {
-		in += len(m.Content)
-	}
-	out := len(reply.Message.Content)
-	for _, call := range reply.Message.ToolCalls {
-		out += len(call.Arguments)
-	}
-	return llm.Usage{InputTokens: in/4 + 1, OutputTokens: out/4 + 1}
+	return "", "", errors.New("the current folder has no files that the demo's agent could read: run it in another, such as a checkout of Reagent")
 }

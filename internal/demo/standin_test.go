@@ -1,33 +1,39 @@
 package demo
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/reagent-dev/reagent/llm"
 )
 
 func TestStandInQuotesWhatTheFileSays(t *testing.T) {
-	for file, want := range map[string]string{
-		"package p\n\n// One thing. Two\n// things. Three.\nfunc f() {}\n// Four.\n": "One thing. Two things.",
-		"# Title\n\nA text. And more. And more.\n":                                   "Title A text. And more.",
-		"":                       "",
-		"// Only one\npackage p": "Only one",
-	} {
-		require.Equal(t, want, firstSentences(file), file)
+	require.Equal(t, "a.go begins with “package p // It does one thing.”.",
+		reader(1, "a.go", []string{"", "package p\n\n// It does one thing.\n"}).Message.Content)
+}
+
+// A user may send anything to the agents of a demo that was kept, and a tool may fail.
+func TestStandInHasAReplyAtEachStep(t *testing.T) {
+	for step := range 6 {
+		for _, results := range [][]string{{""}, {"", "one", "two", "three"}} {
+			require.NoError(t, guide(step, "a.go", results).Validate())
+			require.NoError(t, reader(step, "a.go", results).Validate())
+		}
 	}
 }
 
-// A user may send any task to the agents of a demo that was kept. The reader reads the file that the task names.
-func TestStandInReadsTheFileThatATaskNames(t *testing.T) {
-	about := subject{file: "agent/key.go"}
-	for task, want := range map[string]string{
-		"Read README.md, please.": "README.md",
-		"What is here?":           "agent/key.go",
-	} {
-		calls := scripted(about, []llm.Message{{Role: llm.User, Content: task}}, false)
-		require.Len(t, calls, 1)
-		require.Contains(t, calls[0].Arguments, `"path":"`+want+`"`)
+func TestStandInReadsTheReadmeElseTheFirstFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("a", 0o755))
+	for _, name := range []string{".b", "c"} {
+		require.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	_, _, err := fileHere()
+	require.ErrorContains(t, err, "the current folder has no files")
+	for _, name := range []string{"d.txt", "readme.md"} {
+		require.NoError(t, os.WriteFile(name, []byte("x"), 0o600))
+		_, file, err := fileHere()
+		require.NoError(t, err)
+		require.Equal(t, name, file)
 	}
 }

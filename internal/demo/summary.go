@@ -2,12 +2,9 @@ package demo
 
 import (
 	"fmt"
-	"strings"
-
-	"charm.land/lipgloss/v2"
+	"io"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // Summary is the result of the demo, with the counts of the model's server and of the tool server. Scripts read its JSON form:
@@ -36,66 +33,45 @@ type Summary struct {
 	Repeated int `json:"repeated"`
 }
 
-// show prints the summary. The parameter keep says whether the Web UI stays.
-func (s Summary) show(screen *screen, keep bool) {
-	zero := func(n int) string {
-		if n == 0 {
-			return styles.good.Render("repeated: 0")
-		}
-		return styles.bad.Render(fmt.Sprintf("repeated: %d", n))
+// ModelCount holds the counts of the model requests.
+type ModelCount struct {
+	Requests int `json:"requests"`
+	// Keys is the number of different keys.
+	Keys int `json:"keys"`
+	// Answered is the number of complete responses. A request that was refused or cut off is not paid for, and has none.
+	Answered int `json:"answered"`
+	// Repeated is the number of complete responses to a key that had one already.
+	Repeated int `json:"repeated"`
+}
+
+// ToolCount holds the tool server's counts for one tool.
+type ToolCount struct {
+	Calls int `json:"calls"`
+	Keys  int `json:"keys"`
+	// Again is the number of calls with a key that an earlier call had.
+	Again int `json:"again"`
+}
+
+// show prints the summary for people.
+func (s Summary) show(out io.Writer) {
+	allowed := ""
+	if s.Measure.Again > 0 {
+		allowed = " (measure only reads, so the interrupted call may run again)"
 	}
-	who := "the model's server"
-	if !s.StandIn {
-		who = "a proxy before the model"
-	}
-	rows := [][2]string{
-		{who, fmt.Sprintf("%s, %s, %s", plural(s.Model.Answered, "answered request"), plural(s.Model.Keys, "key"), zero(s.Model.Repeated))},
-		{"the tool server: publish", fmt.Sprintf("%s, %s, %s", plural(s.Publish.Calls, "effect"), plural(s.Publish.Keys, "key"), zero(s.Publish.Again))},
-		{"the tool server: measure", fmt.Sprintf("%s, %s%s", plural(s.Measure.Calls, "call"), plural(s.Measure.Keys, "key"), s.again())},
-	}
+	fmt.Fprintf(out, `
+What the model's proxy and the tool server counted
+  model    requests: %d, answered: %d, keys: %d, repeated: %d
+  publish  calls: %d, keys: %d, repeated: %d
+  measure  calls: %d, keys: %d, repeated: %d%s
+`, s.Model.Requests, s.Model.Answered, s.Model.Keys, s.Model.Repeated,
+		s.Publish.Calls, s.Publish.Keys, s.Publish.Again,
+		s.Measure.Calls, s.Measure.Keys, s.Measure.Again, allowed)
 	if s.Killed != 0 {
-		rows = append(rows, [2]string{"worker processes", fmt.Sprintf("%d, of which 1 was killed; %.1f s from the kill to the next message", len(s.Workers), s.Recovered)})
-	}
-	width := 0
-	for _, row := range rows {
-		width = max(width, lipgloss.Width(row[0]))
-	}
-	lines := []string{styles.title.Render("What the servers themselves counted")}
-	for _, row := range rows {
-		lines = append(lines, styles.dim.Render(fmt.Sprintf("%-*s", width, row[0]))+"  "+row[1])
-	}
-	text := strings.Join(lines, "\n")
-	if screen.live && lipgloss.Width(text)+4 <= screen.width {
-		text = lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(lipgloss.BrightBlack).Padding(0, 1).Render(text)
-	}
-	screen.say("")
-	for line := range strings.Lines(text) {
-		screen.say(strings.TrimSuffix(line, "\n"))
-	}
-	screen.say("")
-	if s.Failure != "" {
-		screen.say(styles.bad.Render("The agent is "+string(s.Status)+": ") + printable.Text(s.Failure))
-	} else if s.Killed == 0 {
-		screen.say("No worker was killed: the model did not call measure.")
-	}
-	if keep {
-		screen.say("Web UI    " + s.WebUI)
+		fmt.Fprintf(out, "  workers  started: %d, killed: 1; %.1f s from the kill to the next message\n", len(s.Workers), s.Recovered)
 	} else {
-		screen.say(styles.dim.Render("The Web UI ends with the demo; `starter demo --keep` leaves it running."))
+		fmt.Fprintln(out, "\nNo worker was killed: the model did not call measure.")
 	}
-}
-
-// again returns why measure was called again with the same key. It is empty if that did not happen.
-func (s Summary) again() string {
-	if s.Measure.Again == 0 {
-		return ""
+	if s.Failure != "" {
+		fmt.Fprintf(out, "\nThe agent is %s: %s\n", s.Status, s.Failure)
 	}
-	return "; measure is read-only, so the interrupted call ran again"
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

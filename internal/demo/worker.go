@@ -1,0 +1,74 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reagent-dev/reagent/config"
+)
+
+// readyLine is the line that a worker prints when it serves.
+const readyLine = "Ready."
+
+// worker is a worker process. It ends when its standard input is closed, so that it never outlives this program, even if this
+// program is killed.
+type worker struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer  // complete when done is closed, and not read before
+	done   chan struct{} // closed when the process has ended
+}
+
+// startWorker starts a worker and returns when it serves. The worker ends with ctx. It takes the URL of the model's endpoint from
+// its environment, and the API key if there is one.
+func startWorker(ctx context.Context, command []string, modelURL string) (*worker, error) {
+	w := &worker{cmd: exec.CommandContext(ctx, command[0], command[1:]...), done: make(chan struct{})}
+	// Neither the environment nor the user's own file may name another Temporal server.
+	w.cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "TEMPORAL_") })
+	w.cmd.Env = append(w.cmd.Env, "TEMPORAL_CONFIG_FILE="+os.DevNull, config.BaseURLEnv+"="+modelURL)
+	w.cmd.Stderr = &w.stderr
+	w.cmd.WaitDelay = time.Second
+	_, stdinErr := w.cmd.StdinPipe() // open until the process has ended
+	stdout, stdoutErr := w.cmd.StdoutPipe()
+	if err := errors.Join(stdinErr, stdoutErr, w.cmd.Start()); err != nil {
+		return nil, fmt.Errorf("start a worker: %w", err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && lines.Text() != readyLine {
+	}
+	ready := lines.Text() == readyLine // after the last line, the text is empty
+	go func() {
+		defer close(w.done)
+		for lines.Scan() { // Wait must not be called before all output has been read
+		}
+		_ = w.cmd.Wait() // only the end matters, not the exit code
+	}()
+	if !ready {
+		<-w.done
+		return nil, w.failure()
+	}
+	return w, nil
+}
+
+// failure returns an error with what the worker wrote to its standard error. It must not be called before done is closed.
+func (w *worker) failure() error {
+	return fmt.Errorf("the worker ended: %s", strings.TrimSpace(w.stderr.String()))
+}
+
+func (w *worker) pid() int { return w.cmd.Process.Pid }
+
+// kill sends SIGKILL, after which the process cannot flush or report anything. It returns when the process has ended. It does
+// nothing if w is nil.
+func (w *worker) kill() {
+	if w != nil {
+		_ = w.cmd.Process.Kill() // an error means that the process has ended already
+		<-w.done
+	}
+}
