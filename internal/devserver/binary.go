@@ -32,9 +32,9 @@ var minVersion = [2]int{1, 5}
 
 // Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses the
 // CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which takes minutes. Several
-// processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. For progress and waiting,
-// see [Options]; neither may be nil.
-func Binary(ctx context.Context, progress io.Writer, waiting func(what string) (over func())) (string, error) {
+// processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. Progress receives
+// messages for people.
+func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	path, reason := fromPath(ctx)
 	if path != "" {
 		return path, nil
@@ -67,7 +67,7 @@ func Binary(ctx context.Context, progress io.Writer, waiting func(what string) (
 	if isFile(path) { // another process has built it
 		return path, nil
 	}
-	if err := build(ctx, path, reason, progress, waiting); err != nil {
+	if err := build(ctx, path, reason, progress); err != nil {
 		return "", err
 	}
 	return path, nil
@@ -121,7 +121,7 @@ func CacheDir() (string, error) {
 // build builds the CLI at path. The caller must hold the lock of path. The go command writes into a temporary folder next to
 // path. Then build renames the complete program to path, so a build that is killed leaves no incomplete program there. The
 // parameter reason is the beginning of a sentence that says why the CLI is built.
-func build(ctx context.Context, path, reason string, progress io.Writer, waiting func(string) func()) error {
+func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
 	}
@@ -141,7 +141,7 @@ func build(ctx context.Context, path, reason string, progress io.Writer, waiting
 		"This happens once. It takes 2 minutes on fast cores and up to 13 minutes on 2 busy cores. Cores of this machine: %d.\n"+
 		"To avoid the build, press Ctrl-C and install `temporal`: https://docs.temporal.io/cli#install\n", reason, CLIVersion, runtime.NumCPU())
 	began := time.Now()
-	over := waiting("Building the Temporal CLI")
+	over := elapsed(progress, "Building the Temporal CLI", nextTick)
 	out, err := cmd.CombinedOutput()
 	over()
 	if err != nil {

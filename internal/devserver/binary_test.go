@@ -86,10 +86,8 @@ func TestPathGoesBeforeTheCache(t *testing.T) {
 	require.NotEqual(t, temporal, path, "what cannot tell its version is no Temporal CLI")
 }
 
-func noWait(string) func() { return func() {} }
-
 func binaryHere(t *testing.T, progress io.Writer) (string, error) {
-	return Binary(t.Context(), progress, noWait)
+	return Binary(t.Context(), progress)
 }
 
 func TestOneOfManyBuildsAndTheOthersWait(t *testing.T) {
@@ -112,7 +110,7 @@ func TestOneOfManyBuildsAndTheOthersWait(t *testing.T) {
 	errs := make([]error, callers)
 	var all sync.WaitGroup
 	for i := range callers {
-		all.Go(func() { paths[i], errs[i] = Binary(ctx, progress, noWait) })
+		all.Go(func() { paths[i], errs[i] = Binary(ctx, progress) })
 	}
 	for range callers - 1 {
 		select {

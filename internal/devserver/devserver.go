@@ -36,12 +36,9 @@ type Options struct {
 	// LogTo receives the server's warnings and errors until Stop is called. Nil discards them. If the start fails, the error
 	// contains the last lines even if LogTo is nil.
 	LogTo io.Writer
-	// Progress receives messages for people while the CLI is built. Nil discards them.
+	// Progress receives messages for people while the CLI is built, such as the elapsed time after 10, 30 and 60 seconds and then
+	// every minute. Nil discards them.
 	Progress io.Writer
-	// Waiting is called when a step begins that takes minutes, such as the build of the CLI. The argument what describes the
-	// step. The function over, which Waiting returns, is called when the step ends. If Waiting is nil, a line is written to
-	// Progress after 10, 30 and 60 seconds and then every minute.
-	Waiting func(what string) (over func())
 
 	// StartTimeout limits the time from the start of the server process until the server is ready. It does not include the build
 	// of the CLI. Defaults to 60 seconds.
@@ -76,9 +73,6 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Progress == nil {
 		opts.Progress = io.Discard
 	}
-	if opts.Waiting == nil {
-		opts.Waiting = func(what string) func() { return elapsed(opts.Progress, what, nextTick) }
-	}
 	if err := checkFree(opts); err != nil {
 		return nil, err
 	}
@@ -87,7 +81,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 			return nil, fmt.Errorf("make the database file of the Temporal server readable by its owner only, because it contains the agents' messages: %w", err)
 		}
 	}
-	binary, err := Binary(ctx, opts.Progress, opts.Waiting)
+	binary, err := Binary(ctx, opts.Progress)
 	if err != nil {
 		return nil, err
 	}
