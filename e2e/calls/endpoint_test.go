@@ -125,11 +125,11 @@ func works(w *world.World, id string, n int) (string, error) {
 			break
 		}
 	}
-	return story(w, ctx, id)
+	return story(ctx, w, id)
 }
 
 // story is the transcript of an agent that has completed, and those of its sub-agents.
-func story(w *world.World, ctx context.Context, id string) (string, error) {
+func story(ctx context.Context, w *world.World, id string) (string, error) {
 	snap, err := w.Client.Read(ctx, id)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func story(w *world.World, ctx context.Context, id string) (string, error) {
 		lines = append(lines, fmt.Sprint(m.Role, ": ", m.Content, m.ToolCalls, m.ToolCallID))
 	}
 	for _, child := range snap.Children {
-		below, err := story(w, ctx, child.ID)
+		below, err := story(ctx, w, child.ID)
 		if err != nil {
 			return "", err
 		}

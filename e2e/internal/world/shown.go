@@ -58,11 +58,12 @@ func (c *Counts) UnmarshalJSON(text []byte) error {
 func (s Shown) Lines() []string {
 	var lines []string
 	for _, m := range s.Messages {
-		line := string(m.Role) + ": " + m.Content
+		var line strings.Builder
+		line.WriteString(string(m.Role) + ": " + m.Content)
 		for _, c := range m.ToolCalls {
-			line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+			fmt.Fprintf(&line, "[%s %s]", c.Name, c.Arguments)
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	return lines
 }
