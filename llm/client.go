@@ -18,8 +18,9 @@ type Client interface {
 	Complete(ctx context.Context, req Request) (Reply, error)
 }
 
-// Request is a request to a model. The key of a model call is computed from hashes of the JSON form of its request. Empty
-// fields are not encoded. Therefore a new field does not change the keys of agents that do not use the field.
+// Request is a request to a model. The key of a model call is computed from two hashes of its request: the prefix hash and
+// the transcript hash. They are hashes of JSON texts without the optional fields that are empty. So if a new field is added
+// to Request, the keys of all model calls that do not use the field stay the same.
 type Request struct {
 	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. The caller tries the
 	// others if the first one cannot reply.

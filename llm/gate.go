@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Check returns an [*Error] of class [InvalidRequest] if endpoints would refuse the request, or if the request's tools are not
-// sorted by name. A valid request meets these conditions:
+// Check returns an [*Error] of class [InvalidRequest] if endpoints would refuse the request, or if the request's tools are
+// not sorted by name. A valid request meets these conditions:
 //   - It has at least one candidate.
 //   - The tools are sorted by name, and no name occurs twice.
-//   - A system message is the first message. All roles are known.
+//   - Only the first message may be a system message. All roles are known.
 //   - The tool calls of a message have different IDs, which are not empty. Their arguments are JSON objects.
-//   - A message with tool calls is followed directly by the tool messages with the results: exactly one for each call, in any
-//     order. There are no other tool messages.
+//   - A message with tool calls is followed directly by the tool messages with the results: exactly one for each call, in
+//     any order. There are no other tool messages.
 //   - Each tool message has text or a part.
 //
-// Check is the last check before a request is sent. The code that builds requests is responsible for the conditions. If a
+// Check is the last check before a request is sent. The code that builds a request must already ensure the conditions. If a
 // transcript violated one of them, the endpoint would refuse all later requests of the agent, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {

@@ -19,8 +19,7 @@ const (
 
 // Message is one message of a conversation with a model.
 type Message struct {
-	// Role is required in a [Request]. It may be empty in a stored message if the place where the message is stored implies
-	// the role.
+	// Role is required in a [Request]. It may be empty in a stored reply, because the role of a reply is always [Assistant].
 	Role Role `json:"role,omitempty"`
 
 	// Content is the text. It may be empty if there are ToolCalls or Parts.

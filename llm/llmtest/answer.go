@@ -47,9 +47,9 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns a length n for the given body of the response. If body is cut to n bytes or less, a client must treat the
-// response as incomplete. For a stream, n is the position of the finish reason, because a stream counts as complete when the
-// client has its finish reason.
+// safe returns a length in bytes. If the body of the response is cut to this length or less, a client must treat the
+// response as incomplete. A client treats a stream as complete when it has read the finish reason. So the length for a
+// stream is the position of the finish reason. For any other response, the length is one byte less than the whole body.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

@@ -60,7 +60,7 @@ func (r *request) checkTools() *refusal {
 }
 
 // check returns the refusal for a message that is invalid by itself, regardless of the other messages; nil if the message is
-// valid. at is the message's place in the request, such as "messages[0]". It appears in the text of the refusal.
+// valid. The parameter at is the path of the message in the request, such as "messages[0]". The refusal contains this path.
 func (m message) check(at string) *refusal {
 	var text string
 	var list []json.RawMessage
@@ -98,7 +98,8 @@ func (m message) check(at string) *refusal {
 	return m.checkCalls(at)
 }
 
-// checkCalls returns the refusal for the first invalid tool call of the message; nil if all calls are valid. For at, see check.
+// checkCalls returns the refusal for the first invalid tool call of the message; nil if all calls are valid. The parameter
+// at is the path of the message in the request, such as "messages[0]".
 func (m message) checkCalls(at string) *refusal {
 	var ids []string
 	for i, call := range m.ToolCalls {
@@ -148,8 +149,8 @@ func (r *request) checkOrder() *refusal {
 	return nil
 }
 
-// unanswered returns the refusal for tool calls without a result. open has the IDs of the calls. i is the index in the list of
-// messages at which OpenAI expects a tool message.
+// unanswered returns the refusal for tool calls without a result. The parameter open has the IDs of these calls. The
+// parameter i is the index in the list of messages at which a tool message is missing.
 func unanswered(i int, open []string) *refusal {
 	return invalid(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }

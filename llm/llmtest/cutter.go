@@ -33,9 +33,9 @@ func (c cutter) size() int {
 	return 1 + c.random.IntN(3*pieceSize)
 }
 
-// mix joins lists of deltas into one list and keeps the order within each list. If c.random is set, it takes each delta from
-// the beginning of a random list. Otherwise the lists follow each other. mix modifies the argument. None of the lists may be
-// empty.
+// mix joins lists of deltas into one list. The deltas of each list keep their order. If c.random is nil, all deltas of the
+// first list come first, then all deltas of the second list, and so on. Otherwise mix picks a list at random for each
+// position and takes the first remaining delta of this list. mix modifies the argument. None of the lists may be empty.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

@@ -15,22 +15,22 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint is an HTTP handler for OpenAI's chat completions API. An [llm.Client] makes the replies. Endpoint sends a reply as a
-// stream if the request asks for a stream. It handles POST on paths that end in /chat/completions and GET on paths that end in
-// /models, so clients can use any base path.
+// Endpoint is an HTTP handler for OpenAI's chat completions API. An [llm.Client] makes the replies. Endpoint sends a reply
+// as a stream if the request asks for a stream. It handles POST on paths that end in /chat/completions and GET on paths that
+// end in /models, so clients can use any base path.
 //
 // Endpoint refuses a request that OpenAI would refuse. Such a request gets a response with status 400 and is not passed to
-// Client. An [*llm.Error] of Client determines the response:
+// Client. If Client returns an [*llm.Error], the class of the error determines the response:
 //   - [llm.Connection] cuts the connection.
 //   - [llm.BadReply] becomes plain text with status 200.
 //   - [llm.EmptyReply] becomes a completion without text.
 //   - Any other class becomes an error in OpenAI's format. It has the error's Status or, if Status is 0, the usual status of
 //     the class. It has a Retry-After header if the error has RetryAfter.
 //
-// An error of another type becomes status 500.
+// If Client returns an error of another type, the response has status 500.
 //
-// Endpoint encodes and decodes JSON with its own types. With the types of a client library, a mistake in that library could
-// remain hidden.
+// Endpoint has its own types for encoding and decoding JSON. If it used the types of a client library, tests with this
+// library could not find mistakes in these types.
 type Endpoint struct {
 	// Client makes the replies. Each request that Client gets has the Idempotency-Key header as Key, and has one candidate. The
 	// Name and the Model of the candidate are the model in the body of the HTTP request.
@@ -55,7 +55,7 @@ type Endpoint struct {
 
 // Recorded is one chat request that an [Endpoint] received.
 type Recorded struct {
-	// Time is when the Endpoint had received the whole body.
+	// Time is the time at which the Endpoint had received the whole body.
 	Time   time.Time
 	Header http.Header
 	// Key is the Idempotency-Key header.

@@ -15,11 +15,12 @@ import (
 )
 
 // Exercise runs the tests that every client of an OpenAI-compatible endpoint should pass. These are the tests of
-// [ExerciseAnswers], the same tests with streams that are cut at random places, and tests of the HTTP requests and responses.
+// [ExerciseAnswers], the same tests with streams that are cut at random places, and tests of the HTTP requests and
+// responses.
 //
-// Exercise calls newClient for every test. newClient starts a server for the handler and returns a client that uses it; the
-// base URL of the client is the server's URL + "/v1". newClient cleans up with t.Cleanup. If streaming is an option of the
-// client, call Exercise twice: once with streaming and once without.
+// Exercise calls newClient for every test. newClient must start an HTTP server with the given handler and return a client
+// for this server. The base URL of the client is the server's URL + "/v1". newClient must stop the server with t.Cleanup. If
+// the client can work with and without streaming, call Exercise once for each of the two.
 func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
 	t.Helper()
 	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
@@ -33,9 +34,10 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 	exerciseWire(t, newClient)
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass. It calls connect for every test. connect returns the
-// client under test, which must get its replies from far. The client may be a client of an [Endpoint] with the Client far, a
-// client that wraps far, or far itself.
+// ExerciseAnswers runs the tests that every [llm.Client] should pass. It calls connect for every test. The parameter far of
+// connect is a client that makes the replies of the test. connect must return the client under test, and this client must
+// get its replies from far. For example, it can be a client of an [Endpoint] with the Client far, a client that wraps far,
+// or far itself.
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
 	tests := []struct {
@@ -55,7 +57,7 @@ func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) ll
 	}
 }
 
-// question returns a request with the given messages, or with one message of a user if there are none.
+// question returns a request with the given messages. If no messages are given, the request has one message of a user.
 func question(messages ...llm.Message) llm.Request {
 	if len(messages) == 0 {
 		messages = []llm.Message{{Role: llm.User, Content: "How is the weather?"}}
@@ -63,7 +65,7 @@ func question(messages ...llm.Message) llm.Request {
 	return llm.Request{Candidates: []llm.Candidate{{Name: "fast", Model: "test-model"}}, Messages: messages}
 }
 
-// arguments are texts of arguments that clients must not change, not even a byte.
+// arguments has values for the field Arguments of tool calls. A client must return and send them unchanged, byte for byte.
 var arguments = []string{
 	`{}`,
 	`{ "city" : "Paris" }`,

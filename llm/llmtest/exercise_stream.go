@@ -97,8 +97,8 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// faultsPass sends requests to an endpoint with [Faults] and retries each request until it succeeds. Each fault must be a
-// retryable error, and the reply must be the same as without faults.
+// faultsPass sends requests to an endpoint with [Faults] and retries each request until it succeeds. For each fault, the
+// client must return a retryable error. The reply to the last attempt must be the same as without faults.
 func faultsPass(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)

@@ -134,9 +134,9 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// cutConnection checks that a client does not retry when the connection is cut. The second request uses the connection of the
-// first one. In this case, some HTTP clients send a request again by themselves. The client under test must prevent this,
-// because only its caller retries.
+// cutConnection checks that a client does not retry when the connection is cut. The connection is cut during the second
+// request, which uses the connection of the first request. Some HTTP clients send a request again by themselves if the
+// connection is not new. The client under test must prevent this, because only its caller retries.
 func cutConnection(t *testing.T, newClient connectHTTP) {
 	for _, test := range []struct {
 		name string

@@ -53,8 +53,8 @@ var usual = map[llm.Class]refusal{
 	llm.TooLarge:       {status: http.StatusRequestEntityTooLarge, code: "request_too_large"},
 }
 
-// emptyReply returns true and the empty reply that caused err if err is an [*llm.Error] of class [llm.EmptyReply]. Otherwise it
-// returns false.
+// emptyReply converts an [*llm.Error] of class [llm.EmptyReply] back into the empty reply and returns the reply and true.
+// For any other error, it returns false.
 func emptyReply(err error) (llm.Reply, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Class != llm.EmptyReply {

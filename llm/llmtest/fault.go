@@ -10,17 +10,18 @@ import (
 	"sync"
 )
 
-// maxFaultsInARow is the largest number of successive attempts at one request that get a fault. Agents give up after a few
-// failed attempts; after three if the replies are empty. A soak test must not reach these limits.
+// maxFaultsInARow is the largest number of successive attempts at one request that get a fault. It is small because agents
+// give up after a few failed attempts, for example after three empty replies. Faults must not make an agent in a soak test
+// give up.
 const maxFaultsInARow = 2
 
-// Faults makes an [Endpoint] send some faulty responses: rate limits with a short wait, overload, errors within a stream, streams
-// and bodies that are cut, empty replies, and responses that cannot be decoded. The Endpoint calls its Client for such a
-// request, too, as if the response were lost on its way.
+// Faults makes an [Endpoint] send some faulty responses: rate limits with a short wait, overload, errors within a stream,
+// streams and bodies that are cut, empty replies, and responses that cannot be decoded. Even if the response will be faulty,
+// the Endpoint calls its Client, as if the correct response were lost on the way to the caller.
 //
-// Seed alone decides which attempt at which request gets which fault. The order in which different requests arrive has no
-// influence. A request is identified by its Idempotency-Key, or by its body if it has none. At most two successive attempts at
-// a request get a fault. Set the fields before the first request.
+// Seed and Share determine which attempt at which request gets which fault. The order in which different requests arrive has
+// no influence. A request is identified by its Idempotency-Key header. If it does not have this header, it is identified by
+// its body. At most two successive attempts at a request get a fault. Set the fields before the first request.
 type Faults struct {
 	// Seed is the seed of the random choices.
 	Seed uint64
@@ -117,8 +118,8 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at the request with the digest id. If the attempt gets a fault, next returns a random source with
-// which to choose the fault. Otherwise it returns nil.
+// next counts an attempt at the request with the digest id. If the attempt gets a fault, next returns a source of random
+// numbers, which the caller uses to choose the fault. Otherwise it returns nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -57,8 +57,9 @@ func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 	return &Model{answer: f}
 }
 
-// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. It sets the role of
-// the reply to assistant. It sets the finish reason, Candidate and Model if they are empty.
+// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. It sets the role
+// of the reply to assistant. If the reply has no finish reason, Complete sets it to "tool_calls" or "stop". If the reply has
+// no Candidate or no Model, Complete copies the missing value from the first candidate of the request.
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, clone(req))
@@ -83,8 +84,8 @@ func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error
 	return reply, nil
 }
 
-// Requests returns copies of the requests so far, in the order of arrival. The caller must not modify the elements, because later
-// calls of Requests return them, too.
+// Requests returns copies of the requests so far, in the order of arrival. The caller must not modify a copy, because later
+// calls of Requests return the same copy.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -30,8 +30,9 @@ type delta struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// events returns a completion as the data of server-sent events. cut cuts the texts of the completion into parts. The order is:
-// the role, the reasoning, the text and the calls in parts, the finish reason, the usage if usage is true, and [DONE].
+// events converts a completion into the data of server-sent events. The cutter divides the texts of the completion into
+// parts. The events have this order: the role, the parts of the reasoning, the parts of the text, the parts of the tool
+// calls, the finish reason, the usage, and [DONE]. The usage is left out if the parameter usage is false.
 func events(whole completion, usage bool, cut cutter) [][]byte {
 	next := chunk{ID: whole.ID, Object: "chat.completion.chunk", Created: whole.Created, Model: whole.Model}
 	said := whole.Choices[0]
@@ -58,9 +59,9 @@ func compact(v any) []byte {
 	return bytes.TrimSpace(buffer.Bytes())
 }
 
-// writeStream sends an event stream. If random is not nil, the stream has a random kind of line ends and comments at random
-// places, and its bytes are sent in random portions. If random is nil, writeStream calls pace before each event, unless pace is
-// nil.
+// writeStream sends an event stream. If random is nil, it sends the events one by one and calls pace before each event,
+// unless pace is nil. If random is not nil, it chooses one of the three kinds of line ends at random, writes a comment
+// before some events, sends the bytes in portions of random size, and does not call pace.
 func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -94,7 +95,8 @@ func send(w http.ResponseWriter, data []byte) {
 	}
 }
 
-// deltas cuts a message into the deltas of a stream. If the cutter is random, the deltas of different calls are mixed.
+// deltas cuts a message into the deltas of a stream. If the cutter has a random source, the deltas of different calls are
+// mixed.
 func deltas(said spoken, cut cutter) []delta {
 	empty := ""
 	all := []delta{{Role: said.Role, Content: &empty}}

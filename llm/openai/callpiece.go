@@ -22,14 +22,14 @@ type assembledCall struct {
 	arguments strings.Builder
 }
 
-// add adds a delta of a tool call to its call. It returns the delta in the form for the function of [llm.WithStream]. i is the
-// position of the delta in the event's list of tool calls, and n is the length of the list.
+// add adds a delta of a tool call to the call that it belongs to. It returns the delta for the function of [llm.WithStream].
+// The parameter i is the position of the delta in the event's list of tool calls, and n is the length of this list.
 //
-// Endpoints say in different ways which call a delta belongs to, and some say it wrongly. These are the rules:
+// Endpoints mark in different ways which call a delta belongs to, and some mark it wrongly. add uses these rules:
 //   - An index identifies a call. The index may differ from the call's position in the reply.
 //   - A delta without an index belongs to the call with the same ID, or to the call at the same position in the list. If the
 //     delta is alone in its list, it belongs to the last call.
-//   - A delta with a new ID begins a new call. A delta with a name may also begin one; see startsCall.
+//   - A delta with a new ID begins a new call. A delta with a name may also begin a new call: see startsCall.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -56,8 +56,9 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find returns the position in all of the call that the delta piece may continue. If several calls match, it returns the
-// position of the last one. If no call matches, it returns -1. i and n have the same meaning as in add.
+// find looks for the call that the delta piece may continue. It returns the position of this call in the list of calls. If
+// several calls match, it returns the position of the last one. If no call matches, it returns -1. The parameters i and n
+// have the same meaning as in add.
 func (all assembledCalls) find(piece call, i, n int) int {
 	if piece.Index == nil && piece.ID != "" {
 		if at := all.last(func(c *assembledCall) bool { return c.id == string(piece.ID) && (n == 1 || c.key == i) }); at >= 0 {
@@ -83,7 +84,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether a delta that could continue the call c begins a new call.
+// startsCall is called for a delta and the call c that find has returned for this delta. It reports whether the delta does
+// not continue c but begins a new call.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -101,8 +103,10 @@ func startsCall(piece call, c *assembledCall) bool {
 		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
 }
 
-// rename sets the call's name from the name in a delta. An endpoint may send a name once, repeat it in every delta, or send it
-// in parts. After the arguments have begun, rename ignores a name that does not begin with the name so far.
+// rename updates the call's name with the name in a delta. An endpoint may send a name once, repeat it in every delta, or
+// send it in parts. If the name in the delta begins with the current name, it replaces the current name. Otherwise it is the
+// next part of the name, and rename appends it. A call that already has arguments has its whole name, so rename then ignores
+// such a part.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:

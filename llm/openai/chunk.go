@@ -48,7 +48,8 @@ type assembly struct {
 // spoke reports whether the stream so far has had text, reasoning, a refusal or a tool call.
 func (a *assembly) spoke() bool { return a.size > 0 }
 
-// finished reports whether the reply is complete. Only a finish reason shows this, because a connection can break anywhere.
+// finished reports whether the reply is complete. A reply is complete when its finish reason has arrived. The end of the
+// stream does not mean that the reply is complete, because a connection can break anywhere.
 func (a *assembly) finished() bool { return a.finish != "" }
 
 // add adds the next event of the stream. It returns errTooLarge if the reply needs more than maxReply bytes.
@@ -114,7 +115,7 @@ func (a *assembly) merge(m *message) {
 }
 
 // completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
-// response has no choice.
+// list of choices in the response is empty.
 func (a *assembly) completion() completion {
 	whole := completion{Model: a.model, Usage: a.usage}
 	if !a.finished() {

@@ -116,7 +116,7 @@ func (o Options) validate() (*url.URL, error) {
 	// The error of url.Parse is not wrapped: it quotes the URL, which may contain a password.
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("BaseURL is not an http or https URL with a host")
+		return nil, errors.New("BaseURL is not an http or https URL with a host; set a URL such as https://api.openai.com/v1")
 	}
 	switch {
 	case base.RawQuery != "" || base.Fragment != "":

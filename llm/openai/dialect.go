@@ -45,13 +45,13 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns the fields of a request's body in form f. These are the fields in the map all, and the fields stream and
-// stream_options if form f has them. fields does not change all.
-func (f form) fields(all map[string]json.RawMessage) map[string]json.RawMessage {
+// fields returns the fields of a request's body in form f: the fields in base and, if form f has them, the fields stream and
+// stream_options. It does not modify base.
+func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
-		return all
+		return base
 	}
-	all = maps.Clone(all)
+	all := maps.Clone(base)
 	all["stream"] = json.RawMessage("true")
 	if f == streamed {
 		all["stream_options"] = json.RawMessage(`{"include_usage":true}`)
@@ -65,8 +65,8 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form in which to send the next request to a model. This is the form that keep has stored for the model if it
-// is plainer than the form first, else first.
+// of returns the form for the next request to a model. This is the plainer one of two forms: the parameter first, and the
+// form that keep has stored for the model.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()

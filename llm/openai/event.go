@@ -88,9 +88,10 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads the next line into s.line, without the line end. It keeps only the colon of a comment. At the end of the
-// stream, it returns [io.EOF]. If the last line has no line end, readLine returns [io.ErrUnexpectedEOF], unless whole reports
-// that the line is complete. If a line is longer than maxReply, it returns errTooLarge.
+// readLine reads the next line into s.line, without the line end. It keeps only the colon of a comment, because comments are
+// ignored. At the end of the stream, it returns [io.EOF]. If the stream ends within a line, the line may be cut off. In this
+// case, readLine returns nil if the method whole reports that the line is complete, else [io.ErrUnexpectedEOF]. If a line is
+// longer than maxReply, readLine returns errTooLarge.
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {

@@ -21,8 +21,9 @@ const maxReply = 8 << 20
 // errTooLarge is the error for a response that is longer than maxReply.
 var errTooLarge = fmt.Errorf("the response is longer than %d MiB", maxReply>>20)
 
-// exchange sends one request and reads the response. The library uses it as its HTTP client. So exchange can rewrite requests
-// that the library cannot express, and responses that the library cannot decode.
+// exchange sends one request and reads the response. The library uses it as its HTTP client. exchange rewrites each request,
+// because the library cannot write all the fields that requests need. It rewrites each response, because the library cannot
+// decode the responses of all endpoints.
 type exchange struct {
 	client *Client
 	key    string                     // the value of the Idempotency-Key header; may be empty
@@ -76,8 +77,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads a response that is not streamed. The function ended returns the error of the request's context; nil if the
-// context has not ended.
+// readWhole reads a response that is not streamed. The parameter ended is the method Err of the request's context. readWhole
+// calls it to find out whether the context has ended.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the

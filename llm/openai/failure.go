@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// failure returns the error that the response contains, as an [*llm.Error] or an [*unreadCall]. It returns nil if the response
-// contains no error. Then the response may be a reply.
+// failure returns the error that the response contains, as an [*llm.Error] or an [*unreadCall]. If the response contains no
+// error, failure returns nil, and the response may be a reply.
 func (a answer) failure() error {
 	p := a.problem()
 	if p == nil {
@@ -68,9 +68,11 @@ func (a answer) bad(cause error) error {
 	return e
 }
 
-// failed converts err, the error of a request, into the error that Complete returns. caller is the context of Complete; limited
-// is the same context with the client's timeout. An [*llm.Error] stays an [*llm.Error]. If err is another error and caller has
-// ended, the result wraps the error of caller. It is not an [*llm.Error], because the endpoint did nothing wrong.
+// failed converts err, the error of a request, into the error that Complete returns. The parameter caller is the context of
+// Complete, and limited is the same context with the client's timeout. If err is an [*llm.Error], the result is an
+// [*llm.Error], too. If err is another error and the context caller has ended, the result wraps the error of this context.
+// This result is not an [*llm.Error], because the endpoint did nothing wrong. Any other error becomes an [*llm.Error] of
+// class [llm.InvalidRequest] or [llm.Connection].
 func (c *Client) failed(caller, limited context.Context, model string, err error) error {
 	var known *llm.Error
 	var lost lostError
@@ -94,8 +96,9 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	return c.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// complete adds the names of the model and the endpoint to the message of an error, and a hint what to do. It hides secrets in
-// all texts of the error. Every [*llm.Error] of the client passes through complete.
+// complete adds the names of the model and the endpoint to the message of an error. For some classes, it also adds a hint
+// what a person can do. It hides secrets in all texts of the error. Every [*llm.Error] of the client passes through
+// complete.
 func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {

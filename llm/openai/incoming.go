@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// completion is the body of a response that contains a reply. It has only the fields that the client needs, and their types
-// accept any JSON value. With the types of the library, decoding fails if, for example, the unused field created has an
-// unexpected type.
+// completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
+// its fields accept any JSON value. The library's types are stricter: for example, they cannot decode a response if the
+// field created, which the client does not need, has an unexpected type.
 //
-// The JSON form of a completion is a body that the library can decode.
+// The method rewrite returns the body in a form that the library can decode.
 type completion struct {
 	Model   text     `json:"model"`
 	Choices []choice `json:"choices"`

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// text is a string. Its decoder accepts any JSON value: null becomes "", and any other value that is not a string becomes its
-// JSON text. So arguments that are sent as an object become the text that they should have been.
+// text is a string. Its decoder accepts any JSON value: null becomes "", and any other value that is not a string becomes
+// its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The decoder
+// converts this object into the string that OpenAI would send.
 type text string
 
 // UnmarshalJSON accepts any JSON value.
@@ -21,8 +22,9 @@ func (t *text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// finish is a finish reason. A JSON null becomes "null", which is the constant FinishReasonNull of go-openai. null means that
-// the reply is not complete. An absent or empty finish reason becomes "", which does not mean that the reply is incomplete.
+// finish is a finish reason. Its decoder converts null into "null", which is the constant FinishReasonNull of go-openai. In
+// a response that is not streamed, null means that the reply is not complete. An absent or empty finish reason becomes "".
+// In such a response, "" does not mean that the reply is incomplete.
 type finish string
 
 // UnmarshalJSON accepts any JSON value and distinguishes null from "".
@@ -58,8 +60,8 @@ func (u *usage) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// spoken is the content of a message. In JSON it is a string or a list of parts. The parts of type "text" make the text, the parts
-// of type "thinking" make the reasoning, and other parts are ignored.
+// spoken is the content of a message. In JSON, it is a string or a list of parts. The field text has the joined parts of
+// type "text", and the field thinking has the joined parts of type "thinking". Parts of other types are ignored.
 type spoken struct {
 	text     text
 	thinking text

@@ -7,17 +7,17 @@ import (
 	"maps"
 )
 
-// rewriteRequest returns the library's request body with two changes. It sets the fields of the body that the map fields has.
-// In messages, it adds the empty fields that the library omits. It does not change other values, not even the digits of a
-// number.
+// rewriteRequest returns the library's request body with two changes. For each entry of the parameter fields, it sets the
+// field of the body that has the same name. It also adds to each message the empty fields that the library omits. It does
+// not change other values, not even the digits of a number.
 func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, fmt.Errorf("decode the request body that the library built: %w", err)
 	}
 	var messages []map[string]json.RawMessage
 	if err := json.Unmarshal(whole["messages"], &messages); err != nil {
-		return nil, fmt.Errorf("read the request's messages: %w", err)
+		return nil, fmt.Errorf("decode the field messages of the request body that the library built: %w", err)
 	}
 	for _, message := range messages {
 		if err := completeMessage(message); err != nil {
@@ -73,7 +73,8 @@ func completeMessage(message map[string]json.RawMessage) error {
 	return err
 }
 
-// editEach calls edit for each object of a JSON array and returns the array with the changes that edit has made to the objects.
+// editEach calls edit for each object of a JSON array. The function edit may modify the object. editEach returns the array
+// with the modified objects. It returns an error if an element is not an object or if edit returns an error.
 func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error) (json.RawMessage, error) {
 	var objects []map[string]json.RawMessage
 	if err := json.Unmarshal(array, &objects); err != nil {
@@ -87,7 +88,8 @@ func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error
 	return encode(objects)
 }
 
-// setDefault sets key to "" if object does not have it.
+// setDefault adds a member with the given key and the value "" to a JSON object. If the object already has this member,
+// setDefault does nothing.
 func setDefault(object map[string]json.RawMessage, key string) {
 	if object[key] == nil {
 		object[key] = json.RawMessage(`""`)

@@ -42,19 +42,21 @@ type responseFormat struct {
 	JSONSchema jsonSchema `json:"json_schema"`
 }
 
-// jsonSchema does not have the field "strict", because with it endpoints refuse schemas that have optional fields. Use
-// [llm.Params.Extra] for a different response_format.
+// jsonSchema is the field json_schema of a response_format. It does not have the field "strict", because endpoints refuse
+// schemas with optional fields if strict is true. Use [llm.Params.Extra] for a different response_format.
 type jsonSchema struct {
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
 }
 
-// ours are the fields that [llm.Params.Extra] must not have. The endpoint must get the model, the messages and the tools from
-// which the request's key was computed. The [form] of the request sets stream and stream_options.
+// ours are the fields that [llm.Params.Extra] must not have. Extra must not replace the model, the messages and the tools,
+// because the request's key was computed from them. The fields stream and stream_options depend on the [form] of the
+// request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of the request's body except model, messages and the fields of the [form]. A field in Extra replaces
-// the field that another parameter would set. host is the host of the endpoint.
+// fields returns the fields of the request's body except model, messages and the fields of the [form]. A field in Extra
+// replaces the field that another parameter would set. The parameter host is the host of the endpoint. It determines whether
+// the limit of the reply's tokens is sent as max_tokens or as max_completion_tokens.
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{
@@ -108,8 +110,9 @@ func newLimit(host string) bool {
 	return name == "openai.com" || strings.HasSuffix(name, ".openai.com") || strings.HasSuffix(name, ".openai.azure.com")
 }
 
-// toolChoice returns the value of the field tool_choice; nil for "", because the field is then not sent. A choice other than
-// "auto", "none" and "required" is the name of a tool.
+// toolChoice returns the value of the field tool_choice. For "", it returns nil, and the field is not sent. It returns
+// "auto", "none" and "required" unchanged. Any other choice is the name of a tool, and toolChoice returns an object with
+// this name.
 func toolChoice(choice string) any {
 	switch choice {
 	case "":

@@ -162,8 +162,8 @@ func details(encoded json.RawMessage) string {
 	return strings.Join(said, ", ")
 }
 
-// title returns a description of a web page that contains only the title of the page, because the rest would not help a reader
-// of the error.
+// title returns a description of a web page. The description has only the title of the page, because the rest of the page
+// would not help a reader of the error.
 func title(page []byte) string {
 	lower := bytes.ToLower(page)
 	from := bytes.Index(lower, []byte("<title>"))
@@ -177,9 +177,9 @@ func title(page []byte) string {
 // statusOverloaded is Anthropic's own HTTP status for an overloaded service.
 const statusOverloaded = 529
 
-// class returns the class of the problem. status is the HTTP status of the response. The codes and the message decide before the
-// status, because the status can be misleading: a 200 may have an error, a 429 may be permanent, and a 500 may mean that the
-// context is too long.
+// class returns the class of the problem. The parameter status is the HTTP status of the response. class looks first at the
+// codes and the message. It uses the status only if they do not determine the class, because the status can be misleading: a
+// 200 may have an error, a 429 may be permanent, and a 500 may mean that the context is too long.
 func (p *problem) class(status int) llm.Class {
 	if class := classOfText(p.words, p.message); class != "" {
 		return class

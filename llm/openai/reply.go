@@ -33,9 +33,9 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
-// recovered returns a reply with the tool calls that the endpoint could not read, if err is an [*unreadCall] and its text can be
-// parsed. The agent then runs the calls, or refuses them with an error result that the model can read. Otherwise recovered
-// returns err.
+// recovered returns a reply with the tool calls that the endpoint could not read. This is possible if err is an
+// [*unreadCall] and its text can be parsed. Otherwise recovered returns err. The agent runs the recovered calls, or refuses
+// them with an error result that the model can read.
 func recovered(err error, req llm.Request) (llm.Reply, error) {
 	var unread *unreadCall
 	if !errors.As(err, &unread) {

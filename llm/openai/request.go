@@ -35,7 +35,7 @@ func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletio
 }
 
 // content returns the text of a message without parts. For a message with parts it returns "", because the library does not
-// accept both; parts then has the text.
+// accept a message with both a text and parts. In this case, the function parts returns the text as the first part.
 func content(message llm.Message) string {
 	if len(message.Parts) > 0 {
 		return ""

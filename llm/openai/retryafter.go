@@ -35,8 +35,8 @@ func retryAfter(header http.Header, message string, told time.Duration, now time
 	return min(max(wait, 0), maxWait)
 }
 
-// number parses s as a number of units, which may have a fraction, and returns the duration. The duration is raised to 0 or
-// lowered to maxWait if necessary. number returns false if s is not a number.
+// number converts s, a number of the given units, into a duration. The number may have a fraction. A negative duration
+// becomes 0, and a duration longer than maxWait becomes maxWait. number returns false if s is not a number.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) {
@@ -51,9 +51,9 @@ type retryInfo struct {
 	RetryDelay text `json:"retryDelay"`
 }
 
-// waitInDetails returns the wait time in the fields of an error object; 0 if there is none. seconds is the field retry_after, a
-// number of seconds. details is the field details, in which Google sends a retryDelay. If seconds is a valid number, details is
-// ignored.
+// waitInDetails returns the wait time in the fields of an error object; 0 if there is none. The parameter seconds is the
+// field retry_after, which is a number of seconds. The parameter details is the field details, in which Google sends a
+// retryDelay. If seconds is a valid number, the details are ignored.
 func waitInDetails(seconds string, details []retryInfo) time.Duration {
 	if wait, ok := number(seconds, time.Second); ok {
 		return wait

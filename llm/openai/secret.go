@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// secrets returns the texts that must not be in errors: the API key, the words in the values of headers, and the password in the
-// URL. It omits words of headers with less than 8 bytes. They are hardly secrets, and hiding them would make messages
-// unreadable.
+// secrets returns the texts that must not be in errors: the API key, the words in the values of headers, and the password in
+// the URL. It omits a header's words of less than 8 bytes. Such short words are hardly secrets, and hiding them would make
+// messages unreadable.
 func (o Options) secrets() []string {
 	secrets := []string{o.APIKey}
 	for _, value := range o.Headers {

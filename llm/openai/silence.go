@@ -49,7 +49,8 @@ func (s *silence) Read(p []byte) (int, error) {
 // limitTo sets the limit for each of the following calls of Read.
 func (s *silence) limitTo(limit time.Duration) { s.limit = limit }
 
-// closing limits the time for all following calls of Read together to afterFinish. Later calls of closing have no effect.
+// closing sets the time at which reading must end to the current time plus afterFinish. If a call of Read has not returned
+// by this time, Read cancels the request. Later calls of closing have no effect.
 func (s *silence) closing() {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(afterFinish)

@@ -18,8 +18,9 @@ import (
 // types of this package accept. Code that works around these problems would be longer than this file. It would also be a second
 // way of decoding replies.
 
-// streams reports whether a response is an event stream. The first bytes of the body decide before the Content-Type header,
-// because endpoints send errors and complete replies with the type of a stream, and streams with the type of JSON.
+// streams reports whether a response is an event stream. The first bytes of the body are more important than the
+// Content-Type header, because some endpoints send errors and complete replies with the Content-Type of a stream, or streams
+// with the Content-Type of JSON.
 func streams(header http.Header, body *bufio.Reader) bool {
 	for n := 1; ; n++ {
 		start, err := body.Peek(n)
@@ -38,9 +39,9 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream from in and returns the reply. After the reply is complete, readStream ignores errors in the
-// rest of the stream. quiet is the body from which in reads; readStream sets its limits. a has the status and the headers of
-// the response.
+// readStream reads an event stream from in and returns the reply. After the reply is complete, readStream ignores errors in
+// the rest of the stream. The parameter quiet is the body of the response, on which the reader in is based. readStream sets
+// the time limits of quiet. The parameter a has the status and the headers of the response.
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -72,7 +73,8 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event to whole, the reply so far. If the event is an error or cannot be decoded, take returns an error.
+// take adds an event of the stream to the assembly whole. If the event is an error or cannot be decoded, take returns an
+// error.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

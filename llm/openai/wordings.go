@@ -9,10 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// wordings has codes and texts of providers that determine the class of an error if the status is too general or misleading. Only
-// this file has such codes and texts. The first row that matches decides. A row matches if the error has one of its words as a
-// code or type, or if the message contains one of its texts. Upper and lower case do not matter. The texts must be in lower
-// case.
+// wordings is a table of codes and texts that providers send in errors. It determines the class of an error if the status is
+// too general or misleading. No other file has such codes and texts. A row matches an error if a code or type of the error
+// is one of the row's words, or if the error's message contains one of the row's texts. Upper and lower case do not matter,
+// but the texts in the table must be in lower case. The first row that matches determines the class.
 var wordings = []struct {
 	class llm.Class
 	words []string
@@ -48,7 +48,7 @@ var wordings = []struct {
 	},
 	{
 		class: llm.QuotaExceeded,
-		// Not the text of OpenAI's message: Gemini uses it for limits that pass.
+		// The text of OpenAI's message is not in this row, because Gemini uses the same text for temporary limits.
 		words: []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"},
 		texts: []string{
 			"insufficient balance",      // DeepSeek
@@ -66,15 +66,14 @@ var wordings = []struct {
 		words: []string{"model_not_found", "DeploymentNotFound", "model_decommissioned"},
 	},
 	{
-		// The model wrote a call that its own server refused: asked again, it
-		// writes another one.
+		// The model wrote a call that its own server refused. If the request is sent again, the model writes another call.
 		class: llm.BadReply,
 		words: []string{"tool_use_failed"}, // Groq, as a 400
 	},
 }
 
-// types has the classes of general error types. They decide if there is no error status. With a 5xx status, they only
-// distinguish [llm.Overloaded] from [llm.ServerError].
+// types maps general error types to classes. It is used if the table wordings has no matching row and there is no error
+// status. It is also used for a 5xx status, but only to distinguish [llm.Overloaded] from [llm.ServerError].
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,

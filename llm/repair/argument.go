@@ -48,11 +48,12 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle changes object, a JSON object, into a form that all JSON decoders read in the same way: without unpaired surrogates
-// and without duplicate members. It returns the changed object and a description of all mistakes. These are the mistakes in the
-// parameter wrong, which the caller has corrected, and the mistakes that settle has corrected. If there are none, settle
-// returns the parameter text, which has the original arguments, and "".
-func settle(text, object, wrong string) (string, string) {
+// settle completes the correction of a call's arguments. The parameter original is the text that the model wrote. The
+// parameter object is the JSON object that the caller has found in this text, and the parameter wrong describes the mistakes
+// that the caller has corrected. settle replaces unpaired surrogates and removes duplicate members, because JSON decoders do
+// not all read them in the same way. It returns the corrected object and a description of all mistakes. If there were no
+// mistakes, it returns original and "".
+func settle(original, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
 		object, wrong = clean, join(wrong, "had an unpaired surrogate")
 	}
@@ -60,7 +61,7 @@ func settle(text, object, wrong string) (string, string) {
 		object, wrong = once, join(wrong, "had a duplicate member")
 	}
 	if wrong == "" {
-		return text, ""
+		return original, ""
 	}
 	return object, wrong
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Fit returns a copy of reply that is shortened if its JSON form has more than limit bytes. The JSON form of the copy has at
-// most limit bytes. For each change, Fit adds a text to Repaired. If the reply has reasoning, a shortened reply always has a
-// text about the reasoning, too.
+// Fit returns a copy of reply that is shortened if its JSON form has more than limit bytes. It adds a text to Repaired for
+// each change, unless Repaired already has 20 texts. If it shortens a reply with reasoning, it adds a text with the length
+// of the reasoning even if the reasoning was not cut.
 //
-// Fit cuts the text and the reasoning and adds a note where it has cut. It never cuts arguments. It replaces arguments that are
-// too long by a text that is not a JSON object, so the call is not run. It does not shorten other fields such as IDs, so limit
-// must be at least a few kilobytes. Fit does not modify its argument.
+// Fit cuts the text and the reasoning and adds a note where it has cut. It never cuts arguments. Instead, it replaces
+// arguments of more than 1024 bytes, the longest first, by a text that is not a JSON object, so the call is not run. It does
+// not shorten other fields such as IDs. If these fields and the short arguments alone need more than limit bytes, the copy
+// is longer than limit. So limit must be at least a few kilobytes. Fit does not modify its argument.
 func Fit(reply llm.Reply, limit int) llm.Reply {
 	size := func() int {
 		encoded, _ := json.Marshal(reply) // cannot fail: the reply has only strings and numbers
@@ -58,9 +59,9 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	return reply
 }
 
-// cut returns a text of at most keep bytes unchanged. If the text is longer, cut returns its first keep bytes and a note that
-// says how many bytes were left out. The part before the note may be shorter than keep, because cut does not cut within a
-// character and removes white space at the end.
+// cut returns a text of at most keep bytes unchanged. Of a longer text, it returns the beginning and a note that says how
+// many bytes were left out. The beginning has at most keep bytes. It may have fewer, because cut does not cut within a
+// character and removes white space before the note.
 func cut(text string, keep int) string {
 	head := clip.Prefix(text, keep)
 	if len(head) == len(text) {

@@ -22,9 +22,9 @@ var (
 	unsendable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// resolve returns the name of the tool that the model meant when it wrote the name said, and true. If no tool or more than one
-// tool could be meant, it returns false and a name for the message. Endpoints accept this name, and it is not the name of a
-// tool.
+// resolve finds the tool that the model meant by a name. The parameter said is the name as the model wrote it. resolve
+// returns the name of the tool and true. If the model may have meant no tool or several tools, resolve returns false and a
+// name that replaces said in the message. Endpoints accept this name, and no tool has it.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
 		return said, true
@@ -35,8 +35,9 @@ func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	return sendable(said, tools), false
 }
 
-// meant returns the names of the tools that the model may have meant when it wrote the name said. It compares names in the
-// normal form of [fold], with and without the parts of said that [namespaces] and [ordinal] match.
+// meant returns the names of the tools that the model may have meant by a name. The parameter said is the name as the model
+// wrote it. meant compares names in the normal form of [fold]. It compares said twice: as it is, and without the parts that
+// [namespaces] and [ordinal] match.
 func meant(said string, tools []llm.ToolSpec) []string {
 	trimmed := strings.TrimSpace(said)
 	forms := []string{fold(trimmed), fold(ordinal.ReplaceAllString(namespaces.ReplaceAllString(trimmed, ""), ""))}
@@ -55,9 +56,9 @@ func fold(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// sendable returns a name that endpoints accept. It replaces invalid characters in name and cuts the name to maxName bytes. If
-// this changes the name and [meant] finds a tool for the new name, sendable returns a name such as "unknown_0" instead.
-// Otherwise the name in the transcript would look like the name of this tool, and the model may copy it from the transcript.
+// sendable changes a name so that endpoints accept it. It replaces invalid characters and cuts the name to maxName bytes.
+// The changed name may look like the name of a tool. If [meant] finds such a tool, sendable returns a name such as
+// "unknown_0" instead, because otherwise the model may copy the changed name from the transcript.
 func sendable(name string, tools []llm.ToolSpec) string {
 	clean := unsendable.ReplaceAllString(name, "_")
 	if clean == "" {

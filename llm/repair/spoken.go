@@ -22,9 +22,9 @@ func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message.ToolCalls
 }
 
-// spoken returns the tool calls in a text, without IDs. It returns nil if the text has anything beside calls, because such a
-// text may only explain a call. It returns nil, too, if a call names a tool that is not in tools. If bare is true, spoken also
-// accepts a text that is one JSON object without a tag.
+// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls,
+// because the model may have written an explanation of a call and not a call. It also returns nil if a call names a tool
+// that is not in tools. If the parameter bare is true, spoken also accepts a text that is one JSON object without a tag.
 func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	rest := strings.TrimSpace(text)
 	if len(tools) == 0 || !strings.HasPrefix(rest, "<") && !strings.HasPrefix(rest, "{") {
@@ -57,9 +57,9 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	return calls
 }
 
-// written returns the tool call that text describes as a JSON object with a name and arguments. The arguments are the member
-// "arguments" or "parameters", and may be encoded as a string. written returns false if text is not such an object, or if
-// [resolve] finds no tool with the name.
+// written converts a text into a tool call. The text must be a JSON object with a name and arguments. The arguments are the
+// member "arguments" or "parameters", and may be encoded as a string. written returns false if the text is not such an
+// object, or if [resolve] finds no tool with the name.
 func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &fields) != nil {
