@@ -13,11 +13,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New returns a tool that spec describes. The tool runs call, which must follow the contract of [Tool.Call]. Use [Func] if
-// the schema can be inferred from a Go type.
+// New makes a tool from a description and a function. The method [Tool.Spec] of the new tool returns spec. The method
+// [Tool.Call] calls the function call, which must follow the contract of this method. An empty effect in spec becomes
+// [AtMostOnce]. Use [Func] if the schema can be inferred from a Go type.
 //
-// New returns an error if call is nil, if the effect is unknown, or if models do not accept the name or the schema. The zero
-// effect becomes [AtMostOnce].
+// New returns an error if call is nil, if the effect is unknown, or if models do not accept the name or the schema.
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", spec.Name)
@@ -54,14 +54,14 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
-		return nil, fmt.Errorf("tool %q: schema of the arguments: %w", name, err)
+		return nil, fmt.Errorf("tool %q: the schema cannot be inferred from the type of the arguments: %w", name, err)
 	}
 	if schema.Type != "object" {
 		return nil, fmt.Errorf("tool %q: arguments must be a struct or a map with string keys, not %T", name, *new(In))
 	}
 	raw, err := json.Marshal(schema)
 	if err != nil {
-		return nil, fmt.Errorf("tool %q: schema of the arguments: %w", name, err)
+		return nil, fmt.Errorf("tool %q: the schema of the arguments cannot be encoded as JSON: %w", name, err)
 	}
 	spec := Spec{Name: name, Description: description, Schema: raw, Effect: effect}
 	return New(spec, func(ctx context.Context, args json.RawMessage) (Result, error) {
@@ -100,9 +100,9 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered is a deferred function that converts a panic of a tool into an error result. It stores the result in *res and
-// sets *err to nil, so the caller does not run the tool again: the tool may have made changes before the panic. recovered
-// writes the stack to the log. The model does not see the stack.
+// recovered converts a panic of a tool into an error result. It must be called with defer. If there was a panic, recovered
+// stores the error result in *res and sets *err to nil. With an error, the caller might run the tool again, although the
+// tool may have made changes before the panic. recovered writes the stack to the log; the model does not see the stack.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
@@ -160,7 +160,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// errorResult returns an error result with a text that is formatted as by [fmt.Sprintf].
+// errorResult returns an error result. Its content is the text that [fmt.Sprintf] returns for format and args.
 func errorResult(format string, args ...any) Result {
 	return Result{Content: fmt.Sprintf(format, args...), IsError: true}
 }

@@ -27,8 +27,8 @@ type Local interface {
 
 // Bound is a tool with its reference.
 type Bound struct {
-	// Ref is the argument with which [Registry.Lookup] returns Tool: "calculator", for example, or "files.read_file" for a
-	// tool of the source "files".
+	// Ref is the tool's reference: [Registry.Lookup] returns Tool if Ref is its argument. Examples are "calculator" and, for
+	// a tool of the source "files", "files.read_file".
 	Ref  string
 	Tool Tool
 }
@@ -107,9 +107,9 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Resolve returns the tools that match at least one of patterns. Each tool is in the result once. The result is sorted by
-// the name that the model sees. A pattern is a reference, or "name.*" for all tools of a source. Resolve calls
-// [Source.Tools] only for sources that occur in patterns.
+// Resolve returns the tools that match the given patterns. A pattern is a reference, or "name.*" for all tools of a source.
+// A tool that matches several patterns is in the result only once. The result is sorted by the name that the model sees.
+// Resolve calls [Source.Tools] only for sources that a pattern names.
 //
 // The error is an [*UnknownToolError] for a reference that the registry does not have. It is a [*NameError] if models do not
 // accept a tool's name or if two of the tools have the same name. If a source cannot list its tools, the error wraps the
@@ -155,9 +155,9 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	return matches[0].Tool, nil
 }
 
-// match returns the tools that match one pattern. The result has at least one tool, unless the pattern is "name.*" and this
-// source has no tools. listed caches the tools of sources, by the name of the source; match adds to it. The errors are those
-// of [Registry.Lookup].
+// match returns the tools that match one pattern. The result is empty only if the pattern is "name.*" and the source has
+// no tools. The parameter listed is a cache: it maps the name of a source to the source's tools. If match lists the tools
+// of a source, it adds them to the cache. The errors are those of [Registry.Lookup].
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -174,7 +174,7 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	if !ok {
 		tools, err := source.Tools(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("tools of %s: %w", sourceName, err)
+			return nil, fmt.Errorf("the tools of source %q cannot be listed: %w", sourceName, err)
 		}
 		all = make([]Bound, 0, len(tools))
 		for _, t := range tools {
@@ -197,8 +197,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for ref. ofSource has all tools of the source in ref; it is nil if they were not
-// listed.
+// unknown returns an [*UnknownToolError] for the reference ref. If ref begins with the name of a source and the source's
+// tools were listed, ofSource has these tools. Otherwise ofSource is nil.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {
@@ -208,7 +208,8 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	return &UnknownToolError{Ref: ref, Known: known, Nearest: nearest(ref, known)}
 }
 
-// withEffect returns t with the effect [AtMostOnce] if t has no effect or an unknown one. Otherwise it returns t itself.
+// withEffect returns a tool that always has a known effect. If the effect of t is empty or unknown, the result is a copy
+// of t with the effect [AtMostOnce]. Otherwise the result is t itself.
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {
@@ -219,7 +220,7 @@ func withEffect(t Tool) Tool {
 	return described{Tool: t, spec: spec}
 }
 
-// described is a tool with a Spec that differs from the tool's own Spec.
+// described is a tool that returns the field spec as its Spec, and not the Spec of the embedded Tool.
 type described struct {
 	Tool
 	spec Spec

@@ -114,7 +114,7 @@ func TestLookupFindsWhatResolveBound(t *testing.T) {
 		require.NotNil(t, got)
 	}
 	_, err := r.Lookup(t.Context(), "down.x")
-	require.EqualError(t, err, "tools of down: connection refused")
+	require.EqualError(t, err, `the tools of source "down" cannot be listed: connection refused`)
 	require.False(t, errors.As(err, new(*tool.UnknownToolError)), "a source that is down may have the tool")
 }
 

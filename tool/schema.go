@@ -78,7 +78,8 @@ func Violation(schema json.RawMessage, text string) string {
 	return violation(schema, plainNumbers(v))
 }
 
-// violation is like [Violation], but checks a decoded value in which [plainNumbers] has replaced the numbers.
+// violation is like [Violation], but takes a decoded value. Before the call, [plainNumbers] must have replaced the numbers
+// in the value.
 func violation(schema json.RawMessage, value any) (problem string) {
 	if len(schema) == 0 {
 		return ""
@@ -184,8 +185,8 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	return c, err
 }
 
-// step matches one prefix "validating <schema>: " of an error of the validator. The validator adds one prefix for each
-// subschema on the way to the problem. The first prefix is that of the outermost subschema.
+// step matches one prefix "validating <schema>: " of an error text of the validator. The validator adds such a prefix for
+// each subschema that contains the problem. The outermost subschema comes first.
 var step = regexp.MustCompile(`^validating ([^:\s]*): `)
 
 // readable converts an error of the validator into a text for the model. The text names the path of the wrong field, if it

@@ -27,7 +27,7 @@ type node struct {
 	text   bool             // the value is a string
 }
 
-// newNode returns the node of a decoded JSON value.
+// newNode converts a decoded JSON value into a node. It also converts all values inside this value.
 func newNode(v any) *node {
 	n := &node{size: 8}
 	switch v := v.(type) {
@@ -52,8 +52,8 @@ func newNode(v any) *node {
 	return n
 }
 
-// affordable reports whether the estimated cost of validating a value is at most maxSteps and the recursion is not deeper
-// than maxValidationDepth.
+// affordable reports whether both limits allow the validation of a value: the estimated cost is at most maxSteps, and the
+// validator recurses at most maxValidationDepth levels.
 func (g *graph) affordable(value any) bool {
 	w := walk{graph: g}
 	w.visit(g.root, newNode(value), 0)
@@ -66,9 +66,10 @@ type walk struct {
 	steps int // the cost so far
 }
 
-// visit adds the estimated steps of checking the value n against the schema s to the cost. It returns an estimate of the
-// length of the error text that this check may produce, in bytes. If the recursion is too deep, visit sets the cost to more
-// than maxSteps. It stops as soon as the cost is more than maxSteps.
+// visit estimates the cost of checking the value n against the schema s, and adds this cost to w.steps. It also returns an
+// estimate of the length in bytes of the error text that the check may produce. depth is the current depth of the
+// recursion. If depth is more than maxValidationDepth, visit sets w.steps to more than maxSteps. visit stops as soon as
+// w.steps is more than maxSteps.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
 		w.steps = maxSteps + 1
@@ -125,5 +126,5 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match adds the steps of matching a regular expression against a text with the given number of bytes.
+// match adds the cost of matching a regular expression against a text to w.steps. bytes is the length of the text.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

@@ -17,7 +17,7 @@ import (
 // them, and the cost of each. newGraph builds a graph. A graph does not change afterwards, so it is safe for concurrent use.
 type graph struct {
 	root *jsonschema.Schema
-	// pointers maps a JSON pointer to the subschema at this place. The pointer of the root is "".
+	// pointers maps a JSON pointer to the subschema to which it points. The root has the pointer "".
 	pointers map[string]*jsonschema.Schema
 	// anchors maps the name of an $anchor or a $dynamicAnchor to the subschema that has the anchor.
 	anchors map[string]*jsonschema.Schema
@@ -26,7 +26,8 @@ type graph struct {
 	// inPlace maps each subschema to the subschemas that the validator checks against the same value, for example those of
 	// its allOf and $ref. The subschemas of anyOf are not in inPlace.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
-	// literal maps each subschema to the approximate number of bytes of its own text that an error may quote.
+	// literal maps each subschema to an estimate of how many bytes an error may quote from the subschema, for example from
+	// its enum.
 	literal map[*jsonschema.Schema]int
 	// patterns maps each regular expression to the number of its instructions.
 	patterns map[string]int
@@ -62,11 +63,11 @@ func newGraph(root *jsonschema.Schema) (*graph, error) {
 func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
-		return fmt.Errorf("the schema at %q is null", pointer)
+		return fmt.Errorf("the subschema at %q is null; use {} to allow every value", pointer)
 	case s.DynamicRef != "":
-		return fmt.Errorf("the schema at %q has a $dynamicRef", pointer)
+		return fmt.Errorf("the subschema at %q has a $dynamicRef, which is not supported; use $ref", pointer)
 	case s.ID != "" && s != g.root:
-		return fmt.Errorf("the schema at %q has an $id of its own", pointer)
+		return fmt.Errorf("the subschema at %q has an $id, which is only supported at the root; remove it", pointer)
 	}
 	g.pointers[pointer] = s
 	for _, name := range []string{s.Anchor, s.DynamicAnchor} {
@@ -110,8 +111,9 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls f for each subschema in the value of one field of a [jsonschema.Schema]. key is the index or the name of the
-// subschema in the field, or "" if the field is a single subschema. each stops at the first error and returns it.
+// each calls the function f for each subschema in a field of a [jsonschema.Schema]. field is the value of this field. The
+// argument key of f is the index or the name of the subschema in the field, or "" if the field is a single subschema. each
+// stops at the first error and returns it. It also returns an error if a subschema in a list or a map is null.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
 	case *jsonschema.Schema:
@@ -121,7 +123,7 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	case []*jsonschema.Schema:
 		for i, s := range field {
 			if s == nil {
-				return fmt.Errorf("a schema of a list is null")
+				return fmt.Errorf("element %d of a list of subschemas is null; use {} to allow every value", i)
 			}
 			if err := f(strconv.Itoa(i), s); err != nil {
 				return err
@@ -130,7 +132,7 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	case map[string]*jsonschema.Schema:
 		for key, s := range field {
 			if s == nil {
-				return fmt.Errorf("the schema %q is null", key)
+				return fmt.Errorf("the subschema %q is null; use {} to allow every value", key)
 			}
 			if err := f(key, s); err != nil {
 				return err
@@ -140,16 +142,16 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming has the names of some fields of [jsonschema.Schema]. The subschemas in these fields are checked against a part
-// of the value that the schema is checked against, or are not checked at all. The subschemas in all other fields count as
-// checked against the whole value.
+// consuming has the names of the fields of [jsonschema.Schema] with subschemas that do not apply to the whole value. They
+// apply to a part of the value, as in Properties, or the validator does not check values against them directly, as in
+// Defs. The subschemas in all other fields count as checked against the whole value.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,
 	"Properties": true, "PatternProperties": true, "AdditionalProperties": true, "PropertyNames": true, "UnevaluatedProperties": true,
 }
 
-// keyword returns the keyword that stands for a field of [jsonschema.Schema] in JSON pointers.
+// keyword returns the JSON schema keyword for a field of [jsonschema.Schema], as it appears in JSON pointers.
 func keyword(field reflect.StructField) string {
 	switch field.Name {
 	case "Items", "ItemsArray":
@@ -175,7 +177,7 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	}
 	u, err := url.Parse(ref)
 	if err != nil || !strings.HasPrefix(ref, "#") {
-		return nil, fmt.Errorf("the reference %q leads out of the schema", ref)
+		return nil, fmt.Errorf("the $ref %q is not supported; use a $ref that begins with #, to a subschema of the same schema", ref)
 	}
 	found, ok := g.anchors[u.Fragment]
 	if u.Fragment == "" || strings.HasPrefix(u.Fragment, "/") {
@@ -186,7 +188,7 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 		found, ok = g.pointers[strings.Join(segments, "/")]
 	}
 	if !ok {
-		return nil, fmt.Errorf("the reference %q leads to nothing", ref)
+		return nil, fmt.Errorf("the target of the $ref %q does not exist in the schema", ref)
 	}
 	return found, nil
 }

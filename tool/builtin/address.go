@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// closed has the networks that are not part of the public internet and that no method of [netip.Addr] recognises.
+// closed has networks to which http_get must not connect. They are listed here because the methods of [netip.Addr] treat
+// their addresses as public.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata service of Alibaba Cloud
@@ -29,8 +30,9 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate returns an error if the network is not TCP or if the IP address is not public. It is the Control function of
-// a [net.Dialer], so address is the IP address and the port to which the dialer is about to connect.
+// refusePrivate is the Control function of a [net.Dialer], which calls it before each connection. address is the IP
+// address and the port to which the dialer is about to connect. refusePrivate returns an error if the connection is not a
+// TCP connection or if the IP address is not public.
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)

@@ -26,8 +26,8 @@ type Options struct {
 	// Defaults to 4 MiB.
 	MaxFileBytes int64
 
-	// AllowPrivate lets http_get connect to loopback, private and link-local addresses. One of these addresses is the
-	// metadata service of a cloud provider, which may return credentials.
+	// AllowPrivate lets http_get connect to loopback, private and link-local addresses. The metadata service of a cloud
+	// provider usually has such an address, and it may return credentials.
 	AllowPrivate bool
 	// HTTPTimeout limits the duration of one call of http_get, including redirects and the reading of the body. Defaults to
 	// 30 seconds.
@@ -61,12 +61,12 @@ func Tools(o Options) ([]tool.Tool, error) {
 	}
 	path, err := filepath.Abs(o.Root)
 	if err != nil {
-		return nil, fmt.Errorf("root of the file tools: %w", err)
+		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w", err)
 	}
 	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("root of the file tools: %w", err)
+		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("root of the file tools: %s is not a folder", path)
+		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %s is not a folder", path)
 	}
 	r := root{path: path, secret: o.Secret, maxFileBytes: o.MaxFileBytes}
 	return append(tools, r.listFiles(), r.readFile(), r.searchFiles()), nil

@@ -13,7 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxExpression limits the length of an expression in bytes. This also limits the depth and the number of its operations.
+// maxExpression limits the length of an expression, in bytes. A short expression cannot have many operations or deeply
+// nested parentheses, so these need no limits of their own.
 const maxExpression = 1000
 
 // calculatorIn is the type of calculator's arguments.
@@ -36,8 +37,8 @@ func calculator() tool.Tool {
 		})
 }
 
-// calculate returns the value of an expression. It uses only the parser of package expr and evaluates the syntax tree itself.
-// The evaluator of expr computes with int and float64, so 2^63 would overflow and 0.1 + 0.2 would not be 0.3. The parser also
+// calculate parses an expression and returns its value. It uses the parser of package expr, but not the evaluator of expr.
+// That evaluator computes with int and float64, so 2^63 would overflow and 0.1 + 0.2 would not be 0.3. The parser also
 // accepts strings, ranges and closures; evaluate returns an error for these.
 func calculate(expression string) (n number, err error) {
 	if len(expression) > maxExpression {

@@ -13,7 +13,8 @@ type function struct {
 	call        func([]number) (number, error)
 }
 
-// many is the largest number of arguments of a function that takes any number. An expression is too short to have more.
+// many is the maximum number of arguments for functions such as min and max, which accept any number of arguments. An
+// expression is too short to contain more.
 const many = maxExpression
 
 // functions are the functions of the calculator by name.

@@ -35,9 +35,9 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether the segments of a path match the segments of a pattern. After a mismatch it tries again only
-// from the last ** that it has reached. An earlier ** could not lead to a match that the last ** does not find. So the time
-// grows at most with the product of the two lengths.
+// matchSegments reports whether the path segments in name match the pattern segments in pattern. After a mismatch it goes
+// back only to the last ** that it has reached. Going back to an earlier ** could not find an additional match. So the
+// number of compared pairs of segments is at most about len(pattern) * len(name).
 func matchSegments(pattern, name []string) bool {
 	p, n := 0, 0
 	star, starName := -1, 0
@@ -67,8 +67,8 @@ func matchSegment(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// deep reports whether the pattern has a slash or **. Only such a pattern can match entries of subfolders when list_files is
-// not recursive.
+// deep reports whether the pattern has a slash or **. Such a pattern can match entries of subfolders, so list_files
+// searches the subfolders even if the call is not recursive.
 func (g glob) deep() bool {
 	return strings.Contains(string(g), "/") || strings.Contains(string(g), "**")
 }

@@ -32,9 +32,9 @@ func httpGet(o Options) tool.Tool {
 		tool.ReadOnly, g.get)
 }
 
-// newHTTPClient returns an HTTP client that connects only to addresses that o allows. The dialer checks the IP address of each
-// connection. So neither a redirect nor a host name that later resolves to another address can bypass the check. The client
-// does not use a proxy, because the proxy would make the connection without the check.
+// newHTTPClient returns an HTTP client that connects only to public addresses, unless o.AllowPrivate is set. The dialer
+// checks the IP address of each connection. So neither a redirect nor a host name that later resolves to another address
+// can bypass the check. The client does not use a proxy, because the proxy would make the connection without the check.
 func newHTTPClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !o.AllowPrivate {
@@ -126,8 +126,8 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", u.Host, err)
 }
 
-// render returns the text of a body, converted to UTF-8. If the body is not text, it returns a note with the media type and
-// the size. more says that the response had more bytes than body.
+// render returns the text of a response body, converted to UTF-8. If the body is not text, render returns a note with the
+// media type and the size. The parameter more is true if the response had more bytes than the parameter body.
 func render(contentType string, body []byte, more bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)

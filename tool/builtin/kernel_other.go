@@ -4,5 +4,6 @@ package builtin
 
 import "os"
 
-// ofKernel returns false. The tools recognise only the proc file system of Linux.
+// ofKernel reports whether a file is in the proc file system. On this system it always returns false, because the tools
+// recognise only the proc file system of Linux.
 func ofKernel(*os.File) bool { return false }

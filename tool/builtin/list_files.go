@@ -122,10 +122,10 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within returns the smaller value of n and most. If n is 0 or less, it returns fallback.
-func within(n, fallback, most int) int {
+// within returns n, but never more than maximum. If n is 0 or less, within returns fallback.
+func within(n, fallback, maximum int) int {
 	if n <= 0 {
 		return fallback
 	}
-	return min(n, most)
+	return min(n, maximum)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxBits limits the size of an exact number in bits, and so the time and memory of an operation. Numerator and denominator
-// together have about 3,000 decimal digits at most.
+// maxBits limits the number of bits of an exact number, counted for the numerator and the denominator together. This
+// corresponds to about 3,000 decimal digits. Without the limit, an operation could take too much time and memory.
 const maxBits = 10_000
 
 var (

@@ -97,8 +97,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns the text in b, followed by a note for the model. The note says that the text has the lines from first to last
-// of the file and that the file has more lines. remark is a part of the note and may be empty.
+// note returns the text in b, followed by a note for the model. The note gives the numbers of the first and the last line
+// in the text, and says that the file has more lines. note inserts remark after the line numbers; remark may be empty.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -115,7 +115,7 @@ type scan struct {
 	left int // the number of bytes that may still be read
 }
 
-// errScanned is the error that [scan.Read] returns when scan has read as many bytes as it may.
+// errScanned is the error of [scan.Read] after the scan has read its maximum number of bytes.
 var errScanned = errors.New("too far into the file")
 
 // Read implements [io.Reader]. It returns errScanned if the limit is reached, and the error of ctx if ctx has ended.
@@ -131,13 +131,13 @@ func (s *scan) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLine reads a line, including its line break. If the line has more than limit bytes, readLine returns its first limit
-// bytes and sets cut to true. It returns io.EOF if there is no further line.
-func readLine(r *bufio.Reader, limit int) (line string, cut bool, err error) {
+// readLine reads a line, including its line break. If the line is longer than maxBytes, readLine returns only the first
+// maxBytes bytes of the line, and the result cut is true. The error is io.EOF if there is no further line.
+func readLine(r *bufio.Reader, maxBytes int) (line string, cut bool, err error) {
 	var b strings.Builder
 	for {
 		part, err := r.ReadSlice('\n')
-		room := limit - b.Len()
+		room := maxBytes - b.Len()
 		b.Write(part[:min(len(part), room)])
 		switch {
 		case len(part) > room:

@@ -126,9 +126,9 @@ type search struct {
 	cut               int  // lines of which only the beginning was searched
 }
 
-// file searches one file and adds the matching lines to s. It returns [fs.SkipAll] if there are more matches than s.limit,
-// and the context's error if ctx has ended. If the file is binary, too large or cannot be read, file counts it and returns
-// nil.
+// file searches one file and adds the matching lines to s.found. It returns [fs.SkipAll] if there are more matches than
+// s.limit, and the context's error if ctx has ended. A file that is binary, too large or unreadable is not an error: the
+// method adds 1 to s.binaries or s.skipped and returns nil.
 func (s *search) file(ctx context.Context, name string) error {
 	f, info, err := s.root.openFile(s.dir, name)
 	if err != nil {

@@ -30,7 +30,7 @@ func (t *remote) Spec() tool.Spec { return t.spec }
 func (t *remote) LocalName() string { return t.name }
 
 // Call calls the tool at the server. If the call did not reach the server because the connection or the session was lost,
-// Call connects again and sends the call a second time. It never sends a call again that may have run. If the error does not
+// Call connects again and sends the call a second time. Call never repeats a call that may have run. If the error does not
 // wrap [tool.ErrOutcomeUnknown], the tool did not run.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
@@ -63,7 +63,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// fate says what is known about a call after its end.
+// fate is the outcome of a call, as far as this package knows it after the call has ended.
 type fate int
 
 const (
@@ -101,7 +101,7 @@ func (d deliveryState) sessionGone() bool {
 		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000
 }
 
-// turnedAway reports whether the HTTP status says that the server refused the request before the tool could run.
+// turnedAway reports whether the server refused the request before the tool could run, according to the HTTP status.
 func (d deliveryState) turnedAway() bool {
 	switch d.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -133,9 +133,9 @@ func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
-// cause converts an error of the SDK into an error that may be shown. The text of the original error may contain the URL and
-// its secrets, so cause does not wrap the original error. ctx is the context of the caller of [remote.Call]; if it has
-// ended, cause returns its error.
+// cause converts an error of the SDK into an error without secrets. The text of err may contain the URL and its secrets,
+// so the new error does not wrap err. ctx is the context of the caller of [remote.Call]. If this context has ended, cause
+// returns the context's error.
 func (s *Source) cause(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

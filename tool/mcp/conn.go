@@ -10,8 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recorder is a transport that wraps another transport. Its connection records each response in the [delivery] of the
-// request.
+// recorder is a transport that wraps another transport. When a response arrives, the connection of the recorder stores the
+// response in the [delivery] of the request that it answers.
 //
 // The wrapper hides the type of the SDK's streamable HTTP connection from the SDK. This has two effects. The SDK does not
 // pass the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not
@@ -42,7 +42,8 @@ type conn struct {
 	initialize jsonrpc.ID               // the ID of the request that negotiates the protocol version
 }
 
-// Write sends a message. If the message is a request with a [delivery] in ctx, Write records the request's ID.
+// Write sends a message. If the message is a request and ctx has a [delivery], Write stores the request's ID in the
+// delivery and adds the delivery to c.pending.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
@@ -63,7 +64,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.Connection.Write(ctx, msg)
 }
 
-// Read returns the next message of the server and records it if it is a response.
+// Read returns the next message of the server. If the message is a response, Read also stores it in its [delivery].
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if resp, ok := msg.(*jsonrpc.Response); ok && err == nil {
@@ -72,7 +73,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// record stores a response in the delivery of its request. It calls negotiated if the response has the protocol version.
+// record stores a response in the delivery of its request. If the response contains the negotiated protocol version,
+// record also calls the function c.negotiated.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]

@@ -8,9 +8,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// delivery records what happened to one request: whether it was sent, and the response. It is necessary because the errors
-// of the SDK do not say whether a request was never sent or its response was lost, and because the SDK decodes numbers into
-// float64. The transport gets the delivery from the request's context and updates it.
+// delivery records what happened to one request: whether it was sent, and the response. It is necessary for two reasons. The
+// errors of the SDK do not distinguish a request that was never sent from a request that was sent and got no response. And
+// the SDK decodes the numbers of a response into float64. The transport gets the delivery from the request's context and
+// updates it.
 //
 // The zero value stands for a request that was not sent. A delivery is safe for concurrent use.
 type delivery struct {
@@ -37,7 +38,8 @@ type deliveryState struct {
 	failure *jsonrpc.Error
 }
 
-// update calls f once, with the state. f may change the state, but must not use d. update does nothing if d is nil.
+// update calls the function f once with the current state. f may change the state. f must not call a method of d, because
+// update holds the lock of d. update does nothing if d is nil.
 func (d *delivery) update(f func(*deliveryState)) {
 	if d == nil {
 		return
@@ -47,7 +49,7 @@ func (d *delivery) update(f func(*deliveryState)) {
 	f(&d.deliveryState)
 }
 
-// state returns a copy of the state.
+// state returns a copy of the current state of the delivery.
 func (d *delivery) state() deliveryState {
 	d.mu.Lock()
 	defer d.mu.Unlock()

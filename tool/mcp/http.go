@@ -26,7 +26,7 @@ const (
 	maxResumes = 3
 )
 
-// errTooLarge is the error when a response has maxMessage bytes or more.
+// errTooLarge is the error of reading an HTTP response that has maxMessage bytes or more.
 var errTooLarge = errors.New("the response is longer than 16 MiB")
 
 // newHTTPTransport returns the transport for a server with a URL. When the protocol version has been negotiated, the caller

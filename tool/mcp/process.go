@@ -27,8 +27,9 @@ const (
 // errNothingWritten means that a write to the server's stdin failed before its first byte.
 var errNothingWritten = errors.New("no part of the message was written")
 
-// processMark is the name of an environment variable of the server. Its value is different for each start of a server. Child
-// processes inherit the variable, so [killMarked] also finds processes that have left the server's process group.
+// processMark is the name of an environment variable that startProcess sets for a server. Its value is different for each
+// start of a server. Child processes inherit the variable, so [killMarked] also finds processes that have left the
+// server's process group.
 const processMark = "REAGENT_MCP_PROCESS"
 
 // process is the process of a server that this package started. If the worker crashes, the operating system closes the
@@ -115,9 +116,9 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	return p, nil
 }
 
-// terminate stops the server as the MCP specification describes. stdin is closed before the call. If the server has not
-// exited after stopGrace, terminate sends SIGTERM, and after another stopGrace SIGKILL. It returns as soon as the server has
-// exited, or after SIGKILL.
+// terminate stops the server as the MCP specification describes. The caller must have closed stdin. If the server has not
+// exited after stopGrace, terminate sends SIGTERM. If the server has not exited after another stopGrace, terminate sends
+// SIGKILL. terminate returns as soon as the server has exited or SIGKILL was sent.
 func (p *process) terminate() {
 	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
 		timer := time.NewTimer(stopGrace)
@@ -143,8 +144,8 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close starts to stop the server. It does not wait for the server's exit, because the SDK holds a lock while it closes a
-// connection.
+// Close begins to stop the server and returns at once. It does not wait until the server has exited, because the SDK holds a
+// lock while it closes a connection.
 func (p *process) Close() error {
 	p.stop()
 	return nil

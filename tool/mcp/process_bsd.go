@@ -11,5 +11,6 @@ import (
 // processes. If the command is npx, uvx or a shell, the server itself is a child process.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killMarked does nothing. To find the processes, it would need /proc/<pid>/environ, which only Linux has.
+// killMarked does nothing on this system. To find processes by an environment variable, it would need the files
+// /proc/<pid>/environ, which only Linux has.
 func killMarked(string) {}

@@ -36,8 +36,9 @@ type session struct {
 	end     context.CancelFunc
 }
 
-// openSession connects to the server and starts its process, if it has a command. It calls log for each line of the
-// process's stderr. If openSession returns an error, the process has already been stopped.
+// openSession connects to a server. If the server has a command, openSession first starts the command and then calls the
+// function log for each line of the command's stderr that is not empty. If openSession returns an error, it has already
+// stopped the command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,
@@ -92,9 +93,9 @@ func (s *session) close() {
 	}
 }
 
-// leave closes a session that new calls do not use any more. With a process, it ends the calls in flight and waits until the
-// process has exited. Over HTTP, the calls in flight may still get their responses, because each call has its own TCP
-// connection.
+// leave closes a session that new calls no longer use. If the server is a process, leave ends the calls in flight and
+// waits until the process has exited. If the server has a URL, the calls in flight may still get their responses, because
+// each call has its own TCP connection.
 func (s *session) leave() {
 	if s.process != nil {
 		s.close()
@@ -107,8 +108,9 @@ func (s *session) leave() {
 // alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow calls request once, with a context that contains a new [delivery]. The context also ends when the session ends.
-// follow returns the final state of the delivery and the error of request.
+// follow calls the function request once and records what happens in a new [delivery]. The context of the call contains
+// the delivery. This context ends when ctx or the session ends. follow returns the final state of the delivery and the
+// error of request.
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
 	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
@@ -120,7 +122,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool of the server. It returns the delivery of the call, which has the result, and the error of the SDK.
+// call calls a tool of the server. name is the tool's name at the server. call returns the state of the delivery, which
+// has the result of the tool, and the error of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
@@ -165,15 +168,15 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 			return all, nil
 		}
 		if next == cursor {
-			return nil, errors.New("the list of tools repeats a page")
+			return nil, errors.New("the list of tools has no end: a page names itself as the next page")
 		}
 		cursor = next
 	}
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page returns the page of the list of tools at a cursor. The cursor of the first page is "". next is the cursor of the next
-// page; "" if there is no next page.
+// page reads one page of the server's list of tools. cursor identifies the page; it is "" for the first page. The result
+// next is the cursor of the following page, or "" if there is no further page.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {

@@ -104,10 +104,11 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	return slices.Clone(tools), nil
 }
 
-// Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close waits until the server's
-// process has exited. On Unix, it also waits until the other processes in the server's process group have got SIGKILL; on
-// Linux, until all processes that the server started have got it. If Close is called while an attempt to connect succeeds,
-// the new process may exit shortly after Close has returned. Close always returns nil.
+// Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close always returns nil.
+//
+// Close waits until the server's process has exited. On Unix, Close also waits until SIGKILL was sent to the other
+// processes in the server's process group. On Linux, it waits until SIGKILL was sent to all processes that the server has
+// started. If a new connection is opened while Close is called, the new process may exit shortly after Close has returned.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -213,7 +214,8 @@ func (s *Source) describe(all []listed) []tool.Tool {
 	return tools
 }
 
-// connected returns the current session. If there is no usable session, it opens a new one.
+// connected returns the current session. If there is no usable session, it opens a new one. Concurrent callers share one
+// attempt to open it.
 func (s *Source) connected(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	sess := s.session
@@ -224,8 +226,8 @@ func (s *Source) connected(ctx context.Context) (*session, error) {
 	return flight.Do(ctx, &s.flight, "connect", func(context.Context) (*session, error) { return s.connect() })
 }
 
-// connect opens a new session, or returns the current session if it is still open. The caller must make sure that only one
-// connect runs at a time.
+// connect returns the current session if it is still open, and otherwise opens a new session. It must not be called
+// concurrently.
 func (s *Source) connect() (*session, error) {
 	s.mu.Lock()
 	old, last, closed := s.session, s.last, s.closed
@@ -246,7 +248,7 @@ func (s *Source) connect() (*session, error) {
 		select {
 		case <-last.exited:
 		case <-ctx.Done():
-			return nil, errors.New("the previous process of the server did not exit in time")
+			return nil, errors.New("the server is not started again because its previous process is still running; end that process if it does not exit")
 		}
 	}
 	slow := time.AfterFunc(slowStart, func() {
@@ -280,8 +282,8 @@ func (s *Source) connect() (*session, error) {
 	return sess, nil
 }
 
-// drop closes a session and removes it, so that the next call opens a new session. It does nothing if sess is not the
-// current session.
+// drop removes a session from s and closes it in the background. The next call then opens a new session. drop does nothing
+// if sess is not the current session.
 func (s *Source) drop(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,7 +295,8 @@ func (s *Source) drop(sess *session) {
 	go sess.leave()
 }
 
-// logLine logs a line of the server's stderr and keeps it for the error of connect.
+// logLine logs a line of the server's stderr. It also adds the line to s.said, the last lines of stderr, which connect
+// quotes in its error.
 func (s *Source) logLine(line string) {
 	line = s.censor.Text(line)
 	s.server.Logger.Info("stderr", "line", line)

@@ -52,7 +52,7 @@ type stdioConn struct {
 }
 
 // Write sends a message and records the sending in the [delivery] of ctx. If ctx ends during the write, Write stops the
-// server, because the connection is unusable after a part of a message.
+// server, because the connection is unusable after only a part of a message was written.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
