@@ -11,14 +11,14 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// InvalidOutputError says that an agent's answer does not fit its JSON schema, or cannot be decoded into the type that the
-// caller named.
+// InvalidOutputError is the error if an agent's answer does not fit its JSON schema, or cannot be decoded into the type that
+// the caller asked for.
 type InvalidOutputError = client.InvalidOutputError
 
-// Ask starts an agent in task mode, waits for its answer, and returns the answer decoded from JSON. The model is given the JSON
-// schema of T: Ask replaces o.OutputSchema and o.Mode. If an agent with the ID o.ID exists, Ask starts nothing and returns the
-// answer of that agent. If the answer does not fit the schema, the error is an [*InvalidOutputError]. If ctx ends first, Ask
-// returns an error, and the agent continues.
+// Ask starts an agent in task mode, waits for its answer, and returns the answer decoded from JSON. Ask sets o.OutputSchema to
+// the JSON schema of T, which the model gets, and sets o.Mode to task mode. If an agent with the ID o.ID exists, Ask starts
+// nothing and returns the answer of that agent. If the answer does not fit the schema, the error is an [*InvalidOutputError].
+// If ctx ends before the agent has answered, Ask returns an error, and the agent keeps running.
 func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T
 	var err error
@@ -41,7 +41,8 @@ func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	return answer, nil
 }
 
-// schemaOf returns the JSON schema of T. It returns an error if T has no JSON schema, for example because it has a channel.
+// schemaOf returns the JSON schema of T. It returns an error if T has no JSON schema, for example because a field of T is a
+// channel.
 func schemaOf[T any]() (json.RawMessage, error) {
 	var zero T
 	schema, err := jsonschema.For[T](nil)
@@ -55,7 +56,8 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// decode decodes the JSON text of an answer into a T. The error names T if the text is not JSON or does not fit.
+// decode decodes the JSON text of an answer into a T. If the text is not JSON, or if the JSON does not fit T, the error names
+// T.
 func decode[T any](answer string) (T, error) {
 	var decoded T
 	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {

@@ -41,9 +41,10 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
-// secrets returns the texts that activities replace in payloads: all texts in Secrets, and the keys, headers, environment values
-// and URL query values of models and MCP servers that look random (see [redact.OnlyRandom]). It also adds the single words of
-// these values, because the key of "Bearer KEY" may appear without the word before it.
+// secrets returns the texts that activities replace in payloads. These are all texts in Secrets. They are also the keys,
+// headers, environment values and URL query values in Models and MCPServers, but only the values that look random: see
+// [redact.OnlyRandom]. A value of several words is also split, and each word that looks random is added, because the key of
+// "Bearer KEY" may appear in a payload without "Bearer".
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {

@@ -34,9 +34,10 @@ const (
 // a task queue of its own. When the worker stops, the plugin stops the activity workers and the MCP servers.
 //
 // The plugin sets three options of the worker if they are zero. It sets StickyScheduleToStartTimeout to 1 second, so that
-// another worker soon takes over after a crash. It sets WorkerStopTimeout to 2 minutes, so that a deploy interrupts no call. It
-// sets Identity, in place of the client's identity, to a text with a digest of the definitions: when a worker starts, it
-// compares the digests of the other workers with its own, and logs a warning about workers with other definitions.
+// another worker soon takes over after a crash. It sets WorkerStopTimeout to 2 minutes, so that running calls have time to end
+// when a deploy stops the worker. It sets Identity to a text with a digest of the definitions; without the plugin, the worker
+// would have the identity of the client. A worker without a deployment version reads the identities of the other workers of its
+// task queue when it starts, and logs a warning for each worker with another digest.
 //
 // The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the activity
 // limits of the worker, but none of its interceptors.
@@ -142,7 +143,8 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 }
 
 // StartWorker implements [worker.Plugin]. It registers the workflow and the activities, starts the activity workers, and then
-// starts the worker by next. If a worker does not start, it stops the activity workers and returns the error.
+// calls next, which starts the worker. If one of them does not start, StartWorker stops the activity workers and returns the
+// error.
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
 ) error {
@@ -164,8 +166,8 @@ func (p *Plugin) StartWorker(
 	return err
 }
 
-// claim takes the plugin for the worker with the given instance key. It returns an error if the plugin belongs to another
-// worker, if it has been started before, or if the worker's task queue is not Options.TaskQueue.
+// claim marks the plugin as started by the worker with the given instance key. It returns an error if the plugin belongs to
+// another worker, if it has been started before, or if the worker's task queue is not Options.TaskQueue.
 func (p *Plugin) claim(key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,7 +175,7 @@ func (p *Plugin) claim(key string) error {
 	case p.started || p.key != key:
 		return errors.New("reagent: another worker has this Plugin already: call New once for each worker")
 	case p.taskQueue != p.options.TaskQueue:
-		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue", p.taskQueue, p.options.TaskQueue)
+		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue to the task queue of the worker", p.taskQueue, p.options.TaskQueue)
 	}
 	p.started = true
 	return nil
@@ -208,8 +210,8 @@ func (p *Plugin) startOthers() error {
 	return nil
 }
 
-// StopWorker implements [worker.Plugin]. It stops the worker, by next, and the activity workers at the same time, and then the
-// MCP servers. For a worker to which the plugin does not belong, it only calls next.
+// StopWorker implements [worker.Plugin]. It calls next, which stops the worker, and stops the activity workers at the same
+// time. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only calls next.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {

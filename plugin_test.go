@@ -35,17 +35,17 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	echo := func(_ context.Context, in string) (string, error) { return in, nil }
 	for want, change := range map[string]func(*reagent.Options){
 		"define an agent": func(o *reagent.Options) { o.Agents = nil },
-		`there is no model "big": set Model to one of [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
-		"Model.Name is empty":                func(o *reagent.Options) { o.Models["main"] = reagent.Model{} },
-		`unknown tool "price"`:               func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
-		"must be a struct or a map":          func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
-		`no stateful MCP server "browser"`:   func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
-		`check that "/nowhere" is installed`: func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
-		`there is no agent "helper" to call`: func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
-		"agent clerk: limit Time is -1s":     func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
-		"limit ModelCalls is -1: set at":     func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
-		"agent clerk is defined twice":       func(o *reagent.Options) { o.Agents = append(o.Agents, o.Agents[0]) },
-		"invalid character 'x'":              func(o *reagent.Options) { o.Agents[0].OutputSchema = []byte("x") },
+		`there is no model "big": use only these names in Model and Fallback: [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
+		"Model.Name is empty":                          func(o *reagent.Options) { o.Models["main"] = reagent.Model{} },
+		`unknown tool "price"`:                         func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
+		"must be a struct or a map":                    func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
+		`names the stateful MCP server "browser", but`: func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
+		`check that "/nowhere" is installed`:           func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
+		`there is no agent "helper" to call`:           func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
+		"agent clerk: limit Time is -1s":               func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
+		"limit ModelCalls is -1: set at":               func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
+		"agent clerk is defined twice":                 func(o *reagent.Options) { o.Agents = append(o.Agents, o.Agents[0]) },
+		"invalid character 'x'":                        func(o *reagent.Options) { o.Agents[0].OutputSchema = []byte("x") },
 	} {
 		o := valid()
 		change(&o)

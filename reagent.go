@@ -32,8 +32,8 @@ type Options struct {
 	Models map[string]Model
 	// Tools are the tools that run in this process: see [Func].
 	Tools []Tool
-	// MCPServers are the MCP servers that have tools. Each worker starts a local server of its own, except for the servers in Elsewhere.
-	// The Timeout of a server defaults to 1 minute.
+	// MCPServers are the MCP servers whose tools the agents can use. Each worker starts a local server of its own, except for
+	// the servers in Elsewhere. The Timeout of a server defaults to 1 minute.
 	MCPServers []mcp.Server
 	// Elsewhere names the stateful MCP servers that run in another worker. This worker starts each of them once to list its
 	// tools, and then stops it.

@@ -40,7 +40,7 @@ func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	problems := []error{t.addTools(o.Tools)}
 	for _, name := range o.Elsewhere {
 		if !slices.ContainsFunc(o.MCPServers, func(s mcp.Server) bool { return s.Name == name && s.Stateful }) {
-			problems = append(problems, fmt.Errorf("Options.Elsewhere: there is no stateful MCP server %q", name))
+			problems = append(problems, fmt.Errorf("Options.Elsewhere names the stateful MCP server %q, but Options.MCPServers has no stateful server with this name", name))
 		}
 	}
 	for _, server := range o.MCPServers {

@@ -18,12 +18,14 @@ type Task struct {
 	// Agent is the name of the definition. Message is the text of the task. Both are required.
 	Agent   string
 	Message string
-	// Images go with the message: at most [agent.MaxImages]. Each is an http:// or https:// URL, or a data:image/ URL. The data: URLs of a
-	// message hold at most [agent.MaxImageBytes] of images together. [agent.CheckMessage] has all the rules.
+	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or
+	// a data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks
+	// these limits.
 	Images []string
-	// ID is the agent's ID. If it is empty, Run makes an ID of the workflow's ID, Agent, and a digest of Agent, Message, Images
-	// and OutputSchema. So if a workflow runs the same task twice without an ID, the second call returns the answer of the
-	// first. The workflow's history records the ID, so a later version of the workflow may change the text of the task.
+	// ID is the agent's ID. If it is empty, Run makes an ID from the ID of the calling workflow, the name in Agent, and a
+	// digest of Agent, Message, Images and OutputSchema. So if a workflow runs the same task twice without an ID, the second
+	// call returns the answer of the first. The workflow's history records the ID, so a later version of the workflow may
+	// change the text of the task.
 	ID string
 	// TaskQueue is the task queue of the agent's workers. Empty means the task queue of the calling workflow.
 	TaskQueue string
@@ -34,9 +36,9 @@ type Task struct {
 // Result is the answer of an agent and its usage.
 type Result = workflows.Result
 
-// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent keeps running if the calling run
-// ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or paid for twice. If the
-// agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for cancellation.
+// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent keeps running if the calling
+// workflow ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or paid for
+// twice. If the agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for cancellation.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := workflows.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}

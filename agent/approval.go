@@ -25,9 +25,9 @@ type Decision struct {
 	Used bool `json:"used,omitempty"`
 }
 
-// maxDecisions is the largest number of decisions in a state; beyond it, the oldest is dropped. A decision that was
-// applied stays, so that a repeated delivery changes nothing. A decision may also come before its call: after a reset,
-// Temporal delivers all earlier decisions at once.
+// maxDecisions is the largest number of decisions in a state. At this number, a new decision replaces the oldest one. A
+// decision stays in the state after it was applied to its call, so a second delivery of it changes nothing. A decision
+// may also come before its call: after a reset, Temporal delivers all earlier decisions at once.
 const maxDecisions = 1000
 
 // ask makes a call wait for a decision. If the state already has an unused decision for the call, ask applies it.
@@ -40,8 +40,8 @@ func (s *State) ask(c *Call) {
 	}
 }
 
-// decided stores a decision. It also applies the decision if the call is there and waits for a decision. It returns
-// false if the state already has a decision for the same key.
+// decided stores a decision. If the state has the call of the decision, and the call waits for a decision, decided also
+// applies it. It returns false, and does nothing, if the state already has a decision for the same call.
 func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
 		return false

@@ -115,8 +115,9 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild replaces the grant of a sub-agent by what the sub-agent reported to have spent. A resumed sub-agent
-// reports its spending since its first start, so this report replaces the earlier report.
+// settleChild records what the sub-agent c says it has spent, and releases its grant in the agent's budget. A resumed
+// sub-agent reports everything since its first start, so a new report replaces the earlier one. If the parameter spent
+// is nil, there is no report, and the grant stays reserved.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant

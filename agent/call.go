@@ -29,9 +29,10 @@ type Call struct {
 type Result struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Interrupted reports whether this result only says that the call was interrupted. A late result may still come. It
-	// replaces this result; but if this result is already in the transcript, the late result enters as a message. A
-	// call gets at most one late result, except that the failure of a sub-agent may be followed by its answer.
+	// Interrupted reports whether the call was answered as interrupted: its real result may still come later, as a late
+	// result. A late result replaces this result if this result is not yet in the transcript. Otherwise the late result
+	// enters the transcript as a message. A call gets at most one late result, with one exception: after the failure of
+	// a sub-agent, the answer of the resumed sub-agent may follow.
 	Interrupted bool  `json:"interrupted,omitempty"`
 	Time        int64 `json:"time"`
 }
@@ -140,15 +141,17 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	return true
 }
 
-// unanswered reports whether a better result than r may still come for the call. That is the case if r says that the
-// call was interrupted, or that its sub-agent ended without an answer: the sub-agent may be resumed.
+// unanswered reports whether a better result than r may still come for the call. There are two cases. Either r says
+// that the call was interrupted, or r is the failure of a sub-agent. A sub-agent that failed may be resumed, and may
+// then answer.
 func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
-// answer sets the result of the call c to r and reports whether it did. If c already has a result, it replaces it in
-// two cases only. A result that says that the call was interrupted is replaced by any result that does not. A result
-// that says that the sub-agent failed is replaced by the sub-agent's answer.
+// answer sets the result of the call c to r and returns true. If c already has a result, answer replaces it in two
+// cases; in all other cases it changes nothing and returns false. First case: the old result says that the call was
+// interrupted, and r does not say this. Second case: the old result is the failure of a sub-agent, and r is the
+// sub-agent's answer.
 func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
@@ -160,10 +163,11 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater puts r into the inbox as a late result, and reports whether there is a call for it. The call is the
-// newest one in s.Interrupted for which fits returns true. If this call already got the failure of its sub-agent, r
-// must be the sub-agent's answer. The late result enters as a message, because the transcript is never edited. The
-// parameter child is the sub-agent that has ended; nil for a tool.
+// repairLater looks for a call in s.Interrupted that still accepts r as a late result. It takes the newest call for
+// which the function fits returns true. A call that already got the failure of its sub-agent accepts only the
+// sub-agent's answer. If repairLater finds a call, it puts a message with r into the inbox and returns true. The late
+// result enters the transcript as a message, because the transcript is never edited. The parameter child is the
+// sub-agent that has ended; it is nil if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
@@ -186,9 +190,9 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
-// lateID returns the ID of the message with the late result of a call. If again is true, it is the ID of the message
-// with the answer of a sub-agent that failed and was then resumed. These IDs have a space, so they never equal the
-// message ID of a client.
+// lateID returns the ID of the message that brings the late result of the call with the given key. If the parameter
+// again is true, the call already got the failure of its sub-agent, and the message brings the answer of the resumed
+// sub-agent. This message has another ID. Both IDs have a space, so they never equal the message ID of a client.
 func lateID(call Key, again bool) string {
 	if again {
 		return "late " + string(call) + " resumed"
@@ -205,15 +209,17 @@ func late(c Call, r Result, after int) InboxMessage {
 	}
 }
 
-// repaired reports whether the inbox has a late result of the call that is not an error.
+// repaired reports whether a late result for the given call waits in the inbox. A late result that is an error does not
+// count.
 func (s *State) repaired(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
 		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
 	})
 }
 
-// interruptAll answers every open call with an error. A call that waits for approval has not run. For every other call,
-// the outcome is unknown, because its tool may have done its work.
+// interruptAll answers every open call with an error result. The parameter why is the reason; the model reads it in
+// each result. For a call that waits for approval, the result says that the call was not run. For every other call, it
+// says that the call was interrupted and that the outcome is unknown, because the tool may have done its work.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -230,8 +236,8 @@ func (s *State) interruptAll(why string, now int64) {
 	}
 }
 
-// answerCalls moves the results of the calls into the transcript when all calls have a result. The results get the
-// order in which the model asked, so the next request does not depend on the order in which they arrived.
+// answerCalls moves the results of all calls into the transcript. It does nothing if a call is still open. The results
+// enter in the order of the calls in the reply, so the next request does not depend on which result came first.
 func (s *State) answerCalls() {
 	if len(s.Calls) == 0 || s.hasOpenCall() {
 		return

@@ -41,8 +41,9 @@ type Child struct {
 	Grant Grant `json:"grant,omitzero"`
 }
 
-// ChildIdleMS is a time in milliseconds. If no event happens in a sub-agent's tree for this time, a call that waits for
-// the sub-agent without a budget is answered as interrupted.
+// ChildIdleMS is the longest time, in milliseconds, that a call without a time budget waits for a sub-agent in which
+// nothing happens. If the sub-agent and all agents below it have no event for this time, the call is answered as
+// interrupted.
 const ChildIdleMS = 15 * 60_000
 
 // childArguments are the arguments of a call for a sub-agent.
@@ -117,9 +118,9 @@ func (s *State) cannotStart(name string) string {
 	return ""
 }
 
-// openChild decides which sub-agent a call waits for. It is the sub-agent that the call names by its handle, or an
-// interrupted sub-agent with the same input, or a new one, which gets the grant. A call that cannot have a sub-agent
-// gets an error result.
+// openChild decides which sub-agent a call waits for. If the call gives a handle, it is the sub-agent with this handle.
+// Otherwise it is an interrupted sub-agent with the same input. If there is none, openChild adds a new sub-agent, which
+// may spend the given grant. A call that cannot have a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -199,9 +200,9 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropChildCounts removes half of the entries of ChildCounts, those with the smallest counts first. It raises
-// ChildCountFloor to the greatest count that it removed. An input without an entry starts from this floor, so no number
-// is used twice for one input.
+// dropChildCounts removes the half of the entries of s.ChildCounts that has the smallest counts. It raises
+// s.ChildCountFloor to the greatest removed count. For an input without an entry, addChild counts from this floor. So
+// two sub-agents with the same input never get the same number.
 func (s *State) dropChildCounts() {
 	ids := slices.SortedFunc(maps.Keys(s.ChildCounts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.ChildCounts[a], s.ChildCounts[b]), strings.Compare(a, b))
@@ -212,8 +213,8 @@ func (s *State) dropChildCounts() {
 	}
 }
 
-// maxDoneChildren is the number of ended sub-agents, to which no call or message refers, that stay in the state so that
-// people can see them.
+// maxDoneChildren is the number of ended sub-agents that stay in the state although no call or message refers to them.
+// They stay so that people can see them.
 const maxDoneChildren = 20
 
 // dropChildren removes the oldest ended sub-agents to which no call or message refers, until maxDoneChildren of them
@@ -302,20 +303,23 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the state already knows the end of the sub-agent that r describes. It returns false if the
-// sub-agent has not ended. It also returns false if the sub-agent is known to have failed and r is an answer.
+// ended reports whether the state has already recorded the end of the sub-agent c. The parameter r is the result of
+// this end. ended returns false if no end is recorded. It also returns false if the recorded end is a failure and r is
+// an answer, because the sub-agent was then resumed and has ended again.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
-// Knows reports whether two conditions hold: the state knows the end of the sub-agent that e describes, and no open
-// call waits for the sub-agent.
+// Knows reports whether both of the following are true: the state has already recorded the end of the sub-agent that
+// the event e reports, and no open call waits for this sub-agent.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&
 		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
 }
 
-// childFinished gives the result of a sub-agent to the calls that wait for it. A sub-agent that ended without an answer
-// may be resumed. Its answer then goes to the calls that got the failure.
+// childFinished gives the result of a sub-agent to the calls in s.Calls that wait for it, and reports whether the state
+// has changed. If there is no such call, the newest call in s.Interrupted that waits for the sub-agent gets the result,
+// as a late result. A sub-agent that failed may be resumed and end again, with an answer. The answer then replaces the
+// failure. If the failure is already in the transcript, the answer enters as a late result.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {

@@ -9,15 +9,16 @@ import (
 
 // Compaction is a summary that requests send in place of the beginning of the transcript.
 type Compaction struct {
-	// From is the place in the transcript of the first message that is still sent.
+	// From is the number of messages at the beginning of the transcript that the summary replaces.
 	From int `json:"from"`
-	// Summary is the model's summary of the messages before From.
+	// Summary is the model's summary of these messages.
 	Summary string `json:"summary"`
-	// Task is the user's latest message if it is before From; else nil. It is sent after the summary.
+	// Task is the user's latest message, if it is one of these messages; else nil. Requests send it after the summary.
 	Task *llm.Message `json:"task,omitempty"`
 }
 
-// messages returns what is sent in place of the messages before From. It returns nil if c is nil.
+// messages returns the messages that requests send in place of the beginning of the transcript: the summary, and after
+// it the task, if there is one. It returns nil if c is nil.
 func (c *Compaction) messages() []llm.Message {
 	if c == nil {
 		return nil
@@ -46,7 +47,8 @@ func (s *State) compaction() *Compaction {
 	return nil
 }
 
-// from returns the place in the transcript of the first message that no summary replaces.
+// from returns the number of messages at the beginning of the transcript that a summary replaces. Requests send all
+// messages after them.
 func (s *State) from() int {
 	if c := s.compaction(); c != nil {
 		return c.From
@@ -57,7 +59,7 @@ func (s *State) from() int {
 // Count returns the number of messages in the whole transcript.
 func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 
-// compact returns the step that shortens the request. The step has no key if nothing can be cut.
+// compact returns the step that shortens the request. The step has no key if no summary can shorten it.
 func (s *State) compact() Compact {
 	from, ok := s.cut()
 	if !ok {
@@ -84,8 +86,10 @@ func (s *State) SentToCompact(i, count int) llm.Message {
 	return s.Sent(i)
 }
 
-// cut returns the place before which messages are summarised; ok is false if nothing can be cut. The place is before a
-// message of the user or the assistant, so a call and its result stay together. At least one message stays.
+// cut returns the number of messages, from the beginning of the transcript, that the next summary replaces. The result
+// ok is false if no summary can shorten the request, or if maxCompactions was reached. The first message after the
+// summary is always a message of the user or the assistant, so a call and its result stay together. At least one
+// message stays.
 func (s *State) cut() (from int, ok bool) {
 	if s.Compacted >= maxCompactions {
 		return 0, false
@@ -113,10 +117,11 @@ func (s *State) cut() (from int, ok bool) {
 	return from, ok
 }
 
-// shortens reports whether the request gets shorter if a summary replaces the messages before place. It does not if the
-// only such message is a user's message: requests send the user's latest message again after the summary.
-func (s *State) shortens(place int) bool {
-	return place > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
+// shortens reports whether the request gets shorter if the next summary replaces the first n messages of the
+// transcript. The request does not get shorter if the summary replaces only one message more than the earlier summary,
+// and this is a user's message: requests send the user's latest message again after the summary.
+func (s *State) shortens(n int) bool {
+	return n > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
 }
 
 func messageBytes(m llm.Message) int {
@@ -130,7 +135,8 @@ func messageBytes(m llm.Message) int {
 	return size
 }
 
-// summarised puts the summary in the reply e into use. If the reply has no text, it holds the turn.
+// summarised stores the summary that the reply e contains. Later requests send it. If the reply has no text, summarised
+// holds the turn.
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)

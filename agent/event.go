@@ -199,9 +199,9 @@ func (Closed) event()           {}
 func (CancelRequested) event()  {}
 func (Ended) event()            {}
 
-// Apply applies an event to the state and reports whether the state has changed. An event that came before, or that
-// comes too late, changes nothing. If it is a message, a decision, a reply or a result, and the agent has not ended,
-// [Usage].DuplicateEvents counts it; Apply still returns false.
+// Apply applies an event to the state and reports whether the state has changed. It returns false for an event that was
+// applied before or that comes too late. [Usage].DuplicateEvents counts such an event if it is a message, a decision, a
+// reply or a result, and the agent has not ended. Apply returns false although this count has changed.
 func (s *State) Apply(e Event) bool {
 	if s.apply(e) {
 		return true

@@ -43,9 +43,9 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork returns nil if the agent can be forked after its first at messages, and a [*ForkPointError] otherwise. If
-// at is less than s.Dropped, a compaction has removed messages that the fork needs. In that case, call CheckFork on the
-// state of an earlier run.
+// CheckFork returns nil if a fork can begin with the first messages of this agent; the parameter at is the number of
+// these messages. Otherwise it returns a [*ForkPointError]. If this number is less than s.Dropped, a compaction has
+// removed messages that the fork needs. In that case, call CheckFork on the state of an earlier run.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -81,10 +81,11 @@ func (s *State) forkable(n int) bool {
 	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
-// Fork returns a new agent that begins with the first at messages of this agent, and with the same definition. If the
-// agent cannot be forked there, Fork returns the error of [State.CheckFork]. The fork has the identity id, so it has
-// its own keys. It has no sub-agents: it does not repeat or await anything of this agent. If the fork begins in the
-// middle of a turn, the time limit of the turn begins at now, in Unix milliseconds.
+// Fork returns a new agent with the definition and the first messages of this agent; the parameter at is the number of
+// these messages. If a fork with this number is not possible, Fork returns the error of [State.CheckFork]. The fork has
+// the identity id, so it has its own keys. It has no sub-agents: it does not repeat or await anything of this agent.
+// The parameter now is the current time in Unix milliseconds. If the fork begins in the middle of a turn, the time
+// limit of the turn counts from this time.
 func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {
 		return nil, err

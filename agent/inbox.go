@@ -24,10 +24,10 @@ type InboxMessage struct {
 	// Steer makes this a steering message: it enters the running turn before the next model call. Without Steer, the
 	// message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
-	// After is a place, given as a number of messages: a steering message enters the running turn only when the
-	// transcript has at least this number of messages. See [State.Entry]. Zero means that there is no such condition.
-	// After is needed for a reset. Temporal then delivers all earlier messages at once, and After keeps each steering
-	// message at its old place.
+	// After is the number of messages that the transcript must have before a steering message may enter the running
+	// turn. Zero means that there is no such condition. Senders set it to the result of [State.Entry]. After is needed
+	// for a reset. Temporal then delivers all earlier messages at once, and After keeps each steering message at its old
+	// position in the transcript.
 	After int `json:"after,omitempty"`
 	// Run is the end of the ID of the run to which the sender sent the message. The sender has the value of After from
 	// the same run. Empty means that the run is not known.
@@ -51,10 +51,10 @@ type LateResult struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
-	// For is the key of the call that got the result in an earlier run, because that call asked for the sub-agent
-	// again. If this run makes the same call, the message is dropped, because the call recalls the result itself. If
-	// this run does not make it, the message enters the transcript. If For is empty, the next call that asks for the
-	// sub-agent again gets the result.
+	// For is set if, in an earlier run, another call asked for the sub-agent again and got this result. For is the key
+	// of that other call. If this run makes the other call, too, that call recalls the result itself, and this message
+	// is dropped. If this run does not make the other call, this message enters the transcript. If For is empty, the
+	// next call that asks for the sub-agent again gets the result.
 	For Key `json:"for,omitempty"`
 }
 
@@ -227,9 +227,9 @@ func (s *State) rememberID(id string) {
 	}
 }
 
-// Entry returns the place of a steering message that is sent now: the number of messages that the transcript will have
-// at least when the message enters the running turn. The number includes the results of open calls and the reply to the
-// running model call, because a steering message waits for them. Senders put it into [InboxMessage].After.
+// Entry returns the value of [InboxMessage].After for a steering message that is sent now. It is the smallest number of
+// messages that the transcript can have when the message enters the running turn. A steering message enters after the
+// results of open calls and after the reply to the running model call, so Entry counts these, too.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
@@ -243,14 +243,15 @@ func (s *State) Entry() int {
 }
 
 // steers returns the index in the inbox of the steering message that enters the running turn now; -1 if there is none.
-// No message enters before the first message of the transcript.
+// A message may enter only when the transcript has at least as many messages as the message's field After says, and
+// never before the first message of the transcript.
 //
-// A user's steering message does not enter before an earlier steering message of a user. After a reset, the earlier one
-// may have to wait for its place, while the later one has an earlier place or none.
+// A user's steering message never overtakes an earlier steering message of a user. After a reset, the earlier message
+// may still have to wait when the later message could already enter. The later message then waits, too.
 //
-// A message that was found in another run has no place in the running turn. It enters right before a later steering
-// message, or it begins a turn. At any other place it would change requests for which the run that was reset has
-// already paid.
+// The field After is always 0 in a message that was found in another run. Such a message enters directly before a later
+// steering message of a user, or it begins a turn. Anywhere else in the running turn, it would change requests for
+// which the run that was reset has already paid.
 func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {
@@ -271,9 +272,10 @@ func (s *State) steers() int {
 	return -1
 }
 
-// nextTurn returns the message that begins the next turn. It is the first message in the inbox, with one exception. A
-// late result whose place is known from an earlier run waits for its place, and later messages pass it. If all messages
-// wait for their places, nextTurn returns the first one. The inbox must not be empty.
+// nextTurn returns the message that begins the next turn. It is the first message in the inbox, with one exception: a
+// late result waits until the transcript has as many messages as its field After says, and until then later messages
+// overtake it. If the inbox has only late results that wait, nextTurn returns the first of them. The inbox must not be
+// empty.
 func (s *State) nextTurn() InboxMessage {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
 	return s.Inbox[max(i, 0)]

@@ -145,7 +145,8 @@ func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns the prefix hash: the hash of a request prefix such as [Definition.RequestPrefix] returns.
+// HashPrefix returns the prefix hash, which is the hash of a request prefix. The parameter head is the request prefix:
+// see [Definition.RequestPrefix].
 func HashPrefix(head llm.Request) string { return digest(head) }
 
 // HashMessages returns the transcript hash of a transcript that consists of earlier messages and the given messages.

@@ -41,10 +41,10 @@ const (
 	DefaultCallsPerReply   = 100
 )
 
-// WithDefaults returns the limits in which each zero is replaced by the Default constant of that limit, if there is
-// one. It is for limits that a user configures. In the limits of a running agent, which its [Definition] holds, zero
-// means no limit. There are two exceptions: a Depth of zero allows no sub-agents, and a ToolResultBytes of zero means
-// [DefaultToolResultBytes].
+// WithDefaults returns a copy of l in which each zero is replaced by the default of that limit, if the limit has one:
+// see [DefaultModelCalls]. Call it for the limits that a user configures, not for the limits in the [Definition] of a
+// running agent. In the limits of a running agent, zero means no limit, with two exceptions: a Depth of zero allows no
+// sub-agents, and a ToolResultBytes of zero means [DefaultToolResultBytes].
 func (l Limits) WithDefaults() Limits {
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Time = cmp.Or(l.Time, DefaultTime)

@@ -21,9 +21,9 @@ type Message struct {
 	Time int64 `json:"time"`
 }
 
-// sent returns the form of m in which requests send it and in which it is hashed. Only this function corrects what an
-// endpoint would refuse. It replaces an empty tool result, and call arguments that are not a JSON object. It removes
-// the reasoning unless reasoning is true.
+// sent returns m in the form that requests contain and from which the transcript hash is made. It replaces two things
+// that an endpoint would refuse: an empty tool result, and call arguments that are not a JSON object. No other function
+// makes such corrections. If the parameter reasoning is false, sent also removes the model's reasoning.
 func sent(m llm.Message, reasoning bool) llm.Message {
 	if !reasoning {
 		m.Reasoning = ""
@@ -51,8 +51,8 @@ func replied(key Key, m llm.Message) llm.Message {
 	return m
 }
 
-// SentReply returns the form in which later requests send the reply to the model call with the given key. The form
-// includes the reasoning if reasoning is true.
+// SentReply returns the reply to the model call with the given key, in the form in which later requests send it. If the
+// parameter reasoning is true, this form includes the model's reasoning.
 func SentReply(key Key, reply llm.Reply, reasoning bool) llm.Message {
 	return sent(replied(key, reply.Message), reasoning)
 }
@@ -62,10 +62,12 @@ func result(callID, content string) llm.Message {
 	return llm.Message{Role: llm.Tool, Content: content, ToolCallID: callID}
 }
 
-// SentResult returns the form in which requests send the result of the call whose ID is callID.
+// SentResult returns the result of a call, in the form in which requests send it. The parameter callID is the ID of the
+// call.
 func SentResult(callID, content string) llm.Message { return sent(result(callID, content), false) }
 
-// isObject reports whether text is a JSON object with only one meaning: no member appears twice, for example.
+// isObject reports whether text is a JSON object that every parser reads in the same way. For example, it returns false
+// if an object in the text has two members with the same name.
 func isObject(text string) bool {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		return false

@@ -24,8 +24,8 @@ type (
 	// [RunTools.Running] returns and that are not in flight. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
-	// Compact asks the model for a summary of the messages before the place From. If Key is empty, nothing can be cut;
-	// [State.Advance] then holds the turn.
+	// Compact asks the model for a summary that replaces the first From messages of the transcript. If Key is empty, no
+	// summary can shorten the request; [State.Advance] then holds the turn.
 	Compact struct {
 		Key   Key
 		Count int // number of messages in the request, without the system message
@@ -67,9 +67,9 @@ func (Wait) step()         {}
 // [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order. It returns all calls for which started returns
-// true. If these are fewer than limit, it adds the first of the other calls, up to limit calls in total. It leaves out
-// calls that wait for a person's approval.
+// Running returns the calls that are to run now, in the model's order. It takes all calls that already run: those for
+// which the function started returns true. If these are fewer than limit, it adds calls that have not started, the
+// first ones first, until it has limit calls. It never takes a call that waits for a person's approval.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -108,9 +108,10 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out all next steps that need no effect, until a step needs one or waits for an event. These steps
-// take messages from the inbox, hold a turn whose request is too long and cannot be cut, and end the agent. Advance
-// reports whether it has changed the state. The time now is in Unix milliseconds.
+// Advance carries out one step after the other until it comes to a step that needs an effect or waits for an event. The
+// steps that it carries out take messages from the inbox, hold a turn if its request is too long and no summary can
+// shorten it, and end the agent. Advance reports whether it has changed the state. The parameter now is the current
+// time in Unix milliseconds.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -135,7 +136,7 @@ func (s *State) Advance(now int64) bool {
 	}
 }
 
-// noRoom returns the event that holds a turn because the context is full and nothing can be cut.
+// noRoom returns the event that holds a turn because its request is too long and no summary can shorten it.
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
@@ -159,7 +160,8 @@ func noRoom(now int64) Event {
 //  6. a message waits in the inbox              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
 //
-// In 4 and 6, a run that began by a reset and has not searched other runs for messages first gets FindMessages.
+// In 4 and 6, there is one more rule. If the run began by a reset and has not yet searched other runs for messages, the
+// next step is FindMessages.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
@@ -198,14 +200,14 @@ func (s *State) Next() Step {
 	return s.search(rest)
 }
 
-// take returns the step that moves the message m into the transcript, or the search that must come before it: see
-// search.
+// take returns the step that moves the message m into the transcript. If a search for messages must come first, it
+// returns that search: see search.
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
-// search returns the step then, or a [FindMessages] step if the agent must first search other runs for messages. A run
-// that was reset searches before it takes a message, because it cannot know which of its messages were sent later than
-// the messages of other runs. The key of the search contains the number of earlier searches and no run ID: another
-// reset copies the step into the history of a new run, which has to compute the same key.
+// search returns a [FindMessages] step if the agent must search other runs for messages before it goes on. Otherwise it
+// returns the parameter then. A run that began by a reset must search before it takes a message, because another run
+// may have received a message that was sent earlier. The key of the search contains the number of earlier searches but
+// no run ID. If a further reset copies the step into the history of a new run, the new run has to compute the same key.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

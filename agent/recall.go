@@ -34,12 +34,12 @@ type RecalledResult struct {
 	For Key `json:"for,omitempty"`
 }
 
-// RecallCall returns what the state says about a call for a sub-agent. It needs only the Key, Name, CallID and Child of
+// RecallCall returns what the state says about a call for a sub-agent. It reads only the Key, Name, CallID and Child of
 // the call.
 //
 // If a turn was stopped by its time limit or by a person, its open calls were answered as interrupted. RecallCall does
-// not return such a result, because a later run does not repeat the stop either. If a late result came, RecallCall
-// returns the late result as Result instead.
+// not return such a result: a later run that repeats the call is not stopped at that moment, so its call can wait for
+// the real result. If the real result came as a late result, RecallCall returns it in the field Result.
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
 	child := s.child(call.Child)
@@ -76,7 +76,8 @@ func (s *State) RecallCall(call Call) Recalled {
 	return r
 }
 
-// resultOf returns the content of the result of the call with the key call, and whether the call has a result.
+// resultOf returns the content of the result of the tool call with the given key. The second result is false if the
+// state has no result of this call.
 func (s *State) resultOf(call Key) (content string, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
@@ -90,8 +91,9 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 	return s.Messages[i].Content, true
 }
 
-// lateResults returns the late results of a call and their places in the transcript. If a late result still waits in
-// the inbox, its place is after all messages that the transcript has now.
+// lateResults returns the late results of a call. The field After of each is the number of messages before it in the
+// transcript. If the late result still waits in the inbox, After is at least the number of messages that the transcript
+// has now.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
 	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
@@ -110,9 +112,9 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	return late
 }
 
-// answerElsewhere returns the answer of a sub-agent if another call got it, because that call asked for the sub-agent
-// again; nil otherwise. The answer has a place in the transcript: after the result of that other call. If a later run
-// does not make the other call, the answer enters there as a message.
+// answerElsewhere returns the result of a sub-agent if another call got it, because that call asked for the sub-agent
+// again. Otherwise it returns nil. If a later run does not make the other call, the result enters as a message. The
+// field After then gives its position in the transcript: directly after the result of the other call.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
@@ -131,8 +133,9 @@ func (s *State) waitsFor(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// insertLateResult puts a late result whose place in the transcript is known into the inbox. It puts it before the
-// users' messages and before late results with a later place, because those may also enter later.
+// insertLateResult puts the message m, which brings a late result, into the inbox. It puts m before the messages of
+// users and before late results with a greater After. So when the transcript has m.After messages, m enters before any
+// of these.
 func (s *State) insertLateResult(m InboxMessage) {
 	s.Usage.Repaired++
 	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })

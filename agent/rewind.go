@@ -3,14 +3,16 @@ package agent
 import "slices"
 
 // MayRecall reports whether an earlier run of the agent may have had the effect with the given key. If it returns
-// false, the effect is new: the driver searches no histories, and it does not matter if some of them are deleted.
+// false, the effect is new: the driver searches no histories, so it does not matter whether they still exist.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound records that this run began by a reset. From now on, the run that was reset may have had every effect that
-// the agent asks for, and every message in the inbox. So rewound sets Recall and clears Fresh. It also marks the
-// messages as Brought, which places them before the messages of other runs. It does not mark them if a search for
-// messages is still to be done: some of them may then have been sent later than messages of other runs, and that search
-// decides.
+// rewound records that this run began by a reset. It returns false if this was recorded before. The run that was reset
+// may already have had every effect that the agent asks for next, and every message in the inbox. So rewound sets
+// s.Recall, and it clears Fresh in all messages.
+//
+// It also sets Brought in all messages, which places them before the messages that a later search finds in other runs.
+// It does not set Brought if an earlier reset still needs such a search. Messages of other runs may then be older than
+// some messages in the inbox, and the search finds the right order.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
@@ -24,8 +26,9 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound puts each found message that the agent has not seen into the inbox, before the messages that were sent
-// later. It clears the places of found steering messages, because these are places in the transcript of another run.
+// messagesFound puts each found message that the agent has not received into the inbox, before the messages that were
+// sent later. It sets After to 0 in the found messages, because After counts messages in the transcript of the other
+// run. It returns false if the state already has the messages of this search.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
@@ -59,7 +62,8 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	return true
 }
 
-// reopen records the effects that the agent asks for at the moment when it is resumed.
+// reopen sets s.Reopened to the keys of the effects that the agent asks for when it is resumed. The run that ended may
+// already have had these effects: see [State.MayRecall].
 func (s *State) reopen() {
 	s.Reopened = nil
 	for _, c := range s.openCalls() {

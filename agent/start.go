@@ -34,9 +34,9 @@ type Start struct {
 	Grant Grant `json:"grant,omitzero"`
 
 	// AnswerBytes is the size in bytes to which a sub-agent cuts its answer. It is the size to which the parent cuts
-	// tool results. 0 means that the answer is not cut. Batch is the number of calls that may run in the parent's reply
-	// that asked for the sub-agent. Their results share the history of one run of the parent, so the answer is cut
-	// further if there are many. 0 means 1.
+	// tool results. 0 means that the answer is not cut. Batch is the size of the batch of calls to which the call for
+	// the sub-agent belongs: see [State.BatchSize]. All results of a batch are in the history of one run of the parent,
+	// so a large batch cuts the answer further. 0 means 1.
 	AnswerBytes int `json:"answer_bytes,omitempty"`
 	Batch       int `json:"batch,omitempty"`
 
@@ -86,7 +86,7 @@ func (in Start) Check() error {
 	case in.Mode != "" && in.Mode != Task && in.Mode != Chat:
 		return fmt.Errorf("start: mode is %q; it must be %q or %q", in.Mode, Task, Chat)
 	case in.Message == nil && in.Mode != Chat && !in.Continues():
-		return errors.New("start: an agent in task mode needs a message")
+		return errors.New("start: message is not set, but an agent in task mode needs a message; set message, or set mode to \"chat\"")
 	}
 	if in.Message != nil {
 		if err := in.Message.check(); err != nil {
@@ -121,15 +121,15 @@ func (in Start) CheckOrigin(id, continued string) error {
 	case from == nil || from.Fork:
 		return nil
 	case from.ID != id:
-		return fmt.Errorf("start: from.id is %q; without from.fork it must be the agent's own ID, %q", from.ID, id)
+		return fmt.Errorf("start: from.id is %q, which is not this agent's ID, %q; set from.fork to begin with the state of another agent", from.ID, id)
 	case !from.Resume && from.RunID != continued:
-		return fmt.Errorf("start: from.run_id is %q; without from.fork and from.resume it must be the run that continued as new into this run, %q", from.RunID, continued)
+		return fmt.Errorf("start: from.run_id is %q, but the run that continued as new into this run is %q; set from.fork or from.resume to begin with the state of another run", from.RunID, continued)
 	}
 	return nil
 }
 
-// New returns the state of a new agent at the time now, in Unix milliseconds. Nothing has happened to the agent except
-// its start: the first message, if there is one, is in its inbox.
+// New returns the state of a new agent. The parameter now is the time of the start, in Unix milliseconds. Nothing has
+// happened to the agent except its start. If the start has a first message, this message is in the inbox.
 func New(agentID string, in Start, now int64) *State {
 	if in.Mode == "" {
 		in.Mode = Task

@@ -112,8 +112,8 @@ type State struct {
 	Held    *Held `json:"held,omitempty"`
 	TooLong bool  `json:"too_long,omitempty"` // the context has to be compacted
 	// Compacted counts the compactions since the last reply. It includes requests for a summary that were too long.
-	// CutBelow is set after such a request: the next compaction summarises only messages before this place. 0 means
-	// that it is not set.
+	// CutBelow is set after such a request: the next summary replaces fewer than CutBelow messages. 0 means that it is
+	// not set.
 	Compacted int      `json:"compacted,omitempty"`
 	CutBelow  int      `json:"cut_below,omitempty"`
 	Closing   bool     `json:"closing,omitempty"` // finish instead of waiting
@@ -169,18 +169,18 @@ type Usage struct {
 
 // Repeats counts the attempts at model calls that failed or were lost, and were followed by another attempt.
 type Repeats struct {
-	// Attempts counts all attempts before those that returned a reply.
+	// Attempts is the number of these attempts, failed and lost together.
 	Attempts int `json:"attempts,omitempty"`
-	// Lost counts the lost attempts among them. The provider may have billed a lost attempt, but no reply says how many
-	// tokens it used.
+	// Lost is the number of the lost attempts among them. The provider may have billed a lost attempt, but no reply says
+	// how many tokens it used.
 	Lost int `json:"lost,omitempty"`
-	// LostInputTokens estimates the input tokens of the lost attempts: each counts with the input tokens of the reply
-	// to the same request. The token counts in [Usage] do not include them.
+	// LostInputTokens is an estimate of the input tokens of the lost attempts. It assumes that a lost attempt used as
+	// many input tokens as the later reply to the same request. The token counts in [Usage] do not include them.
 	LostInputTokens int `json:"lost_input_tokens,omitempty"`
 }
 
-// add adds to r the attempts before one reply. The parameter inputTokens is the number of input tokens of that reply;
-// each lost attempt counts with it.
+// add adds to r the failed and lost attempts that came before a reply. The parameter inputTokens is the number of input
+// tokens of the reply. Each lost attempt is assumed to have used as many.
 func (r *Repeats) add(before Repeats, inputTokens int) {
 	r.Attempts += before.Attempts
 	r.Lost += before.Lost
@@ -286,10 +286,11 @@ func (s *State) Answer() string {
 // Status returns the agent's status. If all open calls wait for a person's decision, it is [Waiting].
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
-// CopiedStatus returns the status that the agent would have without a search for messages of other runs: see
-// [FindMessages]. A reset copies the first workflow tasks of a run into the history of a new run, which replays them.
-// Only the new run has to search, so in these tasks Status may differ between the two runs. CopiedStatus is the same,
-// so a workflow command may depend on it.
+// CopiedStatus returns the status of the agent as if it never had to search other runs for messages: see
+// [FindMessages]. Workflow commands may depend on CopiedStatus, but not on Status. The reason is a reset: it copies the
+// first workflow tasks of a run into the history of a new run, and the new run replays them. In these tasks, the new
+// run has to search and the old run did not have to, so Status may differ between the two runs. CopiedStatus is equal
+// in both.
 func (s *State) CopiedStatus() Status {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {

@@ -168,8 +168,9 @@ func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }
 
-// toolRemoved returns the result of an open call whose tool the new definition lacks. The call may have run if
-// mayHaveRun is true and the call does not wait for a person's approval.
+// toolRemoved returns the result of an open call whose tool the new definition lacks. If mayHaveRun is true, the result
+// says that the call may have run. If mayHaveRun is false, or the call waits for a person's approval, the result says
+// that the call could not be run.
 func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	if !mayHaveRun || c.Approval == Asked {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)

@@ -40,7 +40,8 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	return true
 }
 
-// LacksTools reports whether d lacks the tool of an open call. d is the definition that the agent has read again.
+// LacksTools reports whether an open call needs a tool that the definition d lacks. Call it when the agent has read its
+// definition again.
 func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
 // lacksToolOf reports whether the call is open and the definition lacks its tool. A call that waits for a sub-agent
@@ -123,8 +124,8 @@ func (s *State) correct(e ModelReplied) {
 	})
 }
 
-// count adds a reply to the agent's usage: its tokens, its cost, and the counts of empty, repeated, repaired and
-// recalled replies. If no earlier run has the reply, count also clears s.Recall.
+// count adds a reply to the agent's usage: its tokens and cost, the empty replies and failed attempts before it, and
+// whether it was repaired or recalled. If e.New is true, no earlier run has the reply, and count clears s.Recall.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
@@ -197,7 +198,8 @@ func (s *State) cancelRequested(e CancelRequested) bool {
 	return true
 }
 
-// resumed lets an agent that has ended go on. Answers stay in the transcript. An agent that waited for a message waits
+// resumed lets an agent that has ended go on in a new run. It returns false if the agent was already resumed from the
+// same run. The answers stay in the transcript. An agent that waited for a message when it ended waits for a message
 // again.
 func (s *State) resumed(e Resumed) bool {
 	if s.ResumedFrom == e.RunID {
@@ -220,7 +222,8 @@ func (s *State) resumed(e Resumed) bool {
 	return true
 }
 
-// reloadAsked makes the agent read its definition again as soon as it can.
+// reloadAsked makes the agent read its definition again as soon as it can. It returns false if the state already has a
+// request with the same ID.
 func (s *State) reloadAsked(e ReloadAsked) bool {
 	id := "reload " + e.ID // has a space, so it is never the message ID of a client
 	if slices.Contains(s.SeenMessageIDs, id) {
@@ -248,8 +251,8 @@ func (s *State) resumeLost(e ResumeLost) bool {
 	return true
 }
 
-// advanceTranscript updates the transcript after a result or a message. It adds the results of the calls if all have
-// come. It ends the turn if a limit forbids the next model call.
+// advanceTranscript updates the transcript after a result or a message. If all calls have a result, it moves the
+// results into the transcript. If a limit forbids the next model call, it ends the turn.
 func (s *State) advanceTranscript(now int64) {
 	s.answerCalls()
 	switch s.Next().(type) {
@@ -278,7 +281,7 @@ func (s *State) limit() (name, why string) {
 }
 
 // stopTurn ends the turn with a notice: a message of the assistant that this package writes. The parameter name is the
-// limit that was reached, and why is the text about it.
+// name of the limit that was reached. The parameter why is the text that explains it.
 func (s *State) stopTurn(name, why string, now int64) {
 	s.Turn.Stopped = name
 	s.append(Message{

@@ -9,10 +9,10 @@ import (
 // awaitPause is the pause between two requests of [Client.Await].
 const awaitPause = 250 * time.Millisecond
 
-// Await returns the status of an agent, as [Client.Look] does. If no worker answers, or Temporal does not answer, Await asks
-// again until ctx ends. Before each new request, Await calls see, unless see is nil, with a [Progress] in which only NoWorker or
-// NoServer is set. If the deadline of ctx passes, the error is [ErrNoWorker], or [ErrNoServer] if Temporal does not answer. If
-// the agent has ended, Await needs no worker.
+// Await returns the status of an agent, as [Client.Look] does. If no worker answers, or if Temporal does not answer, Await
+// repeats the request until ctx ends. The callback see may be nil. Await calls it before each repeated request, with a
+// [Progress] in which only NoWorker or NoServer is set. If the deadline of ctx passes, the error is [ErrNoWorker], or
+// [ErrNoServer] if Temporal does not answer. If the agent has ended, Await needs no worker.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look, error) {
 	for {
 		look, err := c.Look(ctx, id)

@@ -84,8 +84,9 @@ func New(temporal client.Client, taskQueue string) *Client {
 }
 
 // WithConverter returns a copy of the client that decodes histories, memos and heartbeats with dc. Call it if payloads are
-// encoded, by a codec server or by a codec in this process. The converter dc must be the data converter of the Temporal client,
-// which has no method that returns it. If dc is nil, the copy uses the SDK's default data converter.
+// encoded, by a codec server or by a codec in this process. The converter dc must be the data converter of the Temporal client.
+// The caller has to pass it, because a Temporal client has no method that returns its data converter. If dc is nil, the copy
+// uses the SDK's default data converter.
 func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -95,8 +96,8 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 
 // StartOptions say which agent to start.
 type StartOptions struct {
-	// ID is the agent's ID: see [CheckID]. For [Client.Start] and [Ask], empty means a new ID, which is the agent's name and 8
-	// random hexadecimal digits.
+	// ID is the agent's ID: see [CheckID]. In [Client.Start] and in the function Ask of package reagent, an empty ID means a
+	// new ID: the name in Agent, a hyphen and 8 random hexadecimal digits.
 	ID string
 	// Agent is the name of the definition. Required.
 	Agent string
@@ -107,8 +108,8 @@ type StartOptions struct {
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or a
 	// data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks these limits.
 	Images []string
-	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. The worker checks it: with a
-	// schema that cannot be used, the turn fails.
+	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. The worker checks the
+	// schema. If the schema cannot be used, the worker does not call the model, and the turn fails.
 	OutputSchema json.RawMessage
 }
 
@@ -125,7 +126,8 @@ type Started struct {
 }
 
 // Start starts an agent. If an agent with the ID o.ID exists, running or ended, Start starts nothing and returns that agent,
-// with Found set. The existing agent does not get the message. So two programs that start the same ID start one agent.
+// with Found set. The existing agent does not get the message. So if two programs call Start with the same ID, only one agent
+// is started.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -171,9 +173,9 @@ func (o StartOptions) start() (workflows.Start, error) {
 	return in, err
 }
 
-// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Same reads the history of
-// the agent's newest run. If that run continues an earlier run, Same compares the first message of the transcript. It returns
-// false if that message was summarised.
+// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Same reads the history
+// of the agent's newest run. If that run continues an earlier run, Same compares o with the first message of the transcript. It
+// returns false if this message was summarised.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)
 	if err != nil {
@@ -240,7 +242,7 @@ type Message struct {
 
 // Sent is the result of [Client.Send].
 type Sent struct {
-	// MessageID is the ID of the [Message], or the new ID if that ID was empty.
+	// MessageID is the ID of the [Message]. If the caller left this ID empty, MessageID is the ID that Send made.
 	MessageID string
 	// Duplicate says that the agent had already received a message with this ID, and dropped this one. It is always false if the
 	// ID of the [Message] was empty.
@@ -277,9 +279,9 @@ func (c *Client) Close(ctx context.Context, id string) error {
 }
 
 // update sends an update to the agent's newest run and decodes the result into out, which may be nil. It sends the update again
-// in two cases: if the run ended meanwhile and the agent continues in another run, and, at most maxFailures times, if Temporal
-// or the worker had a failure that usually passes. Sending an update twice does no harm, because the agent recognises a message
-// that it has received.
+// in two cases. In the first case, the run has ended, and the agent continues in another run. In the second case, Temporal or
+// the worker had a failure that usually passes (see transient); in this case, update sends it again at most maxFailures times.
+// It does no harm if the agent gets an update twice: for example, the agent drops a message that it has already received.
 //
 // Each try has a new update ID. If Temporal has rejected an update, it also rejects later updates with the same ID as long as
 // the workflow is idle.
@@ -335,11 +337,12 @@ func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
 
-// runEnded is the type of Temporal's error for an update that a run accepted and did not complete before it ended.
+// runEnded is the type of Temporal's error if a run accepted an update and then ended before the update was complete.
 const runEnded = "AcceptedUpdateCompletedWorkflow"
 
-// wrap returns err with the operation and the agent in its text. It converts the errors of Temporal that callers distinguish
-// into the errors of this package. If err is nil, wrap returns nil.
+// wrap converts an error of the Temporal client. If this package has an error for the same fault, such as [ErrNotFound] or
+// [ErrNoWorker], the result wraps that error. Otherwise, the result is err with the operation and the agent in its text. If err
+// is nil, wrap returns nil.
 func wrap(operation, id string, err error) error {
 	var (
 		notFound *serviceerror.NotFound
@@ -360,8 +363,9 @@ func wrap(operation, id string, err error) error {
 	return served(fmt.Sprintf("%s agent %q", operation, id), err)
 }
 
-// wrapUnanswered is [wrap] for operations that need a worker. Temporal's error is the same, whether a worker or Temporal itself
-// does not answer. So wrapUnanswered sends Temporal a health check, and returns [ErrNoServer] if the check fails.
+// wrapUnanswered is [wrap] for operations that need a worker. The Temporal client returns the same error in two cases: no
+// worker answers, or Temporal itself does not answer. To distinguish them, wrapUnanswered sends a health check to Temporal, and
+// returns [ErrNoServer] if the check fails.
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {
@@ -391,11 +395,11 @@ type agentError struct {
 // Error returns the text.
 func (e *agentError) Error() string { return e.text }
 
-// Unwrap returns the error of this package with which callers compare, and the cause if there is one.
+// Unwrap returns the errors that e wraps: an error of this package, such as [ErrNotFound], and the cause if there is one.
 func (e *agentError) Unwrap() []error { return e.errs }
 
-// notFoundError returns an error that names the ID and wraps [ErrNotFound]. It appends the parameter why to the text. The
-// parameter is empty, or a colon and a reason.
+// notFoundError returns an error that names the ID and wraps [ErrNotFound]. The parameter why is added at the end of the text;
+// it is empty, or a colon and a reason.
 func notFoundError(id, why string) error {
 	return &agentError{fmt.Sprintf("there is no agent with ID %q%s", id, why), []error{ErrNotFound}}
 }

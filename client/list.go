@@ -49,14 +49,15 @@ type ListOptions struct {
 	Parent string
 	// Orphans lists only running agents with a parent that has ended. No parent waits for the answers of these agents.
 	Orphans bool
-	// Before lists only agents with a newest run that started before this time.
+	// Before lists only agents whose newest run started before this time. Zero means all.
 	Before time.Time
 }
 
-// List yields the agents of the namespace, including sub-agents, in Temporal's order: first the agents that have not ended, the
-// newest first; then the others, the last to end first. List yields each agent once, with the data of its newest run, even if
-// the agent was reset or resumed. The status of an agent that has not ended is [Running]; [Client.Standing] returns its exact
-// status. If a request fails, List yields the error and stops.
+// List yields the agents of the namespace, including sub-agents, in Temporal's order. First come the agents that have not
+// ended; the agent that started last is the first of them. Then come the agents that have ended; the agent that ended last is
+// the first of them. List yields each agent once, with the data of its newest run, even if the agent was reset or resumed. The
+// status of an agent that has not ended is [Running]; [Client.Standing] returns its exact status. If a request fails, List
+// yields the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}

@@ -78,9 +78,9 @@ type Child struct {
 // queryTimeout limits the time of one try of a query.
 const queryTimeout = 5 * time.Second
 
-// Transcript returns one page of an agent's transcript, and the agent's status. The page begins with the message at the index
-// from, counted from 0, or with the first message that was not summarised. Transcript needs a worker, even if the agent has
-// ended.
+// Transcript returns one page of an agent's transcript, and the agent's status. The parameter from is the index of the page's
+// first message; the first message of the transcript has the index 0. If the message with the index from was summarised, the
+// page begins with the first message that was not summarised. Transcript needs a worker, even if the agent has ended.
 func (c *Client) Transcript(ctx context.Context, id string, from int) (workflows.Transcript, error) {
 	var page workflows.Transcript
 	err := c.query(ctx, id, &page, workflows.TranscriptQuery, workflows.TranscriptInput{From: from})
@@ -107,9 +107,9 @@ const (
 	maxQueryFailures = 5
 )
 
-// query sends a query to a worker and decodes the result into out. It repeats the query in two cases: Temporal refuses the query
-// before a worker gets it, because many clients query the same agent; or a worker fails when it replays the agent's history for
-// the query.
+// query sends a query to a worker and decodes the result into out. It repeats the query in two cases, for at most busyTimeout.
+// In the first case, Temporal refuses the query before a worker gets it, because many clients query the same agent. In the
+// second case, a worker fails when it replays the agent's history for the query.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -125,7 +125,7 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 }
 
 // ask sends a query once. The result refused is true if Temporal refused the query before a worker got it, so that the caller
-// may repeat the query. It is false for all other errors, such as the end of queryTimeout.
+// may repeat the query. It is false for all other errors, for example if there was no answer within queryTimeout.
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -242,13 +242,15 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read replays the history of a run, or its first from.Events events, and returns the run with its state: see [history.Read].
+// read replays the history of the run that the parameter from names, and returns the run with its state: see [history.Read]. If
+// from.Events is not 0, read replays only the first from.Events events.
 func (c *Client) read(ctx context.Context, from agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, from, c.converter)
 	return run, wrap("read", from.ID, err)
 }
 
-// children describes each sub-agent in all, to get its status. It leaves out sub-agents that have not been started.
+// children returns the sub-agents in the slice all, each with its status, which it requests from Temporal. It leaves out
+// sub-agents that have not been started.
 func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range all {

@@ -11,14 +11,15 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// maxMoves limits how often deliver sends a steering message with a place. The agent refuses the message if it has passed that
-// place meanwhile. After maxMoves refusals, deliver sends the message with After 0, which the agent never refuses for this
-// reason.
+// maxMoves limits how often deliver sends a steering message with the field After set. The agent refuses such a message if it
+// has made progress since the client read After from it. After maxMoves refusals, deliver sends the message with After 0. The
+// agent never refuses this message because of its progress.
 const maxMoves = 20
 
-// deliver sends a message to an agent, together with its place. The place is the run to which the message is sent and, for a
-// steering message, the length of the transcript at which the message enters the turn. After a reset, Temporal delivers the
-// message to the new run again. The place then makes the agent take the message at the same point as before.
+// deliver sends a message to an agent, with two more fields. Run is the run to which the message is sent. After is set in a
+// steering message only: it is the length that the transcript has when the message enters the turn. After a reset, Temporal
+// delivers the message to the new run again. With these fields, the agent then takes the message at the same position in the
+// transcript as before.
 func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
@@ -31,8 +32,9 @@ func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted
 	return c.update(ctx, id, out, workflows.MessageUpdate, in)
 }
 
-// place returns the place of a message that is sent now: see [Client.deliver]. It returns zero values if a request fails. The
-// update that the caller sends next then waits for a worker, or returns the error.
+// place returns the values of the fields Run and After for a message that is sent now: see [Client.deliver]. If a request
+// fails, place returns zero values and no error. In this case, the update that the caller sends next waits for a worker or
+// returns the error.
 func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
 	if !steer {
 		found, err := c.describe(ctx, id)

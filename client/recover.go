@@ -149,9 +149,9 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent. If an agent with the ID is running, or if the policy reuse forbids a new run, start
-// returns that agent with Found set. Lists of agents show the parameter task as the agent's task. If task is empty, they show
-// the beginning of the message in the input.
+// start starts the workflow of an agent. If an agent with the ID is running, or if an agent with the ID has ended and the
+// Temporal policy in the parameter reuse forbids a new run, start returns that agent with Found set. The parameter task is the
+// text that lists of agents show as the agent's task. If it is empty, they show the beginning of the message in the input.
 func (c *Client) start(ctx context.Context, id string, in workflows.Start, task string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if task != "" {

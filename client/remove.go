@@ -22,8 +22,9 @@ func StillRunning(id string) error {
 // Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If the agent or one of the sub-agents is
 // still running, Remove deletes nothing and the error is [ErrRunning].
 //
-// Temporal deletes in the background. This may take a minute if an agent has just ended. The namespace must be that of the
-// Temporal client, which has no method that returns it.
+// Temporal deletes in the background. This may take a minute if an agent has just ended. The parameter namespace must be the
+// namespace of the Temporal client. The caller has to pass it, because a Temporal client has no method that returns its
+// namespace.
 func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {

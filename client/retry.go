@@ -13,7 +13,7 @@ import (
 
 // Retry is a call that failed and that Temporal tries again.
 type Retry struct {
-	// What says what is called: "model", "tool", or "definition" if the agent loads its definition.
+	// What is the kind of the call: "model", "tool", or "definition" if the agent loads its definition.
 	What string
 	// Class is the type of the last failure, such as an [llm.Class]. It is "Timeout" if the worker sent no more heartbeats, or
 	// if the call took longer than its time limit. Message is the text of the failure.

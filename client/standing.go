@@ -15,7 +15,8 @@ import (
 )
 
 // Unknown is the status of a sub-agent in a [Snapshot] if Temporal has deleted the sub-agent's history and the parent does not
-// know how the sub-agent ended. A program that lists agents can use Unknown for an agent with a state that it cannot read.
+// know how the sub-agent ended. A program that lists agents can also use Unknown for an agent if the program cannot read the
+// agent's state.
 const Unknown Status = "unknown"
 
 // Wait says what an agent waits for, and so who has to act.
@@ -26,7 +27,7 @@ const (
 	WaitsForMessage   Wait = "message"    // the user's next message
 	WaitsForApproval  Wait = "approval"   // a person's decision on a tool call
 	WaitsForPerson    Wait = "person"     // the turn is held: a person has to remove the cause and send a message
-	WaitsForSubAgents Wait = "sub-agents" // all open calls are calls of sub-agents
+	WaitsForSubAgents Wait = "sub-agents" // the answers of sub-agents: all open calls wait for sub-agents
 )
 
 // Standing is the result of [Client.Standing]: the status of an agent, what the agent waits for, and its usage.
@@ -45,8 +46,8 @@ type Standing struct {
 	Spent *agent.Spending
 }
 
-// maxRuns limits how many runs of one agent [Client.Standing] reads. Standing reads another run if the run that it has just read
-// ended after the list was made.
+// maxRuns limits how many runs of one agent [Client.Standing] reads. If the listed run has ended since the list was made, the
+// agent may continue in a newer run, and Standing then reads the newer run.
 const maxRuns = 5
 
 // Standing returns the status of an agent, what the agent waits for, and its usage. The entry e comes from [Client.List].
@@ -79,7 +80,7 @@ func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 	return Standing{}, fmt.Errorf("read agent %q: the run ended while it was read, %d times in a row; try again", e.ID, maxRuns)
 }
 
-// completed is [Client.Standing] for an agent that has completed. It reads the result of the workflow.
+// completed implements [Client.Standing] for an agent that has completed. It reads the result of the workflow.
 func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
 	var result workflows.Result
 	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
@@ -92,7 +93,7 @@ func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
 	return Standing{Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
 }
 
-// failed is [Client.Standing] for an agent that failed or was cancelled. It reads the error of the workflow.
+// failed implements [Client.Standing] for an agent that failed or was cancelled. It reads the error of the workflow.
 func (c *Client) failed(ctx context.Context, e Entry) (Standing, error) {
 	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {

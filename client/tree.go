@@ -78,7 +78,8 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	return asked, nil
 }
 
-// parents answers whether parents have ended, and keeps the answers. So each parent needs only one request to Temporal.
+// parents finds out whether the parents of agents have ended. It stores each result, so it sends only one request for each
+// parent to Temporal.
 type parents struct {
 	client *Client
 	ended  map[string]bool

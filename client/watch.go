@@ -52,10 +52,13 @@ const (
 	lookPause = 500 * time.Millisecond
 )
 
-// Watch yields the messages of an agent as they come, beginning with the message at the index from, or with the first message
-// that was not summarised. When it has yielded all messages, it yields the agent's status, repeatedly until the next message.
-// Watch continues if workers or Temporal restart. It ends when the agent has ended, when the caller stops the iteration, or
-// after an error, which it yields. If ctx ends, the error is the cause of ctx.
+// Watch yields the messages of an agent as they come. The parameter from is the index of the first message that Watch yields;
+// the first message of the transcript has the index 0. If the message with the index from was summarised, Watch begins with the
+// first message that was not summarised. When Watch has yielded all messages, it yields the agent's status, again and again
+// until there is a new message. Watch continues if workers or Temporal restart.
+//
+// The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as its
+// last item. If ctx ends, this error is context.Cause(ctx).
 func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		// A query to an agent that has ended would need a worker, and would replay the history with code that may have changed since.
@@ -175,10 +178,11 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 	return err != nil
 }
 
-// Reply waits until an agent has answered the message with the ID messageID, and returns the answer and the agent's status. It
-// watches the agent as [Client.Watch] does, beginning at the index from, which must not be greater than the index of the
-// message. Reply calls see, unless see is nil, for each [Progress]. Reply also returns if the agent is held, has ended, or waits
-// for a person's decision on a tool call; the answer may then be empty.
+// Reply waits until an agent has answered the message with the ID messageID, and returns the answer and the agent's status.
+// Reply watches the agent as [Client.Watch] does. The parameter from is the index of the first message to watch; it must not be
+// greater than the index of the message with the ID messageID. The callback see may be nil; Reply calls it with each
+// [Progress]. Reply also returns if the agent is held, has ended, or waits for a person's decision on a tool call; the answer
+// may then be empty.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {

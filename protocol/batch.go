@@ -21,10 +21,11 @@ const (
 	maxStoredBytes = 1_500_000
 )
 
-// Stored returns the part of a result that history keeps. It cuts content to limit bytes, and to an equal share of the
-// size that history has for the results of a batch. The parameter calls is the number of calls in the batch. The
-// parameter shown is the size in bytes to which the transcript cuts each result. If the share is too small for this
-// part, Stored makes the share larger, up to a maximum. If limit or shown is 0, it means [DefaultResultBytes].
+// Stored returns the part of the result content that history keeps. The part has at most limit bytes. Its encoded size
+// is limited, too: all results of a batch share a limit in history, and each result gets an equal share. The parameter
+// calls is the number of calls in the batch. The parameter shown is the size, in bytes, to which the transcript cuts
+// each result. If a share is too small for the part that the transcript shows, Stored uses a larger share, up to a
+// maximum. If limit or shown is 0, it means [DefaultResultBytes].
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)

@@ -38,8 +38,8 @@ type CallToolInput struct {
 	Arguments  string `json:"arguments"`
 	// ResultBytes is the size to which the result is cut in history; 0 means [DefaultResultBytes].
 	ResultBytes int `json:"result_bytes,omitempty"`
-	// Batch is the number of calls that may run in the model's reply that contains this call. Their results share the
-	// history of one run. 0 means 1.
+	// Batch is the size of the batch to which this call belongs: the number of calls in the same model reply that may
+	// run. The results of a batch share the history of one run. 0 means 1.
 	Batch int `json:"batch,omitempty"`
 	// ShownBytes is the size to which the transcript cuts the result; 0 means ResultBytes.
 	ShownBytes int `json:"shown_bytes,omitempty"`

@@ -27,10 +27,10 @@ type ModelResult struct {
 	Invalid string `json:"invalid,omitempty"`
 	// Recalled says that an earlier run has recorded the reply.
 	Recalled bool `json:"recalled,omitempty"`
-	// NewIn is the end of the ID of the run that searched all its earlier runs and did not find the reply: see
-	// [RunSuffix]. It is empty if the earlier runs were not searched, or if one of their histories no longer exists.
-	// NewIn names the run because a reset copies this result into the history of a new run. The new run has more
-	// earlier runs, about which the result says nothing.
+	// NewIn is set if a run searched all its earlier runs and did not find the reply. It is the end of the ID of the run
+	// that searched: see [RunSuffix]. It is empty if there was no search, or if the history of an earlier run no longer
+	// exists. NewIn names the run because a reset copies this result into the history of a new run. The new run has more
+	// earlier runs, and NewIn does not say whether one of those has the reply.
 	NewIn string `json:"new_in,omitempty"`
 }
 
@@ -109,8 +109,8 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent returns the event for the end of a tool call. It returns nil if the activity was cancelled: the agent
-// cancels it only after it has answered the call.
+// ToolEvent returns the event for the end of a tool call. It returns nil if the activity was cancelled, because the
+// agent cancels the activity of a call only after it has answered the call.
 //
 // The parameter limit is the size in bytes to which the transcript cuts the result. History keeps a longer part, which
 // the model may read.
@@ -128,9 +128,9 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEvent returns the event for the end of a sub-agent, which ended with err or, if err is nil, as end says. The
-// parameter reattached becomes the event's field Reattached. The parameter limit is the size in bytes to which the
-// answer is cut.
+// ChildEvent returns the event for the end of a sub-agent. If err is nil, the parameter end says how the sub-agent
+// ended; otherwise the sub-agent ended with the error err. The parameter reattached becomes the event's field
+// Reattached. The parameter limit is the size in bytes to which the answer is cut.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -153,8 +153,8 @@ func EndedFromOutside(err error) bool {
 	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
 }
 
-// Spent returns what an agent that ended with the error err had spent. It reads the amount from the details of the
-// error, and returns nil if they do not have it.
+// Spent returns the spending of an agent that ended with the error err. It reads the spending from the details of the
+// error, and returns nil if they do not contain it.
 func Spent(err error) *agent.Spending {
 	var spent agent.Spending
 	var details interface {
@@ -178,7 +178,8 @@ func shown(key agent.Key, content string, limit int) string {
 	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
-// EndText returns a few words about how an agent ended without an answer. They enter the transcript of its parent.
+// EndText returns a short text that says how an agent ended without an answer, such as "it was terminated". The text
+// becomes part of the transcript of the agent's parent.
 func EndText(err error) string {
 	var (
 		failed     *temporal.ApplicationError
@@ -232,8 +233,9 @@ func cause(err error) (class, message string) {
 	}
 }
 
-// TimeoutText describes an attempt that timed out. Temporal cannot know whether the worker died, or could not reach
-// Temporal, for instance while Temporal itself was down.
+// TimeoutText returns a text that describes an attempt that timed out. If the heartbeats stopped, the text names two
+// possible causes, because Temporal cannot tell them apart: the worker died, or it could not reach Temporal, for
+// instance while Temporal itself was down.
 func TimeoutText(kind enumspb.TimeoutType) string {
 	if kind == enumspb.TIMEOUT_TYPE_HEARTBEAT {
 		return "the worker sent no more heartbeats: it died, or it could not reach Temporal"

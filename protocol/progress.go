@@ -7,8 +7,9 @@ type Progress struct {
 	// Doing says what the activity does: the tool with the beginning of its arguments, or the model. The Web UI shows it with
 	// the pending activity, because the activity's ID is a hash and says nothing to people.
 	Doing string `json:"doing,omitempty"`
-	// Tried is the number of times that the effect was tried, including the current one. An attempt that fails before it reaches
-	// the model or the tool does not count, unless it failed to look up the tool.
+	// Tried is the number of attempts that tried the effect, including the current attempt. An attempt counts from the
+	// moment when it calls the model or the tool. It also counts if it failed to look up the tool, unless its worker
+	// does not know the tool. An attempt that fails earlier does not count.
 	Tried int `json:"tried"`
 	// Reported is the number of attempts that reported an error before they ended. All other attempts before the current one were
 	// lost.

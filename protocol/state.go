@@ -34,8 +34,8 @@ type Page struct {
 	// computed.
 	Pages  int   `json:"pages"`
 	Events int64 `json:"events"`
-	// RunID is the ID of the run that was read, if that is not the requested run because a later run has ended since;
-	// empty otherwise.
+	// RunID is empty if the requested run was read. Otherwise, another resume of the requested run had already started a
+	// later run, and the later run has ended. Then the later run was read, and RunID is its ID.
 	RunID string `json:"run_id,omitempty"`
 }
 
@@ -87,8 +87,8 @@ func gunzip(out io.Writer, data []byte) error {
 	return err
 }
 
-// measure is a writer that counts the bytes and the values of the JSON text that is written to it. Write fails if there
-// are too many of them. It does not check the syntax.
+// measure is an [io.Writer] that counts the bytes and the values of the JSON text that is written to it. Write fails if
+// there are more bytes or more values than the limits allow. It does not check the syntax.
 type measure struct {
 	bytes, values   int
 	quoted, escaped bool
@@ -97,7 +97,7 @@ type measure struct {
 // Write implements [io.Writer].
 func (m *measure) Write(text []byte) (int, error) {
 	if m.bytes += len(text); m.bytes > MaxStateBytes {
-		return 0, fmt.Errorf("%w: its JSON has more than %d bytes, which is the limit", ErrStateSize, MaxStateBytes)
+		return 0, fmt.Errorf("%w: its JSON has more bytes than the limit of %d", ErrStateSize, MaxStateBytes)
 	}
 	for _, c := range text {
 		switch {
@@ -112,12 +112,13 @@ func (m *measure) Write(text []byte) (int, error) {
 		}
 	}
 	if m.values > maxStateValues {
-		return 0, fmt.Errorf("%w: its JSON has more than %d values, which is the limit", ErrStateSize, maxStateValues)
+		return 0, fmt.Errorf("%w: its JSON has more values than the limit of %d", ErrStateSize, maxStateValues)
 	}
 	return len(text), nil
 }
 
-// Open unpacks the state of an earlier run and returns what [Continue] returns for it. now is in Unix milliseconds.
+// Open unpacks the state of an earlier run, calls [Continue] with it, and returns the result. The parameter now is the
+// current time in Unix milliseconds.
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)
 	if err != nil {
@@ -126,9 +127,10 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return Continue(agentID, in, s, now)
 }
 
-// Continue returns the state with which a run begins that goes on from an earlier run. The parameter s is the state of
-// the earlier run; Continue may change it. in.From says whether the new run forks, resumes or continues the agent. If
-// in has a message, Continue puts it into the inbox. now is in Unix milliseconds.
+// Continue returns the state with which a new run goes on from an earlier run. The parameter s is the state of the
+// earlier run; Continue may change it. The field in.From says whether the new run forks, resumes or continues the
+// agent. If the start in has a message, Continue puts it into the inbox. The parameter now is the current time in Unix
+// milliseconds.
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:

@@ -56,8 +56,8 @@ const (
 const Refused = "Refused"
 
 // Moved is the type of the application error with which the workflow refuses a steering message if the agent has made progress
-// since the message was written: the field After of the [agent.InboxMessage] is no longer the value of [agent.State.Entry]. The
-// sender has to look at the agent and send the message again.
+// since the sender looked at it. The field After of the [agent.InboxMessage] then differs from the value of
+// [agent.State.Entry]. The sender has to look at the agent and send the message again.
 const Moved = "Moved"
 
 // Start is the input of the workflow.
@@ -113,8 +113,8 @@ func (w *Workflows) Agent(ctx workflow.Context, in Start) (Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run implements [Workflows.Agent]. It calls the function begun once with the new driver, before the driver does anything. It
-// does not call begun if it refuses the input.
+// run implements [Workflows.Agent]. It calls the callback begun exactly once, with the new driver and before the driver does
+// anything. If it refuses the input, it does not call begun.
 func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Result, error) {
 	if err := in.Check(); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)

@@ -9,14 +9,15 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// These are the search attributes of an agent. The Web UI and `temporal workflow list` find agents by them. A start sets all four, so
-// an agent has them only if the namespace knew all four at that time. Each change of the status is one upsert. Temporal Cloud bills
-// an upsert as one action.
+// These are the search attributes of an agent. The Web UI and `temporal workflow list` find agents by them. The start of an
+// agent sets all four. An agent has none of them if the namespace lacked one of the four when the agent was started. Each
+// change of the status is one upsert. Temporal Cloud bills an upsert as one action.
 var (
 	// AttributeAgent is the definition's name.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
-	// AttributeStatus is the agent's [agent.Status], as [agent.State.CopiedStatus] returns it. While an agent searches other
-	// runs for messages, this is the status that the agent has after the search if the search finds nothing.
+	// AttributeStatus is the agent's [agent.Status], as the method [agent.State.CopiedStatus] returns it. After a reset, an
+	// agent may search other runs for messages. During the search, the attribute has the status that the agent gets if the
+	// search finds no message.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
 	// AttributeReason is the class of the error that holds or ended the agent, or the name of the limit that stopped its last
 	// turn. It is empty if there is no such error or limit.

@@ -53,9 +53,10 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 	return min(max(call.Began+budgetMS-d.now(), 1), budgetMS)
 }
 
-// watchProgress asks from time to time, by the activity LookAgent, when the last event happened in the sub-agent of a call or in
-// the sub-agents below it. If no event has happened there for [agent.ChildIdleMS], watchProgress answers the calls that wait for
-// the sub-agent as interrupted, and returns. It also returns if ctx is cancelled.
+// watchProgress waits until the sub-agent of a call makes no more progress. From time to time, it runs the activity LookAgent,
+// which returns the time since the last event in the sub-agent or in an agent below it. If this time is at least
+// [agent.ChildIdleMS], watchProgress answers the calls that wait for the sub-agent as interrupted, and returns. It also returns
+// if ctx is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -77,9 +78,9 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 }
 
 // pause waits for ms milliseconds, and then returns true. It returns false if ctx is cancelled before the time has passed. The
-// parameter what is the summary of the timer.
-func (d *driver) pause(ctx workflow.Context, ms int64, what string) bool {
-	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(what)})
+// Web UI shows the parameter summary with the timer.
+func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
+	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(summary)})
 	return timer.Get(ctx, nil) == nil
 }
 
@@ -139,10 +140,11 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent whose start is in the part of the history that a reset copied. The parameter
-// running is the future of the child workflow. Temporal makes it ready in the run that started the sub-agent, and in a run that
-// was reset from that run before the end. In other runs it never becomes ready. So pollChildEnd also waits by the activity
-// AwaitAgent. It starts this activity in the first workflow task that the reset did not copy.
+// pollChildEnd waits for the end of a sub-agent. It is only for a sub-agent whose start is in the part of the history that a
+// reset copied. The parameter running is the future of the child workflow. Temporal reports the end only to the run that
+// started the sub-agent, and to runs that began by a reset of that run while the sub-agent was running. In all other runs, the
+// future never becomes ready. So pollChildEnd also runs the activity AwaitAgent, which waits for the end. It starts this
+// activity in the first workflow task that the reset did not copy.
 //
 // pollChildEnd returns the future of the activity when the activity or the sub-agent has ended. It returns nil if the sub-agent
 // ended before the activity was started.
@@ -194,9 +196,10 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalled reports whether the driver may carry out all of the given calls for sub-agents. It may do so when the search of the
-// earlier runs for the result of each call has ended, or is not needed. If a search is needed and not in flight, recalled starts
-// it in a coroutine. The loop runs again when a search has ended, and then calls recalled again.
+// recalled reports whether the driver may carry out all of the given calls for sub-agents. Before that, the driver may have to
+// search the earlier runs for the results of these calls: see asksEarlier. recalled returns true if every search that is needed
+// has ended. Otherwise, it starts the needed searches that are not in flight, each in a coroutine, and returns false. When a
+// search has ended, the loop runs again and calls recalled again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
@@ -221,8 +224,8 @@ func (d *driver) mayAsk(call agent.Key) bool {
 }
 
 // asksEarlier reports whether this run searches the earlier runs for the result of a call before it carries the call out. In
-// tasks that a reset copied, it returns true only if the copied run also searched for the result of this call. For this, it uses
-// a workflow version (workflow.GetVersion) with the call in its name.
+// workflow tasks that a reset copied, it returns true only if the copied run made this search, too. For this purpose, each call
+// has a workflow version (workflow.GetVersion) of its own.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
@@ -252,9 +255,9 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
 }
 
-// childEnded applies the end of a sub-agent to the state. If this run was reset or resumed, an earlier run may have answered the
-// calls that wait for the sub-agent in another way, for example as interrupted. childEnded then first applies the results that
-// the earlier run recorded, so that the transcript stays the same.
+// childEnded applies the end of a sub-agent to the state. If this run was reset or resumed, an earlier run may have recorded
+// other results for the calls that wait for the sub-agent. For example, it may have answered them as interrupted. childEnded
+// then first applies the recorded results, so that the transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
@@ -268,9 +271,9 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls that wait for a sub-agent and for whose results this run still has to search the earlier runs. The
-// base run of a reset may have searched for the result of a call already. This run then searches again, because it has more
-// earlier runs.
+// unasked returns the calls that wait for the given sub-agent and that still need a search: this run has to search the earlier
+// runs for their results. If this run was reset, its base run may have made the search already. This run then searches again,
+// because it has more earlier runs than the base run.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")

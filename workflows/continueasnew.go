@@ -67,10 +67,14 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// mustContinueAsNew reports whether to continue as new before the step. There are two reasons to do so: an [UpgradeUpdate], or
-// the size of the history (see historyGrew). mustContinueAsNew returns false while an update handler runs, while a model call, a
-// tool call or a search for messages is in flight, and if the step runs tools or loads the definition. It also returns false if
-// the state is too large for a new run, and after a cancel, because the new run would not know of the cancel.
+// mustContinueAsNew reports whether the run has to continue as new before it carries out the step. There are two reasons to do
+// so: an [UpgradeUpdate], or the size of the history (see historyGrew). The result is always false in these cases:
+//   - An update handler is running.
+//   - A model call, a tool call or a search for messages is in flight.
+//   - The driver has received the end of a sub-agent and has not applied it yet.
+//   - The step runs tools or loads the definition.
+//   - The state is too large for a new run.
+//   - The workflow was cancelled, because the new run would not know of the cancel.
 func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	if !d.upgrade && !d.historyGrew(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
@@ -91,14 +95,15 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	return !loads
 }
 
-// leastEvents is the number of events that a run must add to its history before Temporal's suggestion to continue as new is
-// followed, if the run has not doubled the size of its history. See historyGrew.
+// leastEvents is a number of events. A run that has added this many events to its history follows Temporal's suggestion to
+// continue as new, even if the size of its history has not doubled: see historyGrew.
 const leastEvents = 1000
 
-// historyGrew reports whether Temporal suggests to continue as new, and this run has added enough to its history for this: at
-// least as many bytes as the history had when the run got its state, or at least leastEvents events. Temporal suggests it when
-// the history has 4 MB (limit.historySize.suggestContinueAsNew). A large state in the start input may have that size by itself.
-// Without the second condition, each run would then continue as new at once.
+// historyGrew reports whether two conditions hold. First, Temporal suggests to continue as new, because the history has 4 MB
+// (limit.historySize.suggestContinueAsNew) or many events. Second, this run has added at least leastEvents events to its
+// history, or at least as many bytes as the history had when the run got its state. The second condition is for agents with a
+// large state, which is at the beginning of each run's history. Without this condition, each of their runs could continue as
+// new at once.
 func (d *driver) historyGrew(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() &&

@@ -151,7 +151,8 @@ func lastTask(s *agent.State) string {
 const detailsCalls = 20
 
 // callLines returns the lines of a list of n calls: one line for each of the first detailsCalls calls, and then a line with the
-// number of the remaining calls. The function call returns the name and the arguments of the call with a given index.
+// number of the remaining calls. The parameter call is a function that returns the name and the arguments of the call with a
+// given index.
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
@@ -164,8 +165,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting returns a text about the n messages in the inbox that says when the agent reads them. The parameter held says whether
-// the turn is held.
+// waiting returns a text that says how many messages are in the inbox, and when the agent reads them. The parameter n is their
+// number. The parameter held says whether the turn is held.
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
@@ -176,9 +177,9 @@ func waiting(held bool, n int) string {
 // detailsChildren is the largest number of sub-agents that the details show. childLines chooses them.
 const detailsChildren = 20
 
-// childLines returns a list of at most detailsChildren sub-agents, in Markdown, and the number of the remaining ones. If there
-// are more, it chooses the newest that are running, and then the newest that have ended. The list has the order in which the
-// agent asked for the sub-agents.
+// childLines returns a list of the agent's sub-agents, in Markdown. If there are more than detailsChildren, it lists only this
+// many and adds the number of the rest. It then prefers running sub-agents to ended ones, and newer ones to older ones. The
+// list has the order in which the agent asked for the sub-agents.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""
@@ -218,8 +219,8 @@ type shown struct {
 	tools map[string]string // names of tools by call ID, for the newest message with calls: an ID is unique within a message only
 }
 
-// last returns the texts of the last detailsMessages messages of the transcript. Each call converts only the messages that are
-// new since the call before.
+// last returns the texts of the last detailsMessages messages of the transcript. Each call of last converts only the messages
+// that were added since the previous call.
 func (h *shown) last(s *agent.State) []string {
 	for h.next = max(h.next, s.Dropped, s.Count()-detailsMessages); h.next < s.Count(); h.next++ {
 		m := s.Messages[h.next-s.Dropped]

@@ -36,8 +36,8 @@ type driver struct {
 	reset bool
 	// version increases with each event that changes the state, and whenever the loop has to run again for another reason.
 	version int
-	// early is the number of updates that arrived before the driver had a state. served is the number of these updates that have
-	// passed [driver.await] since.
+	// early is the number of updates that arrived before the driver had a state. served is the number of these updates for
+	// which [driver.await] has returned.
 	early, served int
 	// upgrade says that the agent has received an [UpgradeUpdate].
 	upgrade bool
@@ -47,8 +47,9 @@ type driver struct {
 	unmovable bool
 	// ends receives the signals with which sub-agents that were resumed report their ends.
 	ends workflow.ReceiveChannel
-	// recalledBy maps the key of a call for a sub-agent to the run that searched its earlier runs for the result of the call.
-	// The run is given by the end of its ID, or as "unknown" if the activity failed.
+	// recalledBy records the searches that have ended: searches of earlier runs for the result of a call for a sub-agent. The
+	// key is the key of the call. The value is the end of the ID of the run that made the search, or "unknown" if the search
+	// failed.
 	recalledBy map[agent.Key]string
 }
 
@@ -84,11 +85,11 @@ func newDriver(ctx workflow.Context, in Start, o Options) *driver {
 	return d
 }
 
-// checkVersion panics if this worker is older than the agent and cannot make the agent's keys. The panic fails the workflow task, and
-// Temporal gives the task to another worker. The parameter keys is the version of the agent's keys.
-func checkVersion(keys int) {
-	if keys > agent.KeyVersion {
-		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", keys, agent.KeyVersion))
+// checkVersion panics if this worker is older than the agent and cannot make the agent's keys. The panic fails the workflow
+// task, and Temporal gives the task to another worker. The parameter version is the version of the agent's keys.
+func checkVersion(version int) {
+	if version > agent.KeyVersion {
+		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", version, agent.KeyVersion))
 	}
 }
 
@@ -150,39 +151,42 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 	}
 }
 
-// yield lets the update handlers of the run's first task run before the loop handles a cancel. After a reset these updates may be
-// messages that no sender sends again. No effect is in flight in that task.
+// yield lets the update handlers of the run's first task run before the loop handles a cancel. After a reset, these updates may
+// be messages, and their senders do not send them again. No effect is in flight in that task.
 func (d *driver) yield() {
 	passed := false
 	workflow.Go(d.root, func(workflow.Context) { passed = true })
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// cancelsFirst reports whether the driver handles a cancel before it starts the next step, if one workflow task brings a cancel
-// and another event. The first version of the driver started the next step first; cancelsFirst returns false in its histories.
+// cancelsFirst reports whether the driver handles a cancel before it starts the next step. This matters if the same workflow
+// task brings a cancel and another event. The first version of the driver started the next step before it handled the cancel,
+// so cancelsFirst returns false in its histories.
 func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether this run searches other runs for messages at this point. In tasks that a reset copied, it returns
-// true only if the copied run searched at this point. Each search has a workflow version of its own: the name of the version
-// contains the key of the search.
+// looksBack reports whether this run carries out the step find, which is a search of other runs for messages. In workflow tasks
+// that a reset copied, it returns true only if the copied run made the search in the same task. Each search has a workflow
+// version of its own: the name of the version contains the key of the search.
 func (d *driver) looksBack(find agent.FindMessages) bool {
 	return d.inFlight(find.Key) || d.since(string(find.Key))
 }
 
-// own reports whether this run itself executes the named point of the code. It returns false if the point is in a workflow task
-// that a reset copied from another run. The parameter point is a name that no other point of the run has.
+// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from another
+// run. The parameter point becomes part of the name of a workflow version, so each call of own in a run must pass a different
+// value.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the driver takes an optional step at the named point of the code. In a workflow task that runs for the
-// first time, it records a workflow version and returns true. In a replay, it returns true only if the history has this version.
-// So, in tasks that a reset copied, it returns true only if the copied run took the step.
+// since reports whether the driver takes an optional action in the current workflow task. The parameter point names the action.
+// If the task runs for the first time, since records a workflow version and returns true. In a replay, it returns true only if
+// the history has this version. So, in tasks that a reset copied, it returns true only if the copied run took the action in the
+// same task.
 //
-// The name of the version contains the workflow task, by the length of the history. With one version for the whole run, the
-// result in the first copied task would also be the result in all later tasks.
+// The name of the version contains the length of the history, which is different in each workflow task. With the same name in
+// all tasks, the result in the first copied task would also be the result in all later tasks.
 func (d *driver) since(point string) bool {
 	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
@@ -285,8 +289,8 @@ func (d *driver) endEffect(f *effect) {
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// cancelUnwanted cancels the effects in flight for which the step does not ask. For example, a limit has answered the call of
-// the effect as interrupted.
+// cancelUnwanted cancels the effects in flight for which the step does not ask. For example, the step no longer asks for a tool
+// call that was answered as interrupted because of a limit.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {

@@ -42,7 +42,8 @@ func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-// load reads the agent's definition, by the activity LoadAgent, and applies it, or the reason why it could not be read.
+// load reads the agent's definition by the activity LoadAgent. It applies the definition to the state, or the reason why the
+// definition could not be read.
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
@@ -62,9 +63,9 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	d.apply(event)
 }
 
-// removedTool is the name of a version of the driver, which histories record. It is about an open call for a tool that a new
-// definition does not have. With this version, the call is answered as a call that may have run. Without it, the call is
-// answered as a call that did not run.
+// removedTool is the name of a workflow version (workflow.GetVersion). The version decides about open calls of a tool that a
+// new definition no longer has. If the history has the version, these calls are answered as calls that may have run. Histories
+// of earlier drivers do not have the version; there, these calls are answered as calls that did not run.
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
@@ -81,13 +82,13 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-// askModel makes a model call, by the activity CallModel, and applies its result. The parameter what describes the call in the
+// askModel makes a model call, by the activity CallModel, and applies its result. The parameter label describes the call in the
 // summary of the activity.
-func (d *driver) askModel(ctx workflow.Context, what string, key agent.Key, in protocol.CallModelInput) {
+func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key),
-		Summary: oneLine(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), what,
+		Summary: oneLine(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), label,
 			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
 		TaskQueue:           d.state.Definition.Queue,
 		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
@@ -136,8 +137,9 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	d.apply(found)
 }
 
-// delta returns the user's messages at the end of a request with count messages, as many as fit into deltaBytes. It stops at the
-// last message with another role. It leaves out tool results, because the history has them already.
+// delta returns the user's messages at the end of a request. The parameter count is the number of messages in the request.
+// delta begins with the last message and goes back; it stops at a message with another role, or if the messages would exceed
+// deltaBytes. So it returns no tool results, which the history has already.
 func (d *driver) delta(count int) []llm.Message {
 	var delta []llm.Message
 	size := 0

@@ -15,8 +15,8 @@ import (
 // lineRunes is the largest length of a line of a quoted text, in characters.
 const lineRunes = 90
 
-// quote returns untrusted text, cut to limit bytes, as an indented code block in Markdown. No text can end the block. Lines of
-// more than lineRunes characters are broken, so that they fit into the page.
+// quote returns untrusted text, cut to limit bytes, as an indented code block in Markdown. The text cannot end the block,
+// whatever it contains. Lines of more than lineRunes characters are broken, so that they fit into the page.
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(visible(clip.Text(text, limit))) {

@@ -53,9 +53,9 @@ type View struct {
 	Turn     agent.Turn   `json:"turn"`
 	Messages int          `json:"messages"`
 	Inbox    int          `json:"inbox"`
-	// Run is the end of the run's ID: see [protocol.RunSuffix]. Entry is the place in the transcript at which a steering message
-	// that is sent now enters the running turn: see [agent.State.Entry]. The sender of a steering message copies Run and Entry
-	// into the fields Run and After of the [agent.InboxMessage].
+	// Run is the end of the run's ID: see [protocol.RunSuffix]. Entry is the length that the transcript has when a steering
+	// message that is sent now enters the running turn: see [agent.State.Entry]. The sender of a steering message copies Run
+	// and Entry into the fields Run and After of the [agent.InboxMessage].
 	Run     string         `json:"run,omitempty"`
 	Entry   int            `json:"entry,omitempty"`
 	Usage   agent.Usage    `json:"usage"`
@@ -207,13 +207,13 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	return nil
 }
 
-// errMoved is the error for a steering message with a field After that is not the place at which the message would enter now.
+// errMoved is the error for a steering message if its field After differs from [agent.State.Entry]: see [Moved].
 var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
-// await waits until the driver has a state and until all updates that arrived earlier have passed await. An update handler calls
-// it first. The SDK runs the handlers of later workflow tasks first, so without this order a later message would enter the inbox
-// before an earlier message. A cancel of the workflow does not end the wait: the workflow has accepted the update, so the agent
-// has to receive the message.
+// await waits until the driver has a state, and until await has returned for all updates that arrived earlier. Each update
+// handler calls await before it does anything to the state. Without this order, a later message could enter the inbox before an
+// earlier message, because the SDK runs the handlers of later workflow tasks first. A cancel of the workflow does not end the
+// wait: the workflow has accepted the update, so the agent has to receive the message.
 func (d *driver) await(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil

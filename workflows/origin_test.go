@@ -24,8 +24,8 @@ func TestAttackForgedOrigin(t *testing.T) {
 		start workflows.Start
 		says  string
 	}{
-		"another agent":             {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r"}}, `without from.fork it must be the agent's own ID, "mine"`},
-		"resume another agent":      {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r", Resume: true}}, `without from.fork it must be`},
+		"another agent":             {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r"}}, `from.id is "victim", which is not this agent's ID, "mine"`},
+		"resume another agent":      {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r", Resume: true}}, `which is not this agent's ID`},
 		"a run that was not rolled": {workflows.Start{From: &agent.RunRef{ID: "mine", RunID: "r"}}, "from.run_id"},
 		"a state":                   {workflows.Start{State: state}, "no run continued as new into this run"},
 		"a state, to be forked":     {workflows.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "no run continued as new into this run"},

@@ -20,9 +20,9 @@ const AgentFailed = "AgentFailed"
 // mode: an agent in chat mode ends only when it is closed.
 //
 // The agent keeps running if the run of the caller ends. If the caller was reset or started again, the agent with this ID may
-// exist already. Run then waits for that agent, and nothing is done or paid for twice. If the workflow with this ID has another
-// key than start.Key, Run returns an error of type [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call
-// of Run has started it.
+// exist already. Run then waits for that agent, and nothing is done or paid for twice. If the key of the existing workflow is
+// not start.Key, Run returns an error of type [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call of
+// Run has started it.
 //
 // If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this time,
 // Run waits for the end of the resumed agent. The agent has no search attributes.
