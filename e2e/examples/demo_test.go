@@ -223,7 +223,7 @@ func TestDemoFindsFreePortsInAnyFolder(t *testing.T) {
 func TestDemoSaysWhatToDoInAFolderWithoutFiles(t *testing.T) {
 	d := startDemo(t, t.TempDir(), nil)
 	require.Equal(t, 1, d.end())
-	require.Contains(t, d.out.Output(), "the current folder has no files that the demo's agent could read: run it in another")
+	require.Contains(t, d.out.Output(), "the current folder has no files that the demo's agent could read: run the demo in another folder")
 	d.leavesNothing()
 }
 

@@ -176,7 +176,7 @@ agents:
 // A version that cannot be is a mistake in the command line, and not a worker that gets nothing.
 func TestVersionThatCannotBeIsRefused(t *testing.T) {
 	w := world.New(t, world.Counting, nil, "")
-	const half = "--deployment and --build-id name a version together: give both, or neither; --pinned needs both"
+	const half = "--deployment and --build-id together name a version: give both, or neither; --pinned needs both"
 	for flags, want := range map[string]string{
 		"--deployment shop":                 half,
 		"--build-id v1":                     half,

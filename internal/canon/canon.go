@@ -16,11 +16,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotJSON is the error for text without a canonical form. Such text is not JSON, has more than one value, has invalid UTF-8,
-// has an unpaired surrogate, or has an object with a duplicate member name. RFC 7493 forbids the last three.
-var ErrNotJSON = errors.New("not JSON with a canonical form")
+// ErrNotJSON is the error for a text that is not one valid JSON value, or that this package rejects: the text has invalid UTF-8,
+// an unpaired surrogate, or an object with a duplicate member name. RFC 7493 (I-JSON) forbids these three.
+var ErrNotJSON = errors.New("the text is not valid JSON, or has no canonical form (RFC 8785)")
 
-// Text returns the canonical form of JSON text. The error wraps [ErrNotJSON].
+// Text returns the canonical form (RFC 8785, without changes to numbers) of a JSON text. Every error wraps [ErrNotJSON].
 func Text(text []byte) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, fmt.Errorf("canon: %w", ErrNotJSON)
@@ -28,8 +28,7 @@ func Text(text []byte) ([]byte, error) {
 	return canonical(text)
 }
 
-// canonical returns the canonical form of JSON text, like Text. It does not check whether the text is valid JSON; the caller
-// must check this.
+// canonical is like Text, but does not check whether the text is valid JSON; the caller must check this.
 func canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("canon: invalid UTF-8: %w", ErrNotJSON)
@@ -55,20 +54,20 @@ func Value(v any) ([]byte, error) {
 	return canonical(text)
 }
 
-// encoder moves one JSON value from in to out and converts it to the canonical form. The text in must be valid JSON.
+// encoder converts a valid JSON text to the canonical form. Each of its methods removes the bytes that it converts from the
+// start of the field in, and appends the converted bytes to the field out.
 type encoder struct {
 	in  []byte // the rest of the text
-	out []byte
+	out []byte // the canonical form of the part before
 }
 
-// next skips white space and returns the next byte. It does not remove that byte from in.
+// next removes white space from the start of e.in and returns the first byte after the white space. It does not remove this byte.
 func (e *encoder) next() byte {
 	e.in = bytes.TrimLeft(e.in, " \t\r\n")
 	return e.in[0]
 }
 
-// value moves one value of any kind from the start of in to the end of out, in the canonical form. It returns an error if an
-// object in the value has two members with the same name.
+// value converts one JSON value of any kind. It returns an error if an object in the value has two members with the same name.
 func (e *encoder) value() error {
 	switch e.next() {
 	case '{':
@@ -87,13 +86,13 @@ func (e *encoder) value() error {
 	return nil
 }
 
-// copy moves n bytes unchanged from the start of in to the end of out.
+// copy moves the first n bytes of e.in to the end of e.out, unchanged.
 func (e *encoder) copy(n int) {
 	e.out = append(e.out, e.in[:n]...)
 	e.in = e.in[n:]
 }
 
-// array moves an array from the start of in to the end of out, in the canonical form. The error is that of value.
+// array converts a JSON array. Like value, it returns an error if an object in the array has two members with the same name.
 func (e *encoder) array() error {
 	for e.copy(1); e.next() != ']'; {
 		if e.in[0] == ',' {
@@ -107,8 +106,8 @@ func (e *encoder) array() error {
 	return nil
 }
 
-// object moves an object from the start of in to the end of out, in the canonical form: it sorts the members. It returns an
-// error if two members have the same name.
+// object converts a JSON object and sorts its members. It returns an error if two members of the object, or of an object in it,
+// have the same name.
 func (e *encoder) object() error {
 	type member struct {
 		name     string
@@ -139,7 +138,7 @@ func (e *encoder) object() error {
 	for i, m := range members {
 		if i > 0 {
 			if m.name == members[i-1].name {
-				return fmt.Errorf("two members have the name %q", m.name)
+				return fmt.Errorf("an object has two members with the name %q", m.name)
 			}
 			e.out = append(e.out, ',')
 		}
@@ -170,9 +169,8 @@ func compare(a, b string) int {
 
 const hex = "0123456789abcdef"
 
-// text moves a string from the start of in to the end of out, in the form of RFC 8785 section 3.2.2.2. In this form, only
-// quotes, backslashes and control characters have escapes. A character with a two-character escape, such as \n, has that
-// escape.
+// text converts a JSON string to the form of RFC 8785 section 3.2.2.2. This form escapes only quotes, backslashes and control
+// characters. It uses the two-character escape of a character if there is one, such as \n, and \u00XX otherwise.
 func (e *encoder) text() {
 	e.copy(1)
 	for {
@@ -201,7 +199,7 @@ func (e *encoder) text() {
 	}
 }
 
-// appendRune appends a rune to out, which ends within a JSON string. It writes an escape if RFC 8785 requires one.
+// appendRune appends a rune of a JSON string to the slice out. It appends an escape sequence if RFC 8785 requires one.
 func appendRune(out []byte, r rune) []byte {
 	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
 		return append(out, '\\', `"\btnfr`[short])

@@ -19,8 +19,9 @@ func Prefix(text string, limit int) string {
 	return text[:end]
 }
 
-// Text returns text if it has at most limit bytes. Otherwise it returns a prefix of text and an ellipsis ("…", 3 bytes), together
-// at most limit bytes. If limit is below 3, it returns only the ellipsis.
+// Text returns text unchanged if it has at most limit bytes. Otherwise Text cuts off the end and appends an ellipsis ("…", 3
+// bytes). The result, with the ellipsis, has at most limit bytes. If limit is below 3, a longer text becomes only the ellipsis,
+// which is then longer than limit.
 func Text(text string, limit int) string {
 	if len(text) <= limit {
 		return text

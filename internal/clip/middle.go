@@ -11,12 +11,12 @@ import (
 const minEncoded = 3 << 19 // 1.5 MiB
 
 // Middle shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
-// third). A note between them says how many bytes are missing. Middle does not shorten a text that is within the limits. It
-// replaces invalid UTF-8 by U+FFFD. The returned text is always valid UTF-8.
+// third). A note between them says how many bytes are missing. It replaces invalid UTF-8 by U+FFFD, so the returned text is
+// always valid UTF-8.
 //
 // The parameter limit counts the bytes of the text. The JSON form of the text, as encoding/json writes it with HTML
 // escaping, can be six times as long. So Middle also limits the size of the JSON form, to the larger of 1.5 × limit bytes and
-// 1.5 MiB.
+// 1.5 MiB. It does not shorten a text that is within both limits.
 //
 // If limit is below 100, there is no room for a note, and Middle returns only the beginning of the text. If limit is 0 or
 // less, Middle returns "".
@@ -29,7 +29,7 @@ func MiddleEncoded(text string, limit, encodedLimit int) string {
 	return middle(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
 }
 
-// leftOut returns the note that [Middle] inserts for the number of missing bytes.
+// leftOut returns the note that [Middle] inserts. The note says how many bytes of the text are missing.
 func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
 
 // defaultEncoded returns the limit that [Middle] sets for the JSON form of a text, including its quotes, in bytes.
@@ -38,12 +38,12 @@ func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 // maxNote is the number of bytes that [MiddleNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// MiddleNoting is like [Middle], but calls note for the text of the note. The arguments of note are the offset of the first
-// missing byte and the number of missing bytes. note should return at most 120 bytes; MiddleNoting cuts a longer text. If
-// limit is below 256, the note and the line breaks around it have at most limit/2 bytes. MiddleNoting does not call note if
-// nothing is missing or if limit is below 100.
+// MiddleNoting is like [Middle], but inserts the text that the function note returns. MiddleNoting calls note with the offset of
+// the first missing byte and with the number of missing bytes. The function should return at most 120 bytes; MiddleNoting cuts
+// off the rest. If limit is below 256, the inserted text and the line breaks around it have at most limit/2 bytes. MiddleNoting
+// does not call the function if nothing is missing or if limit is below 100.
 //
-// If the text is clipped a second time with the same limit, it does not change.
+// A result of MiddleNoting does not change if MiddleNoting is applied to it again with the same limit.
 func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	return middle(text, limit, defaultEncoded(limit)-2, note)

@@ -34,12 +34,14 @@ type Options struct {
 	Keep bool
 	// Offline uses the stand-in even if the environment names a model.
 	Offline bool
-	// Out receives the text for people. It must escape characters that drive a terminal, and be safe for concurrent use. Required.
+	// Out receives the demo's output for people. It must escape terminal control characters and be safe for concurrent use.
+	// Required.
 	Out io.Writer
-	// Printer returns a function that prints to w, in whole lines, what [client.Client.Watch] yields for one agent. Required.
+	// Printer returns a function that the demo calls with each value that [client.Client.Watch] yields for one agent. The function
+	// must print the value to w, in whole lines. Required.
 	Printer func(w io.Writer) func(client.Progress)
-	// Done receives the summary when the agent has ended or is held, before Keep begins to wait. Run returns its error. Nil means
-	// no call.
+	// Done is called with the summary when the agent has ended or is held. If Keep is set, the demo begins to wait after the call.
+	// If Done returns an error, Run returns this error. Nil means no call.
 	Done func(Summary) error
 }
 
@@ -49,6 +51,8 @@ const (
 	question   = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
 )
 
+// configuration is the template of the workers' configuration, with variables such as $MODEL.
+//
 //go:embed agents.yaml
 var configuration string
 
@@ -140,7 +144,7 @@ func (d *demo) run(ctx context.Context) error {
 	return d.keep(ctx)
 }
 
-// startWorker starts a worker process and returns when it is ready.
+// startWorker starts a worker process, waits until it is ready, and prints its process ID and the remark.
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
 	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {
@@ -172,8 +176,8 @@ func (d *demo) runGuide(ctx context.Context) error {
 	return err
 }
 
-// keep leaves everything running until ctx ends, and then returns nil. It returns earlier if the server or the worker ends, and at
-// once without the option Keep.
+// keep implements the option Keep. If the option is set, keep waits until ctx ends, and then returns nil; if the server or the
+// worker ends by itself earlier, keep returns an error. If the option is not set, keep returns nil at once.
 func (d *demo) keep(ctx context.Context) error {
 	if !d.Keep {
 		d.printf("\nThe Web UI ends with the demo; `starter demo --keep` leaves it running.\n")
@@ -195,7 +199,7 @@ func (d *demo) keep(ctx context.Context) error {
 	}
 }
 
-// ready prints that a part of the demo is ready, with a text about it.
+// ready prints a line that says that a part of the demo is ready. The line has the name of the part and a text about the part.
 func (d *demo) ready(part, text string) { d.printf("✓ %-9s %s\n", part, text) }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }

@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// follow prints what an agent does as it comes, until the agent has ended or is held. While it follows the guide, it also
-// follows the sub-agents, and kills the worker.
+// follow prints the progress of an agent until the agent has ended or is held. If the agent is the guide, follow also prints the
+// progress of its sub-agents, and kills the worker once.
 func (d *demo) follow(ctx context.Context, id, name string) error {
 	show := d.Printer(labelled{d.Out, d.began, name})
 	for p, err := range d.client.Watch(ctx, id, 0) {
@@ -39,8 +39,8 @@ func (d *demo) follow(ctx context.Context, id, name string) error {
 	return context.Cause(ctx)
 }
 
-// act is called with all that Watch yields for the guide, before a message is printed. It prints the messages of sub-agents, and
-// kills the worker once.
+// act is called with each value that Watch yields for the guide, before the message in the value is printed. It prints the
+// messages of new sub-agents. It kills the worker once, while measure is the only tool that is running.
 func (d *demo) act(ctx context.Context, p client.Progress) error {
 	m, s := p.Message, &d.summary
 	if m != nil && m.Role == llm.Assistant && s.FirstMessage == 0 {

@@ -29,8 +29,9 @@ type model struct {
 	requested, answered counter
 }
 
-// startModel starts the model endpoint, which ends with ctx. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is set, it
-// is a proxy in front of that model. Otherwise the stand-in replies, and has the reader read the file.
+// startModel starts the model endpoint, which runs until ctx ends. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is
+// set, the endpoint passes the requests on to the model that these variables name. Otherwise it passes them on to the stand-in.
+// The parameter file is the name of the file that the sub-agent reads if the stand-in replies.
 func startModel(ctx context.Context, offline bool, file string) (*model, error) {
 	base := os.Getenv(config.BaseURLEnv)
 	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}
@@ -51,7 +52,8 @@ func startModel(ctx context.Context, offline bool, file string) (*model, error) 
 	return m, err
 }
 
-// proxy returns a counting proxy to an endpoint. It has no API key of its own: each request brings that of the worker.
+// proxy returns a proxy that passes requests on to an endpoint and counts them. The proxy has no API key of its own: each request
+// of the worker contains the worker's key.
 func (m *model) proxy(target *url.URL) http.Handler {
 	return &httputil.ReverseProxy{
 		FlushInterval: -1, // pass on each piece of a stream at once
@@ -80,8 +82,8 @@ func (m *model) count() ModelCount {
 	return ModelCount{Requests: requested.Calls, Keys: requested.Keys, Answered: answered.Calls, Repeated: answered.Again}
 }
 
-// answer is the body of a response. It calls whole when it has read all of it. A stream ends with its end mark, because the client
-// closes the connection as soon as it has read the mark.
+// answer is the body of a response. It calls the function whole when the complete body has been read. The body of a stream is
+// complete when its end mark has been read, because the client closes the connection as soon as it has read the mark.
 type answer struct {
 	io.ReadCloser
 	tail  []byte // the end of what has been read

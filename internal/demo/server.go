@@ -28,7 +28,7 @@ type counter struct {
 	keys  map[string]bool
 }
 
-// add counts a call with that key, and returns the number of calls so far.
+// add counts a call with the given key. It returns the number of all calls so far, including this one.
 func (c *counter) add(key string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -93,5 +93,5 @@ func fileHere() (folder, file string, err error) {
 			return folder, name, nil
 		}
 	}
-	return "", "", errors.New("the current folder has no files that the demo's agent could read: run it in another, such as a checkout of Reagent")
+	return "", "", errors.New("the current folder has no files that the demo's agent could read: run the demo in another folder, such as a checkout of Reagent")
 }

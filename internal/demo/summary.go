@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Summary is the result of the demo, with the counts of the model's server and of the tool server. Scripts read its JSON form:
-// fields may be added, but must not be changed.
+// Summary is the result of the demo, with the counts of the model's proxy and of the tool server. Scripts read its JSON form, so
+// a new version of the demo may add fields, but must not rename or remove any.
 type Summary struct {
 	AgentID string        `json:"agent_id"`
 	Status  client.Status `json:"status"`
@@ -25,11 +25,11 @@ type Summary struct {
 	// Workers holds the process IDs of the workers. Killed is the ID of the killed process; 0 means none.
 	Workers []int `json:"workers"`
 	Killed  int   `json:"killed"`
-	// FirstMessage is the time from the demo's start to the agent's first reply, Recovered that from the kill to the next
-	// message. Both are in seconds.
+	// FirstMessage is the time from the demo's start to the agent's first reply. Recovered is the time from the kill to the
+	// agent's next message. Both are in seconds.
 	FirstMessage float64 `json:"first_message_seconds"`
 	Recovered    float64 `json:"recovered_seconds"`
-	// Repeated is the number of forbidden repeats: of answered model requests and of calls of publish.
+	// Repeated is the number of repeats that must not happen: repeats of answered model requests and of calls of publish.
 	Repeated int `json:"repeated"`
 }
 
@@ -38,9 +38,10 @@ type ModelCount struct {
 	Requests int `json:"requests"`
 	// Keys is the number of different keys.
 	Keys int `json:"keys"`
-	// Answered is the number of complete responses. A request that was refused or cut off is not paid for, and has none.
+	// Answered is the number of complete responses. A request that the model refused, or whose connection was cut off, has no
+	// complete response and is not paid for.
 	Answered int `json:"answered"`
-	// Repeated is the number of complete responses to a key that had one already.
+	// Repeated is the number of complete responses to requests with a key that had a complete response already.
 	Repeated int `json:"repeated"`
 }
 

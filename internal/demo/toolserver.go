@@ -15,15 +15,15 @@ const (
 	measureTool = "measure"
 )
 
-// toolServer is an MCP server with these tools. It counts the calls by their keys. A server that honours the keys would refuse a
-// repeated key; toolServer runs the call, so that the counts show the repeat.
+// toolServer is an MCP server with the tools publish and measure. It counts the calls by their idempotency keys. A server that
+// honours the keys would refuse a repeated key; toolServer runs the call, so that the counts show the repeat.
 type toolServer struct {
 	url                 string
 	published, measured counter
 }
 
-// startToolServer starts the server, which ends with ctx. The first call of measure does not return before that, so that the demo
-// can kill the caller meanwhile.
+// startToolServer starts the tool server, which runs until ctx ends. The first call of measure blocks until ctx ends, so that the
+// demo can kill the worker during the call. The tool measure counts the files in the folder.
 func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 	t := &toolServer{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)

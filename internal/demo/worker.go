@@ -26,8 +26,9 @@ type worker struct {
 	done   chan struct{} // closed when the process has ended
 }
 
-// startWorker starts a worker and returns when it serves. The worker ends with ctx. It takes the URL of the model's endpoint from
-// its environment, and the API key if there is one.
+// startWorker starts a worker process with the given command, and returns when the worker is ready. The process is killed when ctx
+// ends. startWorker puts modelURL, the URL of the model endpoint, into the process's environment. The process inherits the API
+// key, if there is one.
 func startWorker(ctx context.Context, command []string, modelURL string) (*worker, error) {
 	w := &worker{cmd: exec.CommandContext(ctx, command[0], command[1:]...), done: make(chan struct{})}
 	// Neither the environment nor the user's own file may name another Temporal server.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// DynamicConfig is the default dynamic configuration of a development server. With these settings, a server with one shard and
-// one client takes 3 ms for a step of a workflow, instead of 100 ms. The values are JSON.
+// DynamicConfig is the dynamic configuration that [Start] gives to every server; [Options].DynamicConfig changes it. With these
+// settings, a server with one shard and one client takes 3 ms for a step of a workflow, instead of 100 ms. The values are JSON.
 //
-// By default, the server polls its transfer queue only 20 times per second. By default, a task queue has four partitions, and a
-// task may wait in a partition without a poller. Eager activities are off by default before server 1.30.
+// Without these settings, the server polls its transfer queue only 20 times per second. A task queue has four partitions, and a
+// task may wait in a partition without a poller. Eager activities are off in servers before 1.30.
 var DynamicConfig = map[string]string{
 	"history.transferProcessorMaxPollRPS":  "2000",
 	"matching.numTaskqueueReadPartitions":  "1",

@@ -32,8 +32,8 @@ var minVersion = [2]int{1, 5}
 
 // Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses the
 // CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which takes minutes. Several
-// processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. Progress receives
-// messages for people.
+// processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. Binary writes messages for
+// people to the writer progress.
 func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	path, reason := fromPath(ctx)
 	if path != "" {
@@ -49,10 +49,10 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	}
 	path = filepath.Join(dir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
+		return "", fmt.Errorf("create the folder for the Temporal CLI: %w; set REAGENT_CACHE to another folder", err)
 	}
 	if err := checkOwned(path); err != nil {
-		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
+		return "", fmt.Errorf("check the folder for the Temporal CLI: %w", err)
 	}
 	if isFile(path) {
 		return path, nil
@@ -61,7 +61,7 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 		fmt.Fprintln(progress, "Another process is building the Temporal CLI; waiting for it.")
 	})
 	if err != nil {
-		return "", fmt.Errorf("cache of the Temporal CLI: %w", err)
+		return "", fmt.Errorf("lock the folder for the Temporal CLI: %w", err)
 	}
 	defer unlock()
 	if isFile(path) { // another process has built it
@@ -78,8 +78,9 @@ const versionTimeout = 10 * time.Second
 
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
 
-// fromPath returns the path of `temporal` on the PATH if it can be used. Otherwise it returns an empty path and the reason as the
-// beginning of a sentence. A version that is not a release is always used: it comes from a build of the user.
+// fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise it returns an empty path;
+// reason is then the beginning of a sentence that says why not. A program whose version is not a release is always used, because
+// the user has built it.
 func fromPath(ctx context.Context) (path, reason string) {
 	path, err := exec.LookPath("temporal")
 	if err != nil {
@@ -113,7 +114,7 @@ func CacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a folder for the cache of the Temporal CLI: %w; set REAGENT_CACHE to a folder", err)
+		return "", fmt.Errorf("find a folder for the Temporal CLI: %w; set REAGENT_CACHE to a folder", err)
 	}
 	return filepath.Join(dir, "reagent"), nil
 }
@@ -161,9 +162,9 @@ func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	return nil
 }
 
-// buildCommand returns the command that builds the CLI into the folder scratch. In a checkout of this module, it builds the
-// pinned module internal/cli, with checksums of all dependencies in its go.sum. Elsewhere, such as in a program that depends on
-// this module, it runs "go install" for the same version.
+// buildCommand returns the command that builds the CLI into the folder scratch. In a checkout of this module, the command builds
+// the CLI in the module internal/cli, because the go.sum of that module has the checksums of all dependencies. Elsewhere, such as
+// in a program that depends on this module, the command is "go install" for the same version.
 func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
 	// The flags -s and -w make the program 40 MB smaller. The flag -X sets the version that the program prints.
 	flags := "-ldflags=-s -w -X github.com/temporalio/cli/temporalcli.Version=" + strings.TrimPrefix(CLIVersion, "v")
@@ -188,9 +189,9 @@ func pinnedModule(ctx context.Context) string {
 	return dir
 }
 
-// buildEnv returns the environment of the build. It is env without API keys and without Temporal's variables, and with settings
-// for a build into scratch. The build is for this machine and ignores a go.work file, even if env has other values of GOOS,
-// GOARCH and GOWORK.
+// buildEnv returns the environment variables of the build. It copies the variables env, leaves out API keys and Temporal's
+// variables, and sets GOBIN to the folder scratch. It also sets GOOS, GOARCH and GOWORK, so that the build is for this machine and
+// ignores a go.work file, even if env has other values for them.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")

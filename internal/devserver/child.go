@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// grace is the time that a process has to end after it was asked to. After this time, the process is killed.
+// grace is the time that stop waits after it has asked a process to end. If the process then still runs, stop kills it.
 const grace = 10 * time.Second
 
 // child is a running child process. On Linux it ends when this process ends; see bindToParent.
@@ -66,7 +66,8 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop asks the process to end, kills it after the time grace, and returns when it has ended. It may be called several times.
+// stop asks the process to end, kills it if it still runs after 10 seconds (the constant grace), and returns when the process has
+// ended. It may be called several times.
 func (c *child) stop() {
 	c.ending.Do(func() {
 		select {

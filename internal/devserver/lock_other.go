@@ -4,6 +4,6 @@ package devserver
 
 import "context"
 
-// lock does nothing on these systems. Two builds at the same time only cost time: each of them ends with the rename of a complete
-// program.
+// lock does nothing on these systems, so two processes may build the CLI at the same time. This costs time and does no harm,
+// because each build renames a complete program to the same path at its end.
 func lock(context.Context, string, func()) (unlock func(), err error) { return func() {}, nil }

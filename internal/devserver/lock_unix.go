@@ -16,9 +16,9 @@ import (
 const lockEvery = 100 * time.Millisecond
 
 // lock takes the lock on the file at path. It creates the file if necessary. The function unlock releases the lock; the kernel
-// also releases it when the process ends. If another holder has the lock, lock calls waiting once, and then waits until the
-// lock is free or the context ends.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+// also releases it when the process ends. If the lock is taken, lock calls the function onWait once, and then waits until the lock
+// is free. It returns an error if ctx ends first.
+func lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if first {
-			waiting()
+			onWait()
 		}
 		select {
 		case <-ctx.Done():

@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// nextTick returns the time at which the next progress line is due, as a duration since the beginning of a wait. The parameter
-// waited is the time of the previous line in the same form, or 0. Lines are due after 10, 30 and 60 seconds, and then every
-// minute.
-func nextTick(waited time.Duration) time.Duration {
+// nextTick returns the time at which the next progress line is due: after 10, 30 or 60 seconds, and then every minute. The
+// parameter previous is the time of the previous line, or 0 if there is none. Both times count from the beginning of the wait.
+func nextTick(previous time.Duration) time.Duration {
 	for _, early := range []time.Duration{10 * time.Second, 30 * time.Second} {
-		if waited < early {
+		if previous < early {
 			return early
 		}
 	}
-	return waited.Truncate(time.Minute) + time.Minute
+	return previous.Truncate(time.Minute) + time.Minute
 }
 
-// elapsed writes lines such as "what: 10s" to w, with the time since the call of elapsed. It ends when the caller calls over.
-// Before each line, it calls next with the time of the previous line (at first 0), and next returns the time of the line. Both
-// times are durations since the call of elapsed; next must return a longer one than it gets.
-func elapsed(w io.Writer, what string, next func(time.Duration) time.Duration) (over func()) {
+// elapsed returns at once, and then writes lines such as "Building: 10s" to w until the caller calls the returned function over.
+// Each line has the label and the time since the call of elapsed.
+//
+// The function nextTime decides when lines are written. It gets the time of the previous line, or 0 before the first line, and
+// returns the time of the next line, which must be later. Both times are durations since the call of elapsed.
+func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Duration) (over func()) {
 	began := time.Now()
 	stop := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
-		for at := next(0); ; at = next(at) {
+		for at := nextTime(0); ; at = nextTime(at) {
 			select {
 			case <-time.After(time.Until(began.Add(at))):
-				fmt.Fprintf(w, "%s: %s\n", what, at.Round(time.Second))
+				fmt.Fprintf(w, "%s: %s\n", label, at.Round(time.Second))
 			case <-stop:
 				return
 			}

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Arm arms the point p in the folder dir: the first worker process that hits the point kills itself. The parameter pass is
-// the number of hits before this one that do not kill. A hit counts only if it has all of the given words. They are
-// searched in the workflow ID and, for an activity, also in its input.
+// Arm arms the point p in the folder dir: one worker process that reaches the point kills itself. The parameter pass says
+// how often worker processes reach the point before the kill; if it is 0, the first process that reaches the point kills
+// itself. If there are words, a process that reaches the point counts only if each word occurs in the workflow ID or, for an
+// activity, in its input.
 func Arm(dir string, p Point, pass int, words ...string) error {
 	path := filepath.Join(dir, string(p))
 	// A rename, because a process may read the file at any time and must not read a part of it.

@@ -18,7 +18,8 @@ type folder struct {
 }
 
 // reach is called when the process reaches the point p. It does nothing if p is not armed, or if subject does not contain
-// all words of [Arm]. It calls die if the hits that do not kill are used up. Otherwise it counts the hit.
+// all words of [Arm]. Otherwise it reduces the parameter pass of [Arm], which is stored in the file, by one. If pass is 0
+// already, it removes the file and calls die.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

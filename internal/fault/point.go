@@ -14,14 +14,14 @@
 // [Interceptors] and package statelog.
 package fault
 
-// Env is the name of the environment variable with the path of the folder of the armed points. If the variable is empty,
-// a process has no points and records no states.
+// Env is the name of the environment variable that holds the path of the folder with the armed points. If the variable is
+// empty, a process never kills itself and records no states.
 const Env = "REAGENT_FAULTS"
 
 // Point is a moment before or after a request of a worker to Temporal.
 type Point string
 
-// The points.
+// The points at which a worker process can kill itself.
 const (
 	// ModelTaken: the worker has received the task of the activity that calls the model, and has not run it.
 	// ModelAnswered: the worker is about to report the result. ModelReported: the worker has reported the result.

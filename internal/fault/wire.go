@@ -16,9 +16,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// DialOptions returns the options that add the points to a connection to Temporal. It returns nil if [Env] is empty. The
-// data converter c decodes the inputs of activities, because the words of [Arm] are searched in them. If c is nil,
-// DialOptions uses the SDK's default.
+// DialOptions returns the options for a connection to Temporal that make the process kill itself at armed points. It returns
+// nil if [Env] is empty. The data converter c decodes the inputs of activities, so that the words of [Arm] can be searched in
+// them. If c is nil, DialOptions uses the SDK's default data converter.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -93,8 +93,9 @@ func (w *wire) come(p Point, t task) {
 	}
 }
 
-// points returns the task on which a request reports, and the points before and after the request. A request for a workflow
-// task may have several of them, for example one pair for each workflow command.
+// points returns the task whose result a request reports, and pairs of points: one before and one after the request. The
+// result of an activity has one pair. The result of a workflow task has one pair for each workflow command, and one more if
+// it answers an update. A pair may be empty. Other requests have no task and no pairs.
 func (w *wire) points(req any) (task, []around) {
 	switch req := req.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:
@@ -114,8 +115,8 @@ func (w *wire) points(req any) (task, []around) {
 	return task{}, nil
 }
 
-// ofCommand returns the points before and after the report of a workflow command of the task t. It returns the zero value
-// for commands without points.
+// ofCommand returns the points before and after a request that sends the workflow command c to Temporal. The parameter t is
+// the workflow task that produced the command. For commands without points, ofCommand returns the zero value.
 func ofCommand(c enumspb.CommandType, t task) around {
 	switch c {
 	case enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION:
@@ -130,8 +131,8 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks in a reply to the worker. Temporal also sends tasks with its reply to the report of a workflow
-// task.
+// take remembers the tasks that a reply of Temporal contains. These are replies to polls, and replies to the report of a
+// workflow task.
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

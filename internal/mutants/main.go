@@ -138,7 +138,8 @@ func (m mutant) try() (verdict, output string, err error) {
 
 // goTest runs the tests of the package in folder whose names match the regular expression tests. If overlay is not empty, it is
 // the path of an overlay file for the go command. goTest passes this path in the environment variable GOFLAGS, because e2e
-// tests build the worker and the starter themselves. The error says that a test failed.
+// tests build the worker and the starter themselves. It returns an error if a test fails or cannot be built; output is the whole
+// output of the go command.
 func goTest(folder, tests, overlay string) (output string, err error) {
 	cmd := exec.Command("go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

@@ -21,7 +21,7 @@ import (
 //   - lines that begin with "-", and after them lines that begin with "+": the Go text to find in the declaration, and the
 //     text that replaces it
 //
-// There may be several changes in one declaration, and several declarations.
+// A mutant may change several declarations, and may change a declaration in several places.
 //
 // The text to find is compared token by token, without comments and white space, and must occur once in the declaration.
 type mutant struct {
@@ -121,7 +121,7 @@ func (c change) apply(root string, changed map[string][]byte) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the folder %s does not have this declaration", c.folder)
+	return fmt.Errorf("the folder %s has no declaration with this name", c.folder)
 }
 
 // names returns the symbols that a declaration declares, in the form of the field symbol of a change.
@@ -168,12 +168,12 @@ func (c change) replace(body []byte) ([]byte, error) {
 			continue
 		}
 		if at >= 0 {
-			return nil, fmt.Errorf("the text occurs more than once:\n%s", c.old)
+			return nil, fmt.Errorf("the text to replace occurs more than once in the declaration:\n%s", c.old)
 		}
 		at = i
 	}
 	if at < 0 || len(old) == 0 {
-		return nil, fmt.Errorf("the text does not occur:\n%s", c.old)
+		return nil, fmt.Errorf("the text to replace does not occur in the declaration:\n%s", c.old)
 	}
 	return slices.Concat(body[:all[at].from], []byte(strings.TrimSpace(c.changed)), body[all[at+len(old)-1].to:]), nil
 }

@@ -5,7 +5,7 @@ import "regexp/syntax"
 
 // Size returns the approximate number of instructions of a compiled regular expression in RE2 syntax. Call Size before the
 // expression is compiled: nested repetitions such as (a{1,30}){1,30} multiply the instructions, and compilation takes time and
-// memory for each. The error is the error of [syntax.Parse].
+// memory for each instruction. The error is the error of [syntax.Parse].
 //
 // Matching takes up to about ten nanoseconds for each instruction and each byte of the text.
 func Size(expr string) (int, error) {

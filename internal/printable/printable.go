@@ -16,8 +16,8 @@ const (
 	joiner    = '\u200d'
 )
 
-// unsafe reports whether r controls a terminal or is invisible. Unsafe are control characters (C0, DEL, C1), bidirectional and
-// other format characters, zero-width characters, and Unicode's line and paragraph separators.
+// unsafe reports whether r controls a terminal or is invisible. These characters are unsafe: control characters (C0, DEL, C1),
+// bidirectional and other format characters, zero-width characters, and Unicode's line and paragraph separators.
 func unsafe(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false
@@ -83,8 +83,8 @@ func Line(text string, limit int) string {
 	return string(runes)
 }
 
-// blank reports whether r is white space that Line replaces by a space. U+0085 (next line) is not: it is a control character and
-// is escaped.
+// blank reports whether r is white space that Line replaces by a space. For U+0085 (next line) it returns false, because Line
+// escapes this control character.
 func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 
 // Name returns a name or an ID on one line with at most 250 characters; see [Line].

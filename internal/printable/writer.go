@@ -13,7 +13,7 @@ type Writer struct {
 	out io.Writer
 
 	mu sync.Mutex
-	// rest holds the first bytes of a character at the end of the last Write. The next Write completes the character.
+	// rest holds the bytes of an incomplete character with which the last Write ended. The next Write completes the character.
 	rest []byte
 }
 

@@ -80,8 +80,9 @@ func LooksRandom(value string) bool {
 		!strings.Contains(value, "://")
 }
 
-// addBase64 adds the base64 forms of a secret, in both alphabets. Base64 encodes groups of three bytes, so a secret within a
-// longer text has three forms: one for each position of its first byte in a group.
+// addBase64 adds the base64 forms of a secret to the windows, in both alphabets. Base64 encodes groups of three bytes, so a secret
+// within a longer text has three forms: one for each position of its first byte in a group. The parameter width is a number of
+// bytes of the secret. The base64 form of every part of the secret that has this length contains at least one window.
 func (r *Redactor) addBase64(secret string, width int) {
 	for before := range 3 {
 		padded := strings.Repeat("\x00", before) + secret
@@ -145,8 +146,8 @@ func (r *Redactor) Text(text string) string {
 // span is a range of bytes of a text. It includes the offset from and excludes the offset to.
 type span struct{ from, to int }
 
-// find searches the view v for windows. For each window that it finds, it appends to spans the place of the window in the
-// original text.
+// find searches the decoded text of the view v for windows. For each window that it finds, it appends to spans the range of bytes
+// in the original text from which the window was decoded.
 func (r *Redactor) find(v view, spans []span) []span {
 	for i := range len(v.text) - 1 {
 		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {

@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// view is a decoded form of a text. It maps each byte to its place in the original text.
+// view is a decoded form of an original text. It knows for each decoded byte from which bytes of the original text it comes.
 type view struct {
-	text string
-	// spans holds, for each byte of text, its span in the original. Nil means that text is the original.
+	text string // the decoded text
+	// spans holds, for each byte of the decoded text, the range of bytes in the original text from which it was decoded. Nil
+	// means that the field text is the original text.
 	spans []span
 }
 
@@ -24,19 +25,19 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite decodes a text piece by piece and returns the view. It calls the function decode repeatedly with the part of the text
-// that is not decoded yet. Each call decodes one piece at the start of rest. It returns the length of this piece in bytes,
-// which is at least 1, and the decoded piece.
-func rewrite(text string, decode func(rest string) (taken int, as string)) view {
+// rewrite decodes a text piece by piece and returns the view. It calls the function decode repeatedly with the rest of the text,
+// which is not decoded yet. The function decodes one piece at the start of the rest. It returns the length of this piece before
+// the decoding, in bytes and at least 1, and the decoded piece.
+func rewrite(text string, decode func(rest string) (length int, decoded string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))
 	for i := 0; i < len(text); {
-		taken, as := decode(text[i:])
-		for range len(as) {
-			spans = append(spans, span{i, i + taken})
+		length, decoded := decode(text[i:])
+		for range len(decoded) {
+			spans = append(spans, span{i, i + length})
 		}
-		b.WriteString(as)
-		i += taken
+		b.WriteString(decoded)
+		i += length
 	}
 	return view{b.String(), spans}
 }
@@ -53,8 +54,8 @@ func percentDecoded(text string) view {
 	})
 }
 
-// unescaped returns the view of a text with its JSON escapes decoded, such as \u0041 and \/. It also decodes escapes in JSON that
-// is itself a JSON string, with two or more backslashes. The escapes of white space become spaces.
+// unescaped returns the view of a text with its JSON escapes decoded, such as \u0041 and \/. It accepts more than one backslash
+// before an escape, because JSON within a JSON string has two or more. The escapes \n, \r, \t, \b and \f become spaces.
 func unescaped(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		slashes := len(rest) - len(strings.TrimLeft(rest, `\`))

@@ -36,10 +36,12 @@ type Entry struct {
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor for agent workflows. It calls record with an entry whenever a workflow begins to
-// wait, and when the workflow returns. During a replay it calls record only if replays is true. To answer a query, a
-// worker may let the workflow handle events before their workflow task has started. An entry from that time has the
-// Task of the previous workflow task. The function record must be safe for concurrent use.
+// Interceptor returns an interceptor for agent workflows. It calls the function record with an entry each time a workflow
+// begins to wait, and when the workflow returns. During a replay it does so only if the parameter replays is true. The
+// function record must be safe for concurrent use.
+//
+// To answer a query, a worker may let the workflow handle events before the workflow task for these events has started.
+// The field Task of an entry that is recorded then names the previous workflow task.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
@@ -137,7 +139,8 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe calls record with an entry about the current state. During a replay it does so only if replays is true.
+// observe calls the function record of [Interceptor] with an entry about the current state. During a replay it does nothing,
+// unless the parameter replays of [Interceptor] is true.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return
@@ -160,7 +163,7 @@ func (o *outbound) observe(ctx workflow.Context) {
 // text returns the answers of the workflow to its queries as JSON, and sets the summary of the entry.
 func (o *outbound) text(e *Entry) ([]byte, error) {
 	if o.transcript == nil || o.view == nil || o.pending == nil {
-		return nil, errors.New("the workflow has not registered its query handlers with the expected types")
+		return nil, errors.New("the workflow has no query handlers of the expected types for the transcript, the state and the open calls")
 	}
 	var all struct {
 		View    workflows.View

@@ -110,8 +110,8 @@ func (r record) conversation() Conversation {
 	return c
 }
 
-// content returns the text of a message. The texts of several parts are joined; a part that is not text becomes its type in
-// brackets, and media is then true.
+// content returns the text of a message. It joins the texts of several parts. For a part that is not text, it writes the type of
+// the part in brackets, such as [image_url], and sets media to true.
 func content(raw json.RawMessage) (text string, media bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, false
@@ -133,9 +133,9 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the messages of the conversation without user messages after the last answer. A test can drive the
-// conversation by sending the user's messages one after the other. If a test cannot drive it in this way, obstacle is the
-// reason. Otherwise obstacle is "".
+// Turns returns the messages of the conversation, without user messages at its end. A test can repeat the conversation with an
+// agent: it sends the user's messages one after the other, each after the answer to the previous message. If a test cannot do
+// this, obstacle is the reason, such as "has images or other media". Otherwise obstacle is "".
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
@@ -209,9 +209,9 @@ func (c Conversation) Features() []string {
 	return names
 }
 
-// Representative returns a selection of the conversations in all, in the same order. A feature (see [Conversation.Features])
-// that occurs in at least two conversations of all also occurs in at least two of the selection. The selection has at least
-// one conversation of each source. The source is the part of the ID before the first slash.
+// Representative selects some of the given conversations and keeps their order. Each feature (see [Conversation.Features]) occurs
+// in at least two of the selected conversations, or in one if only one of the given conversations has it. At least one
+// conversation of each source is selected. The source is the part of the ID before the first slash.
 func Representative(all []Conversation) []Conversation {
 	shown := map[string]int{}
 	var some []Conversation
