@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 )
 
-// Price is the answer. The model is given its JSON schema.
+// Price is the type of the agent's answer. The model gets the JSON schema of this type.
 type Price struct {
 	Euros int `json:"euros" jsonschema:"the price of a kilo"`
 }

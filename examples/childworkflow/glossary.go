@@ -8,8 +8,8 @@ import (
 	"github.com/reagent-dev/reagent"
 )
 
-// Glossary is a workflow. It lets one agent explain each topic, all at the same time, and returns the explanations in the order of the
-// topics.
+// Glossary is a workflow. It starts one agent for each topic. The agents run at the same time, and each explains its topic. Glossary
+// returns the explanations in the order of the topics.
 func Glossary(ctx workflow.Context, topics []string) ([]string, error) {
 	lines := make([]string, len(topics))
 	group := workflow.NewWaitGroup(ctx)

@@ -43,14 +43,15 @@ func tools() []reagent.Tool {
 	}
 }
 
-// book stands for a remote service, such as a payment provider. It does not repeat an order with a key that it knows. A real service keeps
-// its data when the worker ends.
+// book replaces a remote service, such as a payment provider, in this example. If it gets two orders with the same idempotency key, it
+// enters only the first. A real service would keep its data when the worker ends.
 type book struct {
 	mu      sync.Mutex
 	numbers map[string]int
 }
 
-// enter returns the number of the order with the key. The same key always gets the same number.
+// enter enters an order and returns the number of the order. The parameter key is the idempotency key: the same key always gets the
+// same number.
 func (b *book) enter(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

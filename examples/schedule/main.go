@@ -61,7 +61,7 @@ func run(ctx context.Context, queue, name, task string, now bool) error {
 }
 
 // daily returns the options of a schedule that starts the agent with the given name every day at 07:00 UTC. The parameter id is
-// the ID of the schedule, and the beginning of the IDs of the agents.
+// the ID of the schedule. The IDs of the agents begin with it.
 func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOptions, error) {
 	action, err := agents.ScheduleAction(reagent.StartOptions{ID: id, Agent: name, Message: task})
 	return client.ScheduleOptions{
