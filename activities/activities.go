@@ -33,7 +33,7 @@ import (
 type Agent struct {
 	// Name is the name by which clients and other agents start the agent. Required.
 	Name string
-	// Description says what the agent can do. The models of agents that may call this agent read it.
+	// Description says what the agent can do. It is sent to the models of the agents that may call this agent.
 	Description string
 	// Model is the name of the agent's model in Options.Models. If there is only one model, the name may be empty.
 	Model string
@@ -226,7 +226,7 @@ func New(o Options) (*Activities, error) {
 		}
 		for _, name := range def.models() {
 			if _, ok := a.models[name]; !ok {
-				problems = append(problems, fmt.Errorf("agent %s: there is no model %q: set Model to one of %v",
+				problems = append(problems, fmt.Errorf("agent %s: there is no model %q: use only these names in Model and Fallback: %v",
 					def.Name, name, slices.Sorted(maps.Keys(a.models))))
 			}
 		}

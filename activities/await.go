@@ -15,13 +15,13 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause is the longest delay between two attempts of AwaitAgent. It also limits the age of an end to which resumeGrace
-// applies.
+// maxAwaitPause is the longest delay between two attempts of AwaitAgent. AwaitAgent also uses it as a limit for resumeGrace:
+// it waits for a resume only if the run ended less than maxAwaitPause ago.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the time that AwaitAgent allows for a resume of a sub-agent that was terminated, was cancelled or timed out. If
-// the sub-agent is resumed within this time, AwaitAgent does not return the end, and the parent keeps waiting. AwaitAgent allows
-// this time once for a run, and only if the run ended less than maxAwaitPause ago.
+// resumeGrace is the time that AwaitAgent waits for a resume of a sub-agent that was terminated, was cancelled or timed out.
+// If the sub-agent is resumed within this time, the parent keeps waiting for it. Otherwise the next attempt of AwaitAgent
+// returns that the sub-agent has ended. AwaitAgent waits for a resume only once for each run.
 const resumeGrace = 2 * time.Second
 
 // seen reports whether an earlier attempt of this activity has already found that the run with the given ID has ended. Such an
@@ -31,13 +31,15 @@ func seen(ctx context.Context, run string) bool {
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
 }
 
-// AwaitAgent returns the end of a sub-agent. If the sub-agent is still running, AwaitAgent returns a retryable error of type
-// [protocol.StillRunning] with the delay until the next attempt. It does not wait inside one attempt, because a waiting activity
-// occupies a slot of the worker: a tree of agents that is deeper than the number of slots would deadlock. AwaitAgent asks for
-// the workflow ID without a run ID, so it also finds a sub-agent that was reset, resumed or continued as new.
+// AwaitAgent returns the answer or the failure with which a sub-agent ended. If the sub-agent is still running, or has just
+// ended and may be resumed (see resumeGrace), AwaitAgent returns a retryable error of type [protocol.StillRunning] with the
+// delay until the next attempt. It does not wait inside one attempt, because a waiting activity occupies a slot of the worker:
+// a tree of agents that is deeper than the number of slots would deadlock. AwaitAgent looks up the workflow by its ID without
+// a run ID, so it also finds a sub-agent that was reset, resumed or continued as new.
 //
-// The error has the type [protocol.ForeignAgent] if the workflow is not the sub-agent with the key in the input. If the workflow
-// does not exist any more, AwaitAgent returns an end with a failure.
+// The error has the type [protocol.ForeignAgent] if the key in the workflow's memo is not the key in the input. The workflow
+// is then not the sub-agent that the parent started. If the workflow does not exist any more, AwaitAgent returns a failure as
+// the sub-agent's end.
 func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput) (protocol.AgentEnd, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "")
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {

@@ -27,8 +27,9 @@ const (
 	longCallBytes = 2048
 )
 
-// fit returns the reply in a size that fits into a payload. It cuts long fields, and leaves out large parts and the last tool
-// calls. Without this, a reply that does not fit into a payload would be paid for and lost. Repaired lists what was left out.
+// fit shortens a reply so that it fits into a payload. It cuts long fields, and leaves out large parts and the last tool
+// calls. The field Repaired of the returned reply lists what was left out. Without fit, a reply that is too large would be
+// paid for and lost.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -56,8 +57,9 @@ func fit(reply llm.Reply) llm.Reply {
 	return repair.Fit(reply, maxReplyBytes)
 }
 
-// fitting returns how many of the calls, from the first on, fit into [callsBytes] after [repair.Fit] has removed their long
-// arguments.
+// fitting returns how many of the given tool calls a reply may keep. It adds up the sizes of the calls, beginning with the
+// first, until the sum exceeds [callsBytes]. A call counts at most [longCallBytes] plus the size of its ID, because
+// [repair.Fit] later removes its arguments if they are longer.
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {
@@ -70,7 +72,7 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut returns text if it has at most limit bytes. Otherwise it returns the beginning of text and an ellipsis, together at most
-// limit bytes. Bytes that are not UTF-8 are replaced by U+FFFD, because Temporal rejects a failure with a text that is not
-// UTF-8. This may make the returned text longer than limit.
+// cut shortens a text that is longer than limit bytes to at most limit bytes, including an ellipsis at its end. Then it
+// replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a failure with such bytes. These replacements may make
+// the text longer than limit again.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

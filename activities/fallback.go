@@ -14,26 +14,26 @@ import (
 // nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to call. The number increases over all rounds through the candidates. The index
-// of the candidate is the remainder of the number divided by the number of candidates.
+// candidate returns the number of the candidate to call. The candidates are called in rounds, and the number continues to
+// increase in each new round. For example, of 3 candidates, number 4 is the candidate with index 1 in the second round.
 func (h *heartbeat) candidate() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.tried.Candidate
 }
 
-// fallBack chooses the next candidate after a failure. The parameter turn is the number of the candidate that has failed, n is
-// the number of candidates, and failed is the candidate's error. fallBack returns an error that Temporal retries; the next
-// attempt calls the chosen candidate.
+// fallBack chooses the next candidate after a candidate has failed. The parameter turn is the number of the candidate that has
+// failed (see the method candidate). The parameter n says how many candidates there are, and failed is the error of the
+// candidate. fallBack returns a retryable error, and the next attempt calls the chosen candidate.
 //
-// The delay before that attempt is nextCandidateDelay. If all candidates of the round were called, the next round begins after
-// the retry delay of the error failed, if that is longer. A candidate with an error that is not retryable (see
+// The delay before the next attempt is nextCandidateDelay. If the next attempt begins a new round through the candidates, the
+// delay is at least the retry delay of the candidate's error. A candidate with an error that is not retryable (see
 // [llm.Class.Retryable]) is not called again.
 //
-// In these cases fallBack chooses no candidate and returns the error failed itself:
+// In these cases fallBack chooses no candidate and returns the candidate's error unchanged:
 //
 //   - No candidate is left.
-//   - The call has had its maximum number of attempts.
+//   - The error is retryable, but the call has had its maximum number of attempts.
 //   - The workflow has cancelled the call.
 //   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.
 //   - The context is too long. The core then makes a summary, and other models are not tried.

@@ -39,8 +39,8 @@ type folder struct {
 	written int64 // bytes written since the last call of prune
 }
 
-// openFolder returns the folder in the directory dir. It creates the directory if it does not exist, checks that it can write to
-// it, and removes old files by prune.
+// openFolder returns the folder in the directory dir. It creates the directory if it does not exist, and checks that it can
+// write to it. It also calls prune, which removes old files.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -59,7 +59,7 @@ type heartbeat struct {
 	contact time.Time
 }
 
-// ending says why an attempt ended before its effect.
+// ending is the reason why an attempt ended before its effect had ended.
 type ending int
 
 const (
@@ -127,9 +127,9 @@ func (h *heartbeat) beat() {
 	}
 }
 
-// record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled or
-// that the attempt is unknown, record marks the attempt as ended, by finish, and returns the error. All other errors mean that
-// Temporal was not reached.
+// record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled, or
+// that it does not know the attempt, record returns the error and calls finish, which marks the attempt as ended. Any other
+// error means that Temporal was not reached.
 func (h *heartbeat) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
 	defer cancel()
@@ -187,12 +187,13 @@ func (h *heartbeat) ended() ending {
 	return h.end
 }
 
-// own returns nil if Temporal still considers the attempt alive, and an error if the attempt has ended or if Temporal cannot be
-// asked. It asks by a heartbeat, and only if the last contact is at least half of the heartbeat timeout ago, for example after a
-// suspension of the process. Without a heartbeat timeout, own sends no heartbeat and returns nil for an attempt that is open.
+// own returns nil if Temporal still considers the attempt alive. It returns an error if the attempt has ended, or if Temporal
+// cannot be asked. To ask Temporal, own sends a heartbeat. It does so only if at least half of the heartbeat timeout has
+// passed since the last contact, for example because the process was suspended. Before that, or if there is no heartbeat
+// timeout, own sends nothing and returns nil for an attempt that has not ended.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
-		return errors.New("the activity attempt has ended: it was cancelled or lost, or the worker is stopping")
+		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")
 	}
 	h.mu.Lock()
 	contact := h.contact
@@ -219,8 +220,8 @@ func (h *heartbeat) lost() int {
 }
 
 // tookWorkersDown reports whether to give up the effect because it crashes its workers. This is the case if at least maxLost
-// attempts were lost and the last attempt ended with a heartbeat timeout. If the workflow cannot be described, tookWorkersDown
-// returns a retryable error.
+// attempts were lost and the previous attempt ended with a heartbeat timeout. If the workflow cannot be described,
+// tookWorkersDown returns a retryable error.
 func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	if h.lost() < maxLost {
 		return false, nil
@@ -247,9 +248,9 @@ func (h *heartbeat) workerLost(what string) error {
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
 }
 
-// checkLost returns the error of workerLost if tookWorkersDown reports true, and the error of tookWorkersDown if there is one.
-// See workerLost for the parameter what. An activity calls checkLost before anything else, because any later step may be the
-// step that crashes the process.
+// checkLost returns the error of workerLost if tookWorkersDown returns true. If tookWorkersDown fails, checkLost returns its
+// error. Otherwise it returns nil. See workerLost for the parameter what. An activity calls checkLost before its own work,
+// because any step of this work may be the step that crashes the process.
 func (h *heartbeat) checkLost(what string) error {
 	down, err := h.tookWorkersDown(h.ctx)
 	if err == nil && down {
@@ -285,8 +286,8 @@ func (h *heartbeat) repeats() agent.Repeats {
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// countReturn counts that this attempt ends without running the tool, because another worker may have its result. It returns the
-// number of such attempts, which is protocol.Progress.Sought.
+// countReturn counts an attempt that ends without running the tool, because another worker may have the result. It returns how
+// many such attempts there were, including this attempt. The number is stored in protocol.Progress.Sought.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -294,7 +295,8 @@ func (h *heartbeat) countReturn() int {
 	return h.tried.Sought
 }
 
-// empty counts one more empty reply, which has cost the given usage. It returns the counts of all attempts so far.
+// empty counts an empty reply and adds its token usage to the usage of earlier empty replies. It returns the totals over all
+// attempts so far.
 func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -314,8 +316,9 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow records which attempt runs the effect. From then on, the heartbeats of this attempt contain the progress of that
-// attempt, which is the parameter running. If running is nil, this attempt itself runs the effect.
+// follow records that another attempt, the parameter running, runs the effect. The heartbeats of this attempt then contain the
+// progress of the attempt that runs the effect. If the parameter is nil, this attempt runs the effect itself and sends its own
+// progress.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -336,9 +339,9 @@ func (h *heartbeat) progress() protocol.Progress {
 	return p
 }
 
-// report tells Temporal that the attempt is about to fail with err: it adds 1 to protocol.Progress.Reported and sends a heartbeat. So the
-// next attempt does not count this attempt as lost. report does nothing if err is not retryable, because there is no next
-// attempt then, or if Temporal has already ended the attempt.
+// report tells Temporal that the attempt is about to fail with the error err, so that the next attempt does not count this
+// attempt as lost. It adds 1 to protocol.Progress.Reported and sends a heartbeat. If err is not retryable, report does
+// nothing, because no attempt follows. It also does nothing if Temporal has already ended the attempt.
 func (h *heartbeat) report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return

@@ -16,12 +16,13 @@ import (
 	"github.com/reagent-dev/reagent/internal/flight"
 )
 
-// index lists the activities that one run scheduled, and the places of their results in the run's history. The results
-// themselves are read later, when they are needed, so an index is small, and a worker can cache the indexes of all earlier runs
-// of its agents. An index must not be modified after it was made.
+// index lists the activities that one run scheduled, and says where their results are in the run's history. It does not
+// contain the results: they are read later, when they are needed. So an index is small, and a worker can cache the indexes of
+// all earlier runs of its agents. An index must not be modified after it was made.
 type index struct {
-	// activities holds the place of each activity's result, by activity ID. It also has the workflow IDs of the sub-agents that
-	// the run started, with zero places, because an index does not have the places of their results.
+	// activities says where the result of each activity is in the history, by activity ID. It also has an entry for each
+	// sub-agent that the run started, by workflow ID. This entry is the zero place, because an index does not say where the
+	// results of sub-agents are.
 	activities map[string]place
 	// pages holds Temporal's page tokens of the history. The token of the first page is empty.
 	pages [][]byte
@@ -45,8 +46,9 @@ type location struct {
 // page with this result.
 const pageEvents = 50
 
-// resultOf returns the result of an activity in a run, or nil if the run has no result of the activity. The value scheduled
-// reports whether the run scheduled the activity, or started a sub-agent with that workflow ID.
+// resultOf returns the result that an activity had in a run, or nil if the run has no result of it. The second return value
+// reports whether the run scheduled the activity. The parameter activityID may also be the workflow ID of a sub-agent. The
+// result is then nil, and the second return value reports whether the run started the sub-agent.
 func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -92,8 +94,8 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
-// add adds what an event says about activities and sub-agents. The parameter page is the index of the event's page. The
-// parameter names holds the activity IDs by the IDs of the ActivityTaskScheduled events; add extends it.
+// add updates the index with one event of the history. The parameter page is the index of the event's page in x.pages. The
+// parameter names maps the ID of each ActivityTaskScheduled event so far to its activity ID; add also updates this map.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -113,8 +115,9 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// resultAt returns the result at a place in the history of a run. The parameter x is the index of the run. If the result is not
-// cached, resultAt reads the page of the history that has the result.
+// resultAt returns an activity's result from the history of a run. The parameter x is the index of the run, and the parameter
+// at says where the result is in the history. If the result is not cached, resultAt reads the page of the history that has the
+// result. If the page does not have it, resultAt removes the index from the cache and returns an error.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil
@@ -134,7 +137,7 @@ func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *
 		}
 	}
 	a.indexes.Invalidate(runID) // its page tokens are no longer valid
-	return nil, fmt.Errorf("the history of run %s does not have event %d on the expected page; the next attempt makes a new index", runID, at.event)
+	return nil, fmt.Errorf("read a result from the history of run %s: event %d is not on the page that had it before; the next attempt reads the history again", runID, at.event)
 }
 
 // keepResults caches the activity results among the given events of a run. A caller that needs one result often needs the

@@ -35,8 +35,8 @@ func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	return k, err
 }
 
-// put stores a result under a key, as JSON. It logs an error of the folder and does not return the error, because the result is
-// in memory.
+// put stores a result under a key, as JSON. If the result cannot be written to the folder, put only logs the error, because
+// the result is in memory. If the result cannot be encoded, put logs the error and stores nothing.
 func (k *kept) put(key agent.Key, result any) {
 	data, err := json.Marshal(result)
 	if err != nil {

@@ -124,7 +124,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	for _, each := range conf.models() {
 		model, ok := a.models[each]
 		if !ok {
-			return agent.Definition{}, fmt.Errorf("agent %s: there is no model %q", name, each)
+			return agent.Definition{}, fmt.Errorf("agent %s: there is no model %q: set Model and Fallback to names in Options.Models", name, each)
 		}
 		d.Candidates = append(d.Candidates, llm.Candidate{Name: each, Model: model.Model})
 		d.Prices = append(d.Prices, model.Price)
@@ -163,7 +163,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		}
 	}
 	if size := payload.Size(d); size > maxDefinitionBytes {
-		return d, fmt.Errorf("agent %s: instructions and tool schemas have %d bytes; the limit is %d: give it fewer tools",
+		return d, fmt.Errorf("agent %s: instructions and tool schemas have %d bytes; the limit is %d: give the agent fewer tools or shorter instructions",
 			name, size, maxDefinitionBytes)
 	}
 	return d, nil

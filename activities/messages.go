@@ -27,18 +27,22 @@ const (
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns one page of the messages that other runs of the agent took and that this run may lack. It returns each
-// message once, in two groups: first the messages of base runs and of the runs that continued a base run as new, then the
-// messages of all other runs. In each group, the messages of older runs come first. A base run is a run that this run, or a run
-// before it, was reset from.
+// FindMessages returns one page of the messages that other runs of the agent took and that this run may lack. Each message
+// occurs once. The messages of base runs, and of runs that continued a base run as new, come first; the messages of all other
+// runs follow. Within both groups, the messages of older runs come first.
 //
-// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. From another run,
-// FindMessages returns the messages that senders sent to that run, and the messages that searches of that run had found. From a
-// base run, it returns only the messages that searches had found: the reset has already decided which of the other messages are
-// delivered again.
+// The predecessors of this run are the run whose state this run took over when it began, the run whose state that run took
+// over, and so on. A base run is a run that was reset to create this run, a predecessor, or another base run.
 //
-// FindMessages skips runs with another incarnation. It also skips the run with whose state this run began, the run with whose
-// state that run began, and so on, because the state of this run has their messages.
+// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. So the result
+// depends on the run that took the messages:
+//
+//   - From a base run, or a run that continued a base run as new, FindMessages returns only the messages that the run itself
+//     had received from FindMessages. The reset has already decided which of the other messages are delivered again.
+//   - From a predecessor it returns nothing, because the state of this run has the predecessor's messages.
+//   - From a run with another incarnation it returns nothing.
+//   - From any other run it returns the messages that senders sent to the run, and the messages that the run had received from
+//     FindMessages.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -105,8 +109,9 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns the messages after the first skip messages, as many as fit into one page. A message with an ID that occurred
-// before is left out, and does not count for skip. The field More of the result reports whether there are further messages.
+// page returns the next messages, as many as fit into one page. The parameter skip is the number of messages that the
+// earlier pages had. If several messages have the same ID, only the first of them counts and is returned. The field More of
+// the result reports whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -134,16 +139,16 @@ type relations struct {
 	read map[string]*runMessages // by run ID; nil for a run that is deleted or cannot be read
 
 	own *runMessages // the messages of the searching run
-	// bases holds the base runs of the searching run and of the runs in past, the base runs of these base runs, and so on.
-	// FindMessages adds the runs that continued a base run as new.
+	// bases holds the base runs (see [Activities.FindMessages]). FindMessages adds the runs that continued a base run as new.
 	bases []string
-	// past holds the runs that lead to the searching run: the run with whose state the searching run began, the run with whose
-	// state that run began, and so on. The state of the searching run has the messages of these runs.
+	// past holds the predecessors of the searching run (see [Activities.FindMessages]). The state of the searching run has the
+	// messages of its predecessors.
 	past map[string]bool
 }
 
-// trace fills own, bases and past. The parameter run is the searching run. trace goes back from this run to the run with whose
-// state it began, and from there in the same way. It stops at a run whose history is deleted.
+// trace fills the fields own, bases and past. The parameter run is the ID of the searching run. trace goes from the searching
+// run to its predecessors (see [Activities.FindMessages]), one after the other. It stops at a run that began without the state
+// of another run, and at a predecessor for which messagesOf returns nil.
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -165,9 +170,9 @@ func (r *relations) trace(ctx context.Context, run string) error {
 	return nil
 }
 
-// source returns the ID of the run with whose state the given run began. It returns "" if the given run began without a state.
-// The given run may resume another run and not have read a state yet. source then returns the run whose state it would read;
-// package history does the same. The parameter t holds the messages of the given run.
+// source returns the ID of the run whose state the given run took over when it began, or "" if it began without the state of
+// another run. A run that resumes an agent may not have read the state yet. In this case source returns the run whose state
+// the given run would read now; see [history.Newest]. The parameter t holds the messages of the given run.
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
@@ -199,8 +204,8 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 }
 
 // messagesOf returns the messages of a run, and reads each run only once. It returns nil if the history of the run is deleted.
-// From the activity attempt with the number recallAttempts on, it also returns nil if the history cannot be read, because one
-// unreadable run must not stop the agent.
+// If the history cannot be read for another reason, messagesOf returns an error in the first attempts of the activity.
+// Beginning with attempt number recallAttempts, it returns nil, because one unreadable run must not stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {
@@ -225,13 +230,16 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 type runMessages struct {
 	incarnation string
 	// bases holds the runs that this run was reset from. It may also hold the bases of a base run, because a reset copies the
-	// history of the base run. The field continues is the run that this run continues as new. The field resumes is the run from
-	// whose history this run reads its state, because it resumes or continues that run. Both are empty if there is no such run.
-	// If unread is true, this run has not read a state yet, and may read the state of a run that ended later than resumes.
-	bases     []string
+	// history of the base run.
+	bases []string
+	// The field continues is the ID of the run that this run continues as new. It is empty if there is no such run.
 	continues string
-	resumes   string
-	unread    bool
+	// The field resumes is the ID of the run whose state this run reads from a history, because this run resumes or continues
+	// that run. It is empty if there is no such run.
+	resumes string
+	// The field unread says that this run resumes an agent and has not read the state yet. The run in the field resumes may then
+	// be wrong: this run may read the state of another run, which ended later (see [history.Newest]).
+	unread bool
 	// The field messages holds the messages that senders sent to this run after the last reset. Without a reset, it also holds
 	// the message with which the run started. The field admitted holds the messages that Temporal delivered again after the last
 	// reset. The field found holds the messages that searches found in other runs, which may be deleted since.
@@ -245,7 +253,8 @@ type runMessages struct {
 	searches, reads map[int64]bool
 }
 
-// all returns all messages in t. A message may occur several times, and the messages in listed have only an ID and a time.
+// all returns all messages in t. A message may occur several times. The messages from the field listed have only an ID and a
+// time.
 func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }

@@ -59,8 +59,8 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	return result, err
 }
 
-// reply assembles the request of the activity, calls the model, and returns the result for the history. The activity's ID is the
-// request's key.
+// reply assembles the request of the activity, calls the model, and returns the activity's result. The activity's ID is the
+// key of the request.
 func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -95,14 +95,14 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 // checked against this schema. It also calls [llm.Request.Check].
 func checkRequest(req llm.Request) error {
 	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
-		return fmt.Errorf("not sent: output_schema: %w", err)
+		return fmt.Errorf("the request was not sent: output_schema: %w", err)
 	}
 	return req.Check()
 }
 
 // ask sends the request to the current candidate of the effect. The parameter summary says whether the request asks for a
-// summary of the conversation. If the request has several candidates, the error of a failure makes the next attempt call another
-// candidate; see fallBack.
+// summary of the conversation. If the candidate fails and the request has several candidates, ask returns an error that makes
+// the next attempt call another candidate; see fallBack.
 func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -193,8 +193,9 @@ func missing(kind, name string) error {
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 
-// interrupted returns the error of an activity with a context that has ended. If the workflow cancelled the activity, this is a
-// cancellation. Otherwise the worker is stopping, and the error is retryable and contains the given text.
+// interrupted returns the error for an activity that must stop because its context has ended. If the workflow cancelled the
+// activity, the error is a cancellation. Otherwise the worker is stopping; the error is then retryable and contains the given
+// text.
 func interrupted(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()

@@ -13,8 +13,9 @@ import (
 // bytesPerToken is the number of bytes of a request that are roughly one token. The function estimate uses it.
 const bytesPerToken = 4
 
-// pace creates the rate limiters of the models that have a token limit. Before a model call, the function wait takes an estimate
-// of the request's tokens from the limiter. After the call, the function used corrects this by the provider's count.
+// pace creates a rate limiter for each model that has a token limit. Before a model call, the function wait takes the
+// estimated tokens of the request from the limiter. After the call, the function used takes more tokens from it if the
+// estimate was too low.
 func (a *Activities) pace(models map[string]Model) {
 	a.paces = map[string]*rate.Limiter{}
 	for name, m := range models {

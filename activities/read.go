@@ -13,12 +13,12 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgent returns one page of an agent's compressed state, which it makes from the history of a run. It reads the run in the
-// input, with one exception: for the first page of a resume, it reads the run directly before this run if that run ended later.
-// Page.RunID then names the run that was read.
+// ReadAgent returns one page of an agent's compressed state. It makes the state from the history of the run that the input
+// names. There is one exception: for the first page of a resume, it may read a newer run instead, which [history.Newest]
+// chooses. The field Page.RunID then names the run that was read.
 //
-// The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot be
-// replayed, and [protocol.StateSize] if the state is too large.
+// The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot
+// be replayed, and [protocol.StateSize] if the state is too large.
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()

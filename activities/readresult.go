@@ -124,8 +124,9 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 	return nil, nil
 }
 
-// readable returns nil if err says that a history is deleted. Otherwise it returns an error that wraps err and [tool.ErrNotRun],
-// so that the call is retried.
+// readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil, so that
+// the caller treats its results as missing. Otherwise it returns an error that wraps err and [tool.ErrNotRun], so that the
+// call is retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

@@ -100,13 +100,14 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier returns the IDs of all other runs of a workflow ID, newest first. The parameter runID is this run. It was reset from
-// some of the other runs, or continues them; others were reset from the same run.
+// earlier returns the IDs of all other runs of a workflow ID, newest first. The parameter runID is the ID of the activity's
+// own run. The other runs are, for example, runs that this run continues, runs that it was reset from, and runs that were
+// reset from the same run.
 //
-// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list did not have an earlier run, the
-// effects of that run would be repeated. So earlier uses the list only if it has this run, which started after the other runs.
-// Until then, earlier returns a retryable error. A list that was used is cached, because no other run of the workflow ID starts
-// while this run is open.
+// Temporal's list of runs is updated late, by seconds if the cluster is busy. If an earlier run was missing from the list, the
+// effects of that run would be repeated. So earlier uses the list only if it contains the activity's own run, which started
+// after all other runs. Until then, earlier returns a retryable error. A list that was used is cached, because no other run of
+// the workflow ID starts while this run is open.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runs, ok := a.lists.GetIfPresent(runID); ok {
 		return runs, nil
@@ -144,8 +145,7 @@ const listDelay = 200 * time.Millisecond
 // maxLineages is the maximum number of runs for which a worker caches the base runs.
 const maxLineages = 10_000
 
-// maxListed limits the cached lists of runs of all agents. It is the largest allowed sum of the number of lists and the number
-// of runs in them.
+// maxListed limits the size of the cache in Activities.lists. In this size, each list counts as 1 plus the number of its runs.
 const maxListed = 200_000
 
 // bases returns the IDs of the runs that a run was reset from. It reads them from the run's own history, because this is always

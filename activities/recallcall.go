@@ -14,10 +14,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall returns what the earlier runs of an agent say about a call for a sub-agent. It returns the result in the newest run
-// that has a result of the call. If no run has a result, it returns whether a run started the sub-agent. RecallCall reads the
-// state of a run only if the run's history mentions the call. It skips runs with histories that are deleted or cannot be read;
-// see recallAttempts.
+// RecallCall searches the earlier runs of an agent for a call of a sub-agent. It returns the result of the call from the
+// newest run that has a result. If no run has a result, it returns whether any of the runs started the sub-agent. RecallCall
+// reads the state of a run only if the run's history mentions the call. It skips runs with histories that are deleted or
+// cannot be read; see recallAttempts.
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()

@@ -24,11 +24,13 @@ const (
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request of the activity, and the messages of the request as a transcript. If the request does not ask for
-// a summary, assemble also stores the transcript in the cache, for the next request. It takes the messages from this worker's
-// cache and from the activity's input, and queries the workflow for the remaining messages. The activity's ID is the request's
-// key, and assemble uses only messages that give this key. The error has the type [protocol.Mismatch] if even the messages of
-// the workflow do not give the key.
+// assemble returns the request of the activity, and also the messages of the request as a transcript. It takes the messages
+// from this worker's cache and from the activity's input, and queries the workflow for the remaining messages. If the request
+// does not ask for a summary, assemble also stores the transcript in the cache, for the next request.
+//
+// The activity's ID is the key of the request. Cached messages may be wrong, so assemble computes the key of each assembled
+// request. If it is not the activity's ID, assemble takes all messages from the workflow. If the key is still wrong, the error
+// has the type [protocol.Mismatch].
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -158,7 +160,7 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 type transcript struct {
 	origin   agent.ModelIdentity
 	chain    string        // the transcript hash of messages
-	messages []llm.Message // extended appends in place, so only one activity may use the slice at a time
+	messages []llm.Message // the method extended appends in place, so only one activity may use the slice at a time
 	bytes    int           // the approximate size of messages in memory
 }
 
@@ -232,9 +234,9 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns the cached results of the tool calls in the last of the given messages. They are in the order of the calls,
-// and end before the first call without a cached result. A result may belong to another call with the same ID, so the caller
-// must compare the request's key.
+// results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops
+// at the first call that has no cached result. A cached result may belong to another call with the same ID. So the caller must
+// check that a request with these results has the expected key.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

@@ -41,12 +41,13 @@ type effect struct {
 	unwanted, cancelled bool
 }
 
-// once returns the result of an activity's effect, and makes sure that this worker runs the effect only once at a time. If the
-// effect is in flight on this worker, once waits for its end. If this worker has stored the result of the effect, once returns
-// the stored result. Otherwise once calls run. If the function keep returns true for the result of run, once stores the result.
+// once returns the result of an activity's effect, and makes sure that this worker never runs the effect twice at the same
+// time. If the effect is in flight on this worker, once waits until it ends. If this worker has stored the result of the
+// effect, once returns the stored result. Otherwise once calls the function run. It then passes the result to the function
+// keep, and stores the result if keep returns true.
 //
-// If the attempt ends while it waits for an effect that another attempt runs, once returns an error. Whether the effect then
-// continues is decided by leave.
+// If another attempt runs the effect and this attempt ends before the effect, once returns an error. The method leave decides
+// whether the effect continues.
 func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
 	for {
@@ -174,7 +175,7 @@ func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)
 	e.mu.Unlock()
-	err := errors.New("all activity attempts that waited for the effect have ended")
+	err := errors.New("each attempt of the activity on this worker was cancelled or lost, or the worker is stopping; if the effect is still needed, the next attempt starts it")
 	for _, beat := range slices.Backward(waiting) {
 		if err = beat.own(e.ctx); err == nil {
 			return nil

@@ -13,9 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// seekDelays are the delays between the attempts at a call of an at-most-once tool that may have run. Another worker may have
-// stored the result, and Temporal does not say which worker. Each further attempt may reach that worker. After the last delay,
-// the outcome of the call counts as unknown.
+// seekDelays are the retry delays of a call of an at-most-once tool that may already have run. Another worker may have stored
+// the result, and Temporal does not say which worker. Each retry may reach that worker. If no retry finds the result, the
+// outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 // CallTool runs a tool and returns its result. It returns an error only if the tool did not run or may run again. In all other
@@ -61,7 +61,7 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
-// runTool runs the tool. If the tool is at-most-once and may have run before, runTool does not run it, and ends the attempt by
+// runTool runs the tool. If the tool is at-most-once and may have run before, runTool does not run it, but calls
 // returnAttempt. The parameter doubt says that an earlier run of the agent may have run the tool.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first

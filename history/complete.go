@@ -10,16 +10,21 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// complete returns the events of a run in a form that the SDK's replayer replays to the end of the run. It returns nil if the
-// run has no workflow task that can be replayed. It does not modify the given events.
+// complete changes the events of a run so that the SDK's replayer replays them to the end of the run. It returns the changed
+// events, and does not modify the given events. It returns nil if the run has no workflow task that can be replayed.
 //
-// The events of a run that ended itself need no change. To the events of a run that was terminated or timed out, complete adds
-// one more workflow task at the time of the run's end. In this task the workflow handles the events that arrived after its last
-// completed task, as it would have done if the run had continued. An open run gets no such task, because its workflow has not
-// handled those events yet.
+// What complete changes depends on how the run ended:
 //
-// The replayer runs a workflow task only if another task has started after it, and it does not compare the commands of the last
-// task that it runs. So complete also adds a task at the end that has started and has not ended.
+//   - A run that completed, failed, was cancelled or continued as new needs no change.
+//   - For a run that was terminated or timed out, complete adds one more workflow task at the time of the run's end. In this
+//     task the workflow handles the events that arrived after its last completed task, as it would have done if the run had
+//     continued.
+//   - For an open run, complete adds no such task, because the workflow has not handled the events after its last completed
+//     task.
+//
+// For the last two kinds of runs, complete also adds a task at the end that has started and has not ended. It is needed
+// because the replayer runs a workflow task only if the history also has the start of a later task. The replayer does not
+// compare the commands of the last task that it runs.
 func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
 	broken := breaksOff(last.GetEventType())
@@ -81,8 +86,9 @@ func (b *builder) task() {
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED})
 }
 
-// finish completes the workflow task that was started last, and adds an event for each of the given updates: the task accepts
-// the update. These events come after the task, because the replayer reads the updates of a task from there.
+// finish completes the workflow task that was started last. For each of the given updates, it then adds an event that says
+// that this task accepted the update. These events follow the completion of the task, because the replayer looks there for the
+// updates of the task.
 func (b *builder) finish(requests []*updatepb.Request) {
 	scheduled := int64(len(b.events) - 1)
 	b.add(&historypb.HistoryEvent{

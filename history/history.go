@@ -28,9 +28,9 @@ import (
 type Run struct {
 	// Start is the input of the run. If the input has no incarnation, Start.Incarnation is the ID of the first run.
 	Start agent.Start
-	// Previous is the run that this run continues, resumes or forks; nil if there is none. If this run resumes an agent, a later
-	// run than the run that Start names may have ended before this run read the state. This run then reads the state of the
-	// later run, and Previous is the later run.
+	// Previous is the run that this run continues, resumes or forks; nil if there is none. For a resume, it may be a later run
+	// than the run that Start names: if a later run ended before this run read the state, this run reads the state of the
+	// later run.
 	Previous *agent.RunRef
 	// State is the state of the agent. If the run has ended, it is the state at the end, including the events that arrived
 	// after the last workflow task. If the run is open, it is the state after the newest completed workflow task. State is
@@ -60,9 +60,9 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// Read returns the run that from names, with its state. It reads the whole history of the run, or only the first from.Events
-// events if from.Events is not 0. If the run ended before it had read the state of an earlier run, Read also reads the earlier
-// run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's default.
+// Read returns the run that the parameter from names, with its state. It reads the whole history of the run, or only the first
+// from.Events events if from.Events is not 0. If the run ended before it had read the state of an earlier run, Read also reads
+// the earlier run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's default.
 //
 // The error is an [*UnreadableError], [ErrNotListed], or an error of Temporal: serviceerror.NotFound means that the history no
 // longer exists.
@@ -96,16 +96,16 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	return run, err
 }
 
-// Of returns the run whose history begins with the given events, as it was after the last of them. It does not read earlier
-// runs: if the run ended before it had read the state of an earlier run, State is nil. A nil dc means the SDK's default data
-// converter. The error is an [*UnreadableError].
+// Of makes a Run from the first events of its history. The returned Run describes the run as it was after the last of the
+// given events. Of does not read earlier runs: if the run ended before it had read the state of an earlier run, State is nil.
+// A nil dc means the SDK's default data converter. The error is an [*UnreadableError].
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
 	unreadable := func(err error) error { return &UnreadableError{ID: agentID, RunID: runID, Err: err} }
 	if len(events) == 0 || events[0].GetWorkflowExecutionStartedEventAttributes() == nil {
-		return nil, unreadable(errors.New("the first event is not the start of a workflow"))
+		return nil, unreadable(errors.New("it does not begin with the event WorkflowExecutionStarted; use the complete history of the run"))
 	}
 	last := events[len(events)-1]
 	run := &Run{Events: last.GetEventId()}
@@ -147,8 +147,9 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	return nil
 }
 
-// setRead corrects Previous for a run that resumes an agent: it sets the run ID to the ID of the run whose state the activity
-// ReadAgent has read. It changes nothing if that is the run that Start names, or if no state has been read.
+// setRead corrects Previous for a run that resumes an agent. The activity ReadAgent may have read a later
+// run instead of the run that Start names. In this case setRead sets Previous to the run that was read. Otherwise it changes
+// nothing.
 func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
 	if r.Start.From == nil || !r.Start.From.Resume {
 		return nil
@@ -164,7 +165,7 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 		}
 		var page protocol.Page
 		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
-			return fmt.Errorf("decode the state that the run read: %w", err)
+			return fmt.Errorf("decode the result of the activity ReadAgent: %w", err)
 		}
 		if page.RunID != "" {
 			r.Previous = &agent.RunRef{ID: r.Previous.ID, RunID: page.RunID}
@@ -195,8 +196,8 @@ func continueState(agentID string, run *Run, before *agent.State, events []*hist
 	return state, nil
 }
 
-// Events yields the events of the run from.RunID of the agent from.ID, in order. If from.Events is not 0, it stops after the
-// event with this ID. If Temporal returns an error, Events yields the error and stops.
+// Events yields the events of one run in order. The parameter from names the agent and the run. If from.Events is not 0,
+// Events stops after the event with this ID. If Temporal returns an error, Events yields the error and stops.
 func Events(ctx context.Context, c client.Client, from agent.RunRef) iter.Seq2[*historypb.HistoryEvent, error] {
 	return func(yield func(*historypb.HistoryEvent, error) bool) {
 		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -15,12 +15,12 @@ import (
 
 // ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late, so the caller has to
 // try again later.
-var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier ones may be missing, too")
+var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; the list is usually complete after a few seconds")
 
-// Newest returns the run with whose state a resume begins. The parameter from is the run that the resume was asked to continue;
-// self is the ID of the run that the resume started. Newest returns from, with one exception: if the run directly before self
-// ended later than from, it returns that run. This happens if two programs resume the agent at the same time, and the slower
-// program started self.
+// Newest returns the run from which a resume takes the state. Usually this is the run in the parameter from, which is the run
+// that the resume was asked to continue. The parameter self is the ID of the run that the resume started. If the run directly
+// before self ended later than the run in from, Newest returns the run directly before self. This happens if two programs
+// resume the agent at the same time, and self was started by the slower program.
 //
 // The error is [ErrNotListed] as long as Temporal's list of runs does not show self.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
@@ -63,8 +63,8 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 	}
 }
 
-// closedLater reports whether the run with the ID other ended after the run from. If Temporal has deleted one of the two runs,
-// that run counts as the one that ended first.
+// closedLater compares two runs of an agent. It reports whether the run in the parameter other ended after the run in the
+// parameter from. If Temporal has deleted one of the two runs, that run counts as the run that ended first.
 func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo
 	for i, run := range []string{from.RunID, other} {
