@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// contestant is one of the two workflows that are compared.
+// contestant identifies one of the two workflows that bench compares: the workflow written by hand, or the agent.
 type contestant int
 
 const (
@@ -30,7 +30,7 @@ const (
 // contestants holds the contestants in the order of the columns of the table.
 var contestants = [...]contestant{byHand, reagent}
 
-// start starts the workflow of the contestant who. The workflow runs the given number of turns.
+// start starts a workflow of the given contestant. The workflow runs the given number of turns.
 func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
 	l.started++
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench-%d", l.started), TaskQueue: queue}
@@ -40,10 +40,10 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("x", options.ID, turns))
 }
 
-// task returns the input of the workflow of an agent that runs the given number of turns. The parameter name is the name of the
-// definition, and life is the incarnation.
-func task(name, life string, turns int) workflows.Start {
-	return workflows.Start{Agent: name, Incarnation: life, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
+// task returns the input of an agent workflow. The parameter name is the name of the agent's definition. The agent runs the
+// given number of turns.
+func task(name, incarnation string, turns int) workflows.Start {
+	return workflows.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
 // answer is the result of every tool: 1 KiB.
@@ -83,15 +83,16 @@ func register(temporal client.Client, w worker.Worker) error {
 	return nil
 }
 
-// clientFunc is a model in this process. The models of llmtest would keep every request in memory.
+// clientFunc is an [llm.Client] that calls a function in this process. bench does not use the models of package llmtest,
+// because they keep every request in memory.
 type clientFunc func(context.Context, llm.Request) (llm.Reply, error)
 
 func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return f(ctx, req)
 }
 
-// model makes one tool call in each reply. The first user message contains the number of calls to make. After the last call,
-// model answers.
+// model is the function of the model "main". Each of its replies contains one tool call. The first user message contains the
+// number of tool calls; after this number, the reply is the answer "done".
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {
@@ -115,8 +116,9 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 // conversation.
 const window = 32_000
 
-// counting is like model, but it also reports the tokens of the request. If the request does not allow tool calls, it asks for
-// a summary, and counting returns one.
+// counting is the function of the model "counting". It returns the reply of the function model, and adds an estimate of the
+// request's tokens to the usage. If the request forbids tool calls, the agent wants a summary of its conversation, and counting
+// returns a summary.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)
 	if req.Params.ToolChoice != "none" {
@@ -129,8 +131,8 @@ func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 }
 
 // ByHand is the smallest workflow that runs the same turns as an agent. It runs one activity for the model and one for the tool
-// in each turn. The inputs of the model are not the messages, but numbers that refer to them. The workflow has no keys, no
-// updates and no queries.
+// in each turn. The input of the activity for the model is two numbers, not the messages of the conversation. The workflow has
+// no idempotency keys, no updates and no queries.
 func ByHand(ctx workflow.Context, turns int) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	var transcript []string

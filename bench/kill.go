@@ -96,23 +96,24 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill kills a worker that has an agent in its cache. If during is true, it does so during a model call, otherwise while the
-// agent waits for a message. A second worker is running and continues the agent. kill returns the time from the kill to the
-// next request to the model.
-func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duration, error) {
+// kill starts a worker, an agent and a second worker. It then kills the first worker, which has the agent in its cache. If the
+// parameter inModelCall is true, it kills the worker during a model call. Otherwise, it kills the worker while the agent waits
+// for a message, and then sends a message. kill returns the time from the kill to the next request to the model, which the
+// second worker sends.
+func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Duration, error) {
 	first, err := k.worker(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer first()
-	k.stands.Store(during)
+	k.stands.Store(inModelCall)
 	if _, err := k.agents.Start(ctx, client.StartOptions{ID: id, Agent: "x", Mode: agent.Chat, Message: "hello"}); err != nil {
 		return 0, err
 	}
 	if _, err := k.next(); err != nil {
 		return 0, err
 	}
-	for !during { // wait until the agent has answered
+	for !inModelCall { // wait until the agent has answered
 		view, err := k.agents.State(ctx, id)
 		if err != nil {
 			return 0, err
@@ -128,7 +129,7 @@ func (k *killer) kill(ctx context.Context, id string, during bool) (time.Duratio
 	defer second()
 	first()
 	killed := time.Now()
-	if !during {
+	if !inModelCall {
 		if _, err := k.agents.Send(ctx, id, client.Message{Text: "and now?"}); err != nil {
 			return 0, err
 		}
@@ -147,8 +148,8 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready. The caller must call kill, which kills the process and may be
-// called several times.
+// worker starts a worker process and waits until it is ready. The caller must call the returned function, which kills the
+// process. The function may be called several times.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env

@@ -111,5 +111,5 @@ func (l *lab) close() {
 	l.server.Stop()
 }
 
-// progressf prints the current measurement to standard error.
+// progressf prints one line to standard error at the start of a measurement. The line describes the measurement.
 func progressf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -14,32 +14,34 @@ type report struct {
 	early float64 // history bytes of one turn, in an agent of 50 turns
 }
 
-// compare adds a row with the values v of both contestants, and the ratio of the agent's value to the other. The parameter
-// format is the format of a value. The parameter goal is the highest ratio that meets the goal; 0 means no goal.
-func (r *report) compare(what, format string, v [len(contestants)]float64, goal float64) {
+// compare adds a row with the label, the values of both contestants, and the ratio of the agent's value to the value of the
+// workflow written by hand. The parameter format is the format of a value for package fmt. The parameter goal is the highest
+// ratio that meets the goal; 0 means no goal.
+func (r *report) compare(label, format string, v [len(contestants)]float64, goal float64) {
 	ratio := v[reagent] / v[byHand]
-	row := []string{what, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
+	row := []string{label, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
 	if goal > 0 {
 		row[4], row[5] = fmt.Sprintf("≤ %.2f×", goal), verdict(ratio <= goal)
 	}
 	r.rows = append(r.rows, row)
 }
 
-// goal adds a row for a measurement of the agent alone. The row shows the goal and whether the value meets it.
-func (r *report) goal(what, value string, met bool, goal string) {
-	r.rows = append(r.rows, []string{what, "", value, "", goal, verdict(met)})
+// goal adds a row for a measurement of the agent alone. The row shows the value, the goal, and whether the value meets the
+// goal.
+func (r *report) goal(label, value string, met bool, goal string) {
+	r.rows = append(r.rows, []string{label, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row that compares the history bytes of one turn in two agents: late is the number for a longer agent, and
-// r.early is the number for an agent of 50 turns. The goal is that the number hardly grows.
-func (r *report) steady(what string, late float64) {
+// steady adds a row that compares the history bytes of one turn in two agents. The parameter late is the number of bytes in a
+// longer agent, and r.early is the number of bytes in an agent of 50 turns. The row shows the ratio. Its goal is at most 1.02.
+func (r *report) steady(label string, late float64) {
 	ratio := late / r.early
-	r.goal(what, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
+	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }
 
 // note adds a row for a measurement of the agent alone that has no goal.
-func (r *report) note(what, value string) {
-	r.rows = append(r.rows, []string{what, "", value, "", "", ""})
+func (r *report) note(label, value string) {
+	r.rows = append(r.rows, []string{label, "", value, "", "", ""})
 }
 
 func verdict(met bool) string {

@@ -9,8 +9,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// costs holds the costs of a turn in milliseconds, one value for each round, for each contestant. The costs are wall time, CPU
-// time of the worker, and CPU time of the server.
+// costs holds the measured costs of one turn in milliseconds: wall time, CPU time of the worker, and CPU time of the server.
+// Each field has a list for each contestant, with one value for each round.
 type costs struct{ time, worker, server [len(contestants)][]float64 }
 
 // turns measures one workflow at a time: the time, the CPU and the history of a turn.
@@ -75,7 +75,7 @@ func (l *lab) history(ctx context.Context, id string) (events, bytes float64, er
 	}
 }
 
-// crowd measures how many turns a second the workflows of one contestant run in total, if many of them run at the same time.
+// crowd measures how many turns a second the workflows of one contestant run in total, when many of them run at the same time.
 func (l *lab) crowd(ctx context.Context, agents, turns, rounds int) error {
 	progressf("%d agents at once", agents)
 	var rate [len(contestants)][]float64

@@ -38,8 +38,8 @@ const (
 type codecSource func(context.Context) converter.PayloadCodec
 
 // remote returns the codecSource for the configured codec server. The requests to the server are the same as those of
-// envconfig and the Temporal CLI, with three differences: they have a timeout, they follow no redirect, and X-Namespace has
-// the given namespace, which may come from a command-line flag.
+// envconfig and the Temporal CLI, with three differences: they have a timeout; they do not follow redirects; and the
+// header X-Namespace contains the parameter namespace, which may come from a command-line flag.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,
@@ -74,9 +74,9 @@ func (e *CodecError) Error() string {
 	return fmt.Sprintf("the codec server answered HTTP %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
 }
 
-// codecTransport is the HTTP transport for requests to a codec server. It returns a [*CodecError] if the status of the
-// response is 3xx or 4xx, except for 408, 425 and 429: after these, the request may be repeated. It limits the size of all
-// other responses to maxCodecAnswer.
+// codecTransport is the HTTP transport for requests to a codec server. It returns a [*CodecError] for a response with a
+// status 3xx or 4xx. The statuses 408, 425 and 429 are exceptions, because the same request may succeed later. If
+// codecTransport returns a response, its body is limited to maxCodecAnswer bytes.
 type codecTransport struct{ http.RoundTripper }
 
 func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -97,8 +97,9 @@ type Model struct {
 type MCPServer struct {
 	// Command is the program and its arguments; nil if URL is set.
 	Command []string
-	// Env is the environment of Command. From the worker's environment, Command gets only a few other variables, such as
-	// HOME and PATH. Values may refer to the worker's environment variables as ${NAME}: see [MCPServer.ResolveEnv].
+	// Env has environment variables for Command, in addition to the few that Command gets from the worker's
+	// environment, such as HOME and PATH. Values may refer to any of the worker's environment variables as ${NAME}: see
+	// [MCPServer.ResolveEnv].
 	Env map[string]string
 
 	// URL is the endpoint; empty if Command is set.
@@ -119,8 +120,8 @@ type MCPServer struct {
 	Timeout time.Duration
 }
 
-// Agent is the definition of one agent. Its name matches [A-Za-z0-9_-]{1,64}, because the models of its parents see the name
-// as the name of a tool.
+// Agent is the definition of one agent. The agent's name is its key in [Config.Agents]. The name matches
+// [A-Za-z0-9_-]{1,64}, because an agent is offered to the models of its parents as a tool with this name.
 type Agent struct {
 	// Description says what the agent does. The models of its parents read it.
 	Description string

@@ -108,20 +108,20 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge adds entries to the mapping into. The node from is a mapping, or a list of mappings, that has the entries. merge
-// skips an entry whose key into already has.
-func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
-	from, p := e.expand(from, depth+1)
+// merge adds the entries of source to the mapping target. The parameter source is a mapping or a list of mappings. If
+// target already has an entry with the same key, merge keeps it.
+func (e *expander) merge(target, source *yaml.Node, depth int) *Problem {
+	source, p := e.expand(source, depth+1)
 	if p != nil {
 		return p
 	}
-	sources := []*yaml.Node{from}
-	if from.Kind == yaml.SequenceNode {
-		sources = from.Content
+	sources := []*yaml.Node{source}
+	if source.Kind == yaml.SequenceNode {
+		sources = source.Content
 	}
 	have := map[string]bool{}
-	for i := 0; i < len(into.Content); i += 2 {
-		have[into.Content[i].Value] = true
+	for i := 0; i < len(target.Content); i += 2 {
+		have[target.Content[i].Value] = true
 	}
 	for _, s := range sources {
 		if s.Kind != yaml.MappingNode {
@@ -130,7 +130,7 @@ func (e *expander) merge(into, from *yaml.Node, depth int) *Problem {
 		for i := 0; i < len(s.Content); i += 2 {
 			if k := s.Content[i]; !have[k.Value] {
 				have[k.Value] = true
-				into.Content = append(into.Content, k, s.Content[i+1])
+				target.Content = append(target.Content, k, s.Content[i+1])
 			}
 		}
 	}

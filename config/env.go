@@ -14,15 +14,15 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 // ${.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references returns a function that reads a mapping and stores it in *into. The keys must match the pattern name; help is
-// the error text for a key that does not match. The values may refer to environment variables. They are stored with their
-// references.
-func (r *reader) references(into *map[string]string, name *regexp.Regexp, help string) func(place) {
+// references returns a function that reads a mapping and stores it in *into. Each key must match keyPattern; keyHelp is
+// the error text for a key that does not match. The values may contain references ${NAME} to environment variables. The
+// function checks the form of these references, but does not replace them.
+func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
 		r.entries(p, func(key string, p place) {
-			if !name.MatchString(key) {
-				r.problemf(p.path, "%q %s", key, help)
+			if !keyPattern.MatchString(key) {
+				r.problemf(p.path, "%q %s", key, keyHelp)
 				return
 			}
 			m[key] = r.verbatim(p)

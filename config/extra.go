@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reserved maps each request field that extra must not set to the reason, for the error text. The worker, the agent's state
-// or another field of the model sets these fields.
+// reserved has the names of the request fields that must not be in the field extra of a model, because the worker, the
+// agent's state or another field of the model sets them. The map value is the reason for the error text.
 var reserved = map[string]string{
 	"model":                 "write it beside extra",
 	"messages":              "the worker sends the agent's transcript",
@@ -45,7 +45,7 @@ func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	}
 }
 
-// json appends a value as JSON to b. It returns false if it has reported a problem of the value. Numbers have the same
+// json appends a value as JSON to b. It returns false if it has reported a problem in the value. Numbers have the same
 // digits as in the file: 1.0 stays 1.0, and a number with twenty digits keeps all of them.
 func (r *reader) json(b *bytes.Buffer, p place) bool {
 	before := len(r.problems)

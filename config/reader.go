@@ -26,9 +26,9 @@ func (p place) key(k string) string {
 	return p.path + "." + k
 }
 
-// reader converts places into Go values and collects the problems of these values. It continues after a problem, so the user
-// gets all problems at once. Many methods return a function that reads one value; the function stores the value in *into, or
-// reports a problem.
+// reader converts places into Go values and collects the problems of these values. It continues after a problem, so the
+// user gets all problems at once. Many methods return a function that reads one value of the document. This function
+// stores the value in the variable that the parameter into points to, or reports a problem.
 type reader struct {
 	source
 
@@ -47,8 +47,8 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether the value at path already has a problem. check then does not report the value again, for
-// example as missing.
+// hasProblem reports whether the value at path already has a problem. The method check calls hasProblem first, and does
+// not report such a value again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
 // present reports whether the file has an entry at path. The value of the entry may be wrong or null.

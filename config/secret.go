@@ -62,10 +62,10 @@ func (c *Config) SecretFiles() []string {
 // fileTools has the names of the built-in tools that read the files below files_root.
 var fileTools = []string{"list_files", "read_file", "search_files"}
 
-// CheckFiles returns an error that names each api_key_file that the file tools of an agent could read, because the file is
-// below files_root. A link to a file below files_root counts as this file. A link below files_root to another place does not
-// count, because the file tools do not follow it. CheckFiles returns nil if no agent has a file tool. The error is an
-// [*Error]. A worker calls CheckFiles before it starts.
+// CheckFiles returns an error if the file tools of an agent could read the key file of a model. The error is an
+// [*Error]. It names each api_key_file that is below files_root, or is a link to a file below files_root. A key file
+// outside files_root is allowed even if a link below files_root points to it, because the file tools do not follow this
+// link. CheckFiles returns nil if no agent has a file tool. A worker calls CheckFiles before it starts.
 func (c *Config) CheckFiles() error {
 	reader := ""
 	for _, name := range sorted(c.Agents) {

@@ -39,17 +39,17 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 	return opts, err
 }
 
-// WorkerOptions is like [ClientOptions], but for the client of a worker. It asks the codec server to encode a payload, and
-// returns an error if that fails. If the codec server fails later, the worker repeats its requests. Without these
-// repetitions, the SDK would let the agent fail or make a call twice. The worker does not repeat a request after a
-// [CodecError].
+// WorkerOptions is like [ClientOptions], but for the client of a worker. If a codec server is configured, WorkerOptions
+// sends it a test payload, and returns an error if the server does not encode it. While the worker runs, it repeats
+// each request to the codec server that fails, because the SDK would otherwise let the agent fail or make a call twice.
+// It does not repeat a request after a [CodecError].
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
 		return opts, err
 	}
 	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
-		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names does not encode payloads: %w", err)
+		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload; check the server and its address: %w", err)
 	}
 	encode(&opts, retryingConverter(codec))
 	return opts, nil

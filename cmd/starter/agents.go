@@ -30,9 +30,9 @@ func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, d
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentsOf connects to Temporal for a command on the existing agent id. It returns the same values as [globals.agents]. The
-// task queue is the one of the flag --task-queue. Without this flag, it is the task queue of the agent's newest run, so
-// agentsOf reads no configuration. Commands that need no task queue pass an empty id.
+// agentsOf connects to Temporal for a command on the existing agent with the given id. It returns the same values as
+// [globals.agents]. The queue is the value of the flag --task-queue. Without this flag, it is the task queue of the agent's
+// newest run, so agentsOf reads no configuration. Commands that need no task queue pass an empty id.
 func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.dial(ctx)
 	if err != nil {
@@ -49,9 +49,9 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 }
 
 // agentName returns the name of the agent to start. The parameter name is the value of the flag --agent. If it is empty,
-// agentName returns the name of the only agent in the configuration. If there is a configuration, it must have an agent of that
-// name. If the configuration file is named and does not exist, agentName returns an error, unless the flags give the name and
-// the task queue. All errors have the code exitUsage.
+// agentName returns the name of the only agent in the configuration, or an error if there is not exactly one. It also returns
+// an error if the configuration has no agent of the given name. If the user has named a configuration file that does not exist,
+// agentName returns an error, unless the flags --agent and --task-queue are both set. All errors have the code exitUsage.
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.queue != "" {
@@ -62,7 +62,7 @@ func (g *globals) agentName(name string) (string, error) {
 	}
 	if cfg == nil {
 		if name == "" {
-			return "", exitf(exitUsage, "name the agent with -a, or the configuration with --config")
+			return "", exitf(exitUsage, "no agent is named, and there is no configuration: name the agent with -a, or the configuration with --config")
 		}
 		return name, nil
 	}
@@ -71,17 +71,17 @@ func (g *globals) agentName(name string) (string, error) {
 	case name == "" && len(names) == 1:
 		return names[0], nil
 	case name == "":
-		return "", exitf(exitUsage, "name the agent with -a: the configuration has %s", strings.Join(names, ", "))
+		return "", exitf(exitUsage, "no agent is named, and the configuration has several: name the agent with -a, one of %s", strings.Join(names, ", "))
 	case !slices.Contains(names, name):
 		return "", exitf(exitUsage, "the configuration has no agent %q; it has %s", name, strings.Join(names, ", "))
 	}
 	return name, nil
 }
 
-// text returns the task or message of a command line. This is the arguments, joined by spaces. It is standard input if the only
-// argument is "-" or there are no arguments. text removes one newline at the end of standard input. It reads at most
-// [agent.MaxMessageBytes]+2 bytes. A text of this size is too large for [agent.CheckMessage] even without the newline, so
-// longer input is refused later and not cut. If there is no text, the error has the code exitUsage.
+// text returns the task or message of a command line: the arguments, joined by spaces. If there are no arguments, or the only
+// argument is "-", it reads standard input instead, and removes one newline at the end. text reads at most
+// [agent.MaxMessageBytes]+2 bytes. [agent.CheckMessage] later refuses a text of this size, even without the newline. A longer
+// input is therefore refused, too, and never sent in part. If there is no text, the error has the code exitUsage.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -99,8 +99,8 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), nil
 }
 
-// withExitCode adds the exit code and the user's next step to an error of package client. It returns all other errors
-// unchanged. The parameter queue is the task queue that the text for [client.ErrNoWorker] names.
+// withExitCode adds an exit code to an error of package client, and usually a text that says what the user can do next. It
+// returns all other errors unchanged. The parameter queue is the task queue for the text of [client.ErrNoWorker].
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError

@@ -23,12 +23,12 @@ const (
 // completion is a function that cobra calls to complete an argument.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeIDs returns a completion that offers the IDs of agents with one of the statuses, or of all agents if no status is
-// given. [client.Running] includes agents that wait or are held. The parameter most is the number of arguments that can be
-// completed; 0 means every argument. The completion offers nothing if Temporal does not answer.
-func completeIDs(g *globals, most int, statuses ...client.Status) completion {
+// completeIDs returns a completion that offers the IDs of agents with one of the given statuses, or of all agents if no status
+// is given. For [client.Running] it also offers agents that wait or are held. The parameter maxIDs is the largest number of IDs
+// that the command accepts; 0 means any number. The completion offers nothing if Temporal does not answer.
+func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most {
+		if maxIDs > 0 && len(args) >= maxIDs {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx := cmd.Context()

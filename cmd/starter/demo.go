@@ -69,8 +69,9 @@ when the demo ends, also after Ctrl-C.`,
 	return cmd
 }
 
-// demoPrinter returns a function that prints what [client.Client.Watch] yields for an agent, like run and tail. It prints nothing
-// about a worker that does not answer, because the user does not start the demo's workers.
+// demoPrinter returns a function that is called with each progress that [client.Client.Watch] yields. The function prints the
+// agent's messages and its problems, like the commands run and tail. It does not print that no worker answers, because the
+// demo, not the user, starts the workers.
 func demoPrinter(w io.Writer) func(client.Progress) {
 	show, wait := newTranscriptPrinter(w), newWaitNotice(w, "", 0)
 	wait.stop()
@@ -84,14 +85,14 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 	}
 }
 
-// verdict returns an error if the demo counted a forbidden repeat, or if the agent did not complete. If both are true, it
-// returns the error about the repeats.
+// verdict returns an error if a model request or a tool effect that must happen only once was repeated, or if the agent did not
+// complete. If both are true, it returns the error about the repetition.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
-		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated; the counts of the servers show which", s.Repeated)
+		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see the counts of model and publish in the output", s.Repeated)
 	case s.Status != client.Completed:
-		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or leave it out with --offline", statusText(s.Status), s.Failure)
+		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the stand-in with --offline", statusText(s.Status), s.Failure)
 	}
 	return nil
 }

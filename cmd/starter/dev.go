@@ -93,8 +93,8 @@ func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.
 	}
 }
 
-// greeting returns the text that dev prints when the server is ready: the addresses, the place of the data, and the command that
-// starts a worker.
+// greeting returns the text that dev prints when the server is ready. The text contains the addresses of Temporal and the Web
+// UI, where the server keeps its data, and the command that starts a worker.
 func greeting(server *devserver.Server, dbFilename string) string {
 	data := "in memory, gone when this stops (keep it with --db-filename FILE)"
 	if dbFilename != "" {

@@ -83,11 +83,12 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	return end.verdict()
 }
 
-// follow watches an agent and calls see with each progress that [client.Client.Watch] yields. When the agent waits, is held or
-// has ended, follow returns this status. The parameter limit is how long follow waits for a worker to answer; 0 means no limit.
-// When the limit has passed, the error is [client.ErrNoWorker]. Each progress without NoWorker starts the time again. Progress
-// with NoServer does this, too: while Temporal does not answer, it is not known whether a worker is missing.
-func follow(ctx context.Context, c *client.Client, id string, limit time.Duration, see func(client.Progress)) (client.Status, error) {
+// follow watches an agent until it waits, is held or has ended, and returns this status. It calls the function handle with each
+// progress that [client.Client.Watch] yields. The parameter limit is how long follow waits for a worker to answer; 0 means no
+// limit. When the limit has passed, the error is [client.ErrNoWorker]. The time starts again with each progress in which
+// NoWorker is not set. This includes progress with NoServer, because it is not known whether a worker is missing while Temporal
+// does not answer.
+func follow(ctx context.Context, c *client.Client, id string, limit time.Duration, handle func(client.Progress)) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	answered := func() {}
@@ -103,7 +104,7 @@ func follow(ctx context.Context, c *client.Client, id string, limit time.Duratio
 		if !p.NoWorker {
 			answered()
 		}
-		see(p)
+		handle(p)
 		if p.Status != "" && p.Status != client.Running {
 			return p.Status, nil
 		}
@@ -122,7 +123,8 @@ type ending struct {
 	Usage   agent.Usage
 }
 
-// endOf reads from the agent's history how its last turn ended. The ending has the given status. endOf needs no worker.
+// endOf returns how the agent's last turn ended. It reads the agent's history, so it needs no worker. The parameter status
+// becomes the status of the result.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err

@@ -134,8 +134,8 @@ func noTemporal(address string) error {
 	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
-// listens reports whether a program accepts connections at an address of this machine. A server that was not started is the most
-// common mistake. listens notices it at once; gRPC would report it only after its retries. For an address of another machine,
+// listens reports whether a program accepts connections at an address of this machine. It shows at once that the server was not
+// started, which is the most common mistake; gRPC would report this only after its retries. For an address of another machine,
 // listens always returns true, because the connection may need a proxy. It also returns true if ctx has ended.
 func listens(ctx context.Context, address string) bool {
 	host, _, err := net.SplitHostPort(address)

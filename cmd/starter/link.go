@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// uiEnv is the environment variable with the address of the Web UI, for a Web UI that uiOf does not find.
+// uiEnv is the environment variable with the address of the Web UI. Users set it if the starter does not find the Web UI
+// itself.
 const uiEnv = "REAGENT_UI_URL"
 
 // uiTimeout limits the request that checks whether there is a Web UI.
@@ -52,8 +53,8 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI answers at the address base. It asks for the Web UI's settings, because another
-// program does not return JSON for them.
+// answersAsUI reports whether Temporal's Web UI answers at the address base. It requests the Web UI's settings. If the response
+// is JSON, the program at this address is the Web UI, because other programs do not have these settings.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

@@ -123,14 +123,14 @@ type row struct {
 	client.Standing
 }
 
-// find lists the agents that match the query, the newest first, and uses the parameter read to read their statuses. It returns
-// at most limit agents; 0 means no limit. The result more is true if more agents match. An agent with the status
-// [client.Unknown] matches every status, so that the list does not hide an agent whose history cannot be read.
-func find(ctx context.Context, c *client.Client, read *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
+// find lists the agents that match the query, the newest first. It uses the parameter statuses to read the status of each
+// agent. It returns at most limit agents; 0 means no limit. The result more is true if more agents match. An agent with the
+// status [client.Unknown] matches every status, because the list must not hide an agent whose history cannot be read.
+func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry
 	flush := func() error {
-		rows, err := read.all(ctx, c, batch)
+		rows, err := statuses.all(ctx, c, batch)
 		for _, r := range rows {
 			if len(query.Statuses) == 0 || r.Standing.Status == client.Unknown || slices.Contains(query.Statuses, r.Standing.Status) {
 				found = append(found, r)

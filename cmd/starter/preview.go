@@ -43,9 +43,10 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update is called with each progress that [client.Client.Watch] yields, and shows its partial text. The parameter work is the
-// line that says what the agent works on. A message or a rewind removes the preview. While no worker answers, or Temporal does
-// not answer, the preview stays as it is.
+// update is called with each progress that [client.Client.Watch] yields. It shows the partial text of the progress and, below
+// the text, the parameter work: the line that says what the agent works on. It removes the preview if the progress is a
+// message, or says that a reset has made the transcript shorter. While no worker answers, or Temporal does not answer, the
+// preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -74,8 +75,8 @@ func (p *preview) show(words *client.PartialText, work string) {
 	p.draw(p.clear())
 }
 
-// beside returns a writer to out that can be used while the preview is shown. It writes above the preview on the same terminal.
-// Each Write must write whole lines. If the preview is nil, beside returns out.
+// beside returns a writer that writes to out while the preview is shown on the same terminal. The written lines appear above
+// the preview. Each Write must write whole lines. If the preview is nil, beside returns out.
 func (p *preview) beside(out io.Writer) io.Writer {
 	if p == nil {
 		return out

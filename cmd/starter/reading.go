@@ -40,9 +40,9 @@ type standings interface {
 	Standing(ctx context.Context, e client.Entry) (client.Standing, error)
 }
 
-// all returns a row for each entry, in the same order. It omits agents that were deleted meanwhile. If the history of an agent
-// cannot be read, its status is [client.Unknown], and all writes the reason to out. The error is the cause of ctx, or says that
-// Temporal does not answer.
+// all returns a row for each entry, in the same order. It omits agents that Temporal no longer has. If the history of an agent
+// cannot be read, its status is [client.Unknown], and all writes the reason to out. If ctx has ended, the error is its cause.
+// all also returns an error if Temporal does not answer.
 func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
@@ -89,7 +89,8 @@ func (r *reading) begin() {
 	}
 }
 
-// progress writes the number of histories read so far, and calls itself again after five times [silence].
+// progress writes the number of histories read so far. A timer calls it when [silence] has passed, and then again each time
+// that five times [silence] has passed.
 func (r *reading) progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

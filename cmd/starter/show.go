@@ -76,8 +76,8 @@ type agentView struct {
 	// Inbox holds the messages that the agent has not taken yet.
 	Inbox    []inboxView `json:"inbox,omitempty"`
 	Children []childView `json:"children"`
-	// EarlierChildren is the number of sub-agents that are not in Children. They ended before those in Children, or have not
-	// started yet.
+	// EarlierChildren is the number of sub-agents that are not in Children. They are sub-agents that ended long ago, and
+	// sub-agents that have not started yet.
 	EarlierChildren int       `json:"earlier_children,omitempty"`
 	Usage           usageView `json:"usage"`
 	Result          string    `json:"result,omitempty"`

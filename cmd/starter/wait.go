@@ -70,21 +70,21 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 	return look, err
 }
 
-// unanswered returns err with its exit code. If err says that no worker has answered, unanswered returns a new error text for
-// the user. This text contains the parameter so, which is a clause about the effect of the command, such as "nothing was
-// changed".
-func unanswered(err error, wait *waitNotice, so string) error {
+// unanswered returns the error that a command shows to the user. If err says that no worker has answered, the new error text
+// says how long the command has waited and how to start a worker. The text contains the parameter effect, a clause about the
+// effect of the command, such as "nothing was changed". Other errors get their exit code and next step from withExitCode.
+func unanswered(err error, wait *waitNotice, effect string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
 	}
 	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
-		wait.queue, wait.limit, so, startWorker)
+		wait.queue, wait.limit, effect, startWorker)
 }
 
-// change waits until a worker answers for an agent, and then calls do to change the agent. The limit applies to the wait and to
-// do separately, so both together may take twice the limit. When the agent has accepted the change, the function do calls
-// taken. From then on do has no limit.
-func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, taken func()) error) error {
+// change waits until a worker answers for an agent, and then calls the function do, which changes the agent. The parameter
+// limit limits the wait and the call of do separately. When the agent has accepted the change, do must call its parameter
+// accepted. After this call, do has no limit.
+func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, accepted func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)
 	if err != nil {

@@ -24,7 +24,7 @@ type waitNotice struct {
 	queue string
 	// id is the agent's ID for commands in the reports. It may be empty.
 	id string
-	// first reports a missing worker, if the command gets no answer at all during the time [silence].
+	// first is the timer for the first report. It reports a missing worker if the command has had no answer after [silence].
 	first *time.Timer
 	// limit is how long the command waits for a worker; 0 means no limit.
 	limit time.Duration
@@ -37,8 +37,8 @@ type waitNotice struct {
 	told  string        // identifies the last report of the trouble; empty before the first report
 	tried *client.Retry // the call that is tried again
 	work  work
-	// reported is the time from which report waits for [reportEvery] until its next line. It is the time of the last line, of
-	// the last message, or of the last progress without work, whichever is the latest.
+	// reported is the time of the last line that report wrote, of the last message, or of the last progress without work,
+	// whichever is the latest. report writes its next line when [reportEvery] has passed since then.
 	reported time.Time
 }
 
@@ -169,8 +169,8 @@ func (p *waitNotice) print() {
 	p.told = news
 }
 
-// retryText describes a call that failed and is tried again. For an unknown agent it also says what the user can do; the
-// parameter id is the agent's ID for the command in this text.
+// retryText describes a call that failed and is tried again. If the worker has no definition of the agent, the text also
+// contains a command that ends the agent. The parameter id is the agent's ID for this command.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
 		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",

@@ -14,10 +14,10 @@ import (
 // reportEvery is the shortest time between two lines that say what an agent works on. It applies if the output is not a terminal.
 const reportEvery = 10 * time.Second
 
-// work derives from the messages of an agent what the agent works on.
+// work holds what an agent works on: the model or tool calls. The method line updates it from the agent's messages.
 type work struct {
-	// since is the start of the time that the method line shows. It is the start of the command or, if later, the last message
-	// or the last progress without work.
+	// since is when the current work began: the start of the command, the last message, or the last progress without work,
+	// whichever is the latest. The method line shows the time that has passed since then.
 	since time.Time
 	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall

@@ -15,8 +15,9 @@ import (
 const help = `worker serves the agents of a configuration. Start as many workers as you
 like: if one of them crashes, the others continue its agents.
 
-After the first SIGTERM or Ctrl-C the worker takes no new work, and the running model
-and tool calls may take as long as --drain to end. The second stops it at once.
+After the first SIGTERM or Ctrl-C the worker takes no new work. It waits for the
+running model and tool calls, at most as long as --drain. A second SIGTERM or Ctrl-C
+stops it at once.
 
 The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
 Temporal's other variables are read, too, such as TEMPORAL_NAMESPACE,
@@ -25,8 +26,8 @@ environment variables that the configuration names. OPENAI_BASE_URL is the endpo
 of the models without a base_url in the configuration.
 
 An MCP server that keeps state in its process (stateful: true) must run in one worker
-only. By default each worker runs all of them. If you start more than one worker,
-give the others --stateful none.
+only. By default each worker runs all these servers. If you start more than one
+worker, start all but one with --stateful none.
 
 --deployment and --build-id name a version of the workers (Temporal's worker
 deployments). New agents begin on the current version. At their next workflow task,
