@@ -9,10 +9,12 @@ import (
 // awaitPause is the pause between two requests of [Client.Await].
 const awaitPause = 250 * time.Millisecond
 
-// Await returns the status of an agent, as [Client.Look] does. If no worker answers, or if Temporal does not answer, Await
-// repeats the request until ctx ends. The callback see may be nil. Await calls it before each repeated request, with a
-// [Progress] in which only NoWorker or NoServer is set. If the deadline of ctx passes, the error is [ErrNoWorker], or
+// Await returns the status of an agent, as [Client.Look] does. While no worker answers, or Temporal does not answer, Await
+// repeats the request until ctx ends. If ctx ends because its deadline has passed, the error is [ErrNoWorker], or
 // [ErrNoServer] if Temporal does not answer. If the agent has ended, Await needs no worker.
+//
+// Before each repeated request, Await passes a [Progress] to the function in the parameter see, unless this function is nil.
+// In the [Progress], only NoWorker or NoServer is set.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Look, error) {
 	for {
 		look, err := c.Look(ctx, id)

@@ -174,8 +174,8 @@ func (o StartOptions) start() (workflows.Start, error) {
 }
 
 // Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Same reads the history
-// of the agent's newest run. If that run continues an earlier run, Same compares o with the first message of the transcript. It
-// returns false if this message was summarised.
+// of the agent's newest run. If the newest run continues an earlier run, its input does not contain the first message. Same
+// then compares o with the first message of the transcript, and returns false if that message was summarised.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
-// newMessage returns m with a new ID. It returns an error if [agent.CheckMessage] does.
+// newMessage returns a copy of m with a new ID. If [agent.CheckMessage] refuses the copy, newMessage also returns its error.
 func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
 	m.ID = uuid.NewString()
 	return &m, agent.CheckMessage(m)
@@ -278,13 +278,14 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, workflows.CloseUpdate)
 }
 
-// update sends an update to the agent's newest run and decodes the result into out, which may be nil. It sends the update again
+// update sends an update to the agent's newest run and decodes the result into out, which may be nil. It repeats the update
 // in two cases. In the first case, the run has ended, and the agent continues in another run. In the second case, Temporal or
-// the worker had a failure that usually passes (see transient); in this case, update sends it again at most maxFailures times.
-// It does no harm if the agent gets an update twice: for example, the agent drops a message that it has already received.
+// the worker had a failure that usually passes (see transient); update repeats the update at most maxFailures times for this
+// reason. The agent may get the update twice. This does no harm: for example, the agent drops a message that it has already
+// received.
 //
-// Each try has a new update ID. If Temporal has rejected an update, it also rejects later updates with the same ID as long as
-// the workflow is idle.
+// Each try has a new update ID, because Temporal remembers the ID of an update that it has rejected: while the workflow is
+// idle, it also rejects later updates with this ID.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {

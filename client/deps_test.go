@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that only starts agents does not compile the worker's libraries: caches, JSON schemas, rate limits, MCP.
+// A program that only starts agents does not compile the worker's libraries: caches, JSON schemas, MCP.
 func TestClientNeedsNoLibrariesOfTheWorker(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	require.NoError(t, err)

@@ -109,8 +109,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether the agent has a newer run than the run in info, which Temporal has listed. Temporal does not list
-// the newer run if that run does not fit the options.
+// superseded reports whether the agent has a newer run than the run in info, which comes from Temporal's list. List calls it
+// because Temporal lists an old run, and not the newest run, if only the old run fits the options.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -94,8 +95,13 @@ func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		var view workflows.View
 		err := c.query(ctx, id, &view, workflows.StateQuery)
-		if err != nil || !view.Reading || time.Since(began) > busyTimeout || !sleep(ctx, pause) {
+		switch {
+		case err != nil || !view.Reading:
 			return view, err
+		case time.Since(began) > busyTimeout:
+			return view, &agentError{fmt.Sprintf("agent %q still reads its state from an earlier run", id), []error{ErrNoWorker}}
+		case !sleep(ctx, pause):
+			return view, fmt.Errorf("query agent %q: %w", id, context.Cause(ctx))
 		}
 	}
 }
@@ -124,7 +130,7 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask sends a query once. The result refused is true if Temporal refused the query before a worker got it, so that the caller
+// ask sends a query once. The result named refused is true if Temporal refused the query before a worker got it, so that the caller
 // may repeat the query. It is false for all other errors, for example if there was no answer within queryTimeout.
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -242,18 +248,18 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read replays the history of the run that the parameter from names, and returns the run with its state: see [history.Read]. If
-// from.Events is not 0, read replays only the first from.Events events.
-func (c *Client) read(ctx context.Context, from agent.RunRef) (*history.Run, error) {
-	run, err := history.Read(ctx, c.temporal, from, c.converter)
-	return run, wrap("read", from.ID, err)
+// read replays the history of the run with the IDs ref.ID and ref.RunID, and returns the run with its state: see
+// [history.Read]. If ref.Events is not 0, read replays only the first ref.Events events.
+func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, error) {
+	run, err := history.Read(ctx, c.temporal, ref, c.converter)
+	return run, wrap("read", ref.ID, err)
 }
 
-// children returns the sub-agents in the slice all, each with its status, which it requests from Temporal. It leaves out
-// sub-agents that have not been started.
-func (c *Client) children(ctx context.Context, all []agent.Child) ([]Child, error) {
+// children converts the sub-agents in a parent's state for a [Snapshot]. It requests the status of each sub-agent from
+// Temporal. It leaves out sub-agents that have not been started.
+func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
-	for _, child := range all {
+	for _, child := range subAgents {
 		d, err := c.describe(ctx, child.ID)
 		status := d.status
 		switch {

@@ -11,15 +11,17 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// maxMoves limits how often deliver sends a steering message with the field After set. The agent refuses such a message if it
-// has made progress since the client read After from it. After maxMoves refusals, deliver sends the message with After 0. The
-// agent never refuses this message because of its progress.
+// maxMoves limits how often deliver sends a steering message whose field After is set. The agent refuses such a message if it
+// has made progress since the client requested the value of After. After maxMoves refusals, deliver sets the field After to 0
+// and sends the message again. The agent never refuses a message because of its progress if this field is 0.
 const maxMoves = 20
 
-// deliver sends a message to an agent, with two more fields. Run is the run to which the message is sent. After is set in a
-// steering message only: it is the length that the transcript has when the message enters the turn. After a reset, Temporal
-// delivers the message to the new run again. With these fields, the agent then takes the message at the same position in the
-// transcript as before.
+// deliver sets the fields Run and After of a message and sends the message to an agent. Run is the end of the ID of the run
+// that gets the message. After is set in a steering message only: it is the length that the transcript has when the message
+// enters the turn.
+//
+// After a reset, Temporal delivers the message again, to the new run. From the two fields, the new run knows at which
+// position in the transcript the agent took the message before the reset, and takes it at the same position.
 func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)

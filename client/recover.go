@@ -70,8 +70,8 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	return started, err
 }
 
-// reportLostResume reports to a running agent that another program resumed it first. The agent only counts these reports, so the
-// report has a short timeout, and an error is ignored.
+// reportLostResume reports to a running agent that this client tried to resume it after another program had already done so.
+// The agent only counts these reports, so the report has a short timeout, and reportLostResume ignores its error.
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func (c *Client) reportLostResume(ctx context.Context, id string) {
 type ForkOptions struct {
 	// At is the number of messages that the fork keeps, counted from the beginning of the transcript. Zero means all messages.
 	At int
-	// ID is the ID of the fork. Empty means a new ID: the agent's name and 8 random hexadecimal digits.
+	// ID is the ID of the fork. Empty means a new ID: the name of the definition, a hyphen and 8 random hexadecimal digits.
 	ID string
 	// Message is the message that the fork takes next. Empty means no message.
 	Message string
@@ -108,7 +108,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		return Started{}, err
 	}
 	if run.State == nil {
-		return Started{}, fmt.Errorf("fork agent %q: the agent has no messages yet", id)
+		return Started{}, fmt.Errorf("fork agent %q: the agent has not begun to work, so it has no messages to fork", id)
 	}
 	if o.At == 0 {
 		o.At = run.State.Count()
@@ -149,13 +149,13 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent. If an agent with the ID is running, or if an agent with the ID has ended and the
-// Temporal policy in the parameter reuse forbids a new run, start returns that agent with Found set. The parameter task is the
-// text that lists of agents show as the agent's task. If it is empty, they show the beginning of the message in the input.
-func (c *Client) start(ctx context.Context, id string, in workflows.Start, task string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+// start starts the workflow of an agent. If an agent with the ID is running, start returns that agent with Found set. start
+// does the same if an agent with the ID has ended and the Temporal policy in the parameter reuse forbids a new run. Lists of
+// agents show taskText as the task of the agent, or the beginning of in.Message if taskText is empty.
+func (c *Client) start(ctx context.Context, id string, in workflows.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
-	if task != "" {
-		memo[workflows.MemoTask] = task
+	if taskText != "" {
+		memo[workflows.MemoTask] = taskText
 	}
 	err := c.execute(ctx, in, client.StartWorkflowOptions{
 		ID: id, TaskQueue: c.taskQueue,

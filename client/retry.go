@@ -36,7 +36,8 @@ var retried = map[string]string{
 	protocol.LoadAgent: "definition",
 }
 
-// retry returns the state of the first pending activity that has failed before and has a type in retried; nil if there is none.
+// retry returns the state of the first pending activity that has failed before and whose type is in the map named retried. It
+// returns nil if there is no such activity.
 func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()

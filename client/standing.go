@@ -22,18 +22,18 @@ const Unknown Status = "unknown"
 // Wait says what an agent waits for, and so who has to act.
 type Wait string
 
-// The values of Wait. The zero Wait means that the agent works, or has ended.
+// The values of Wait. The zero Wait means that the turn is running and waits for none of these, or that the agent has ended.
 const (
 	WaitsForMessage   Wait = "message"    // the user's next message
 	WaitsForApproval  Wait = "approval"   // a person's decision on a tool call
-	WaitsForPerson    Wait = "person"     // the turn is held: a person has to remove the cause and send a message
+	WaitsForPerson    Wait = "person"     // the turn is held: a person has to correct what made it fail, and send a message
 	WaitsForSubAgents Wait = "sub-agents" // the answers of sub-agents: all open calls wait for sub-agents
 )
 
 // Standing is the result of [Client.Standing]: the status of an agent, what the agent waits for, and its usage.
 type Standing struct {
 	Status Status
-	// WaitsFor is empty if the agent works, or has ended.
+	// WaitsFor is empty while the turn is running, unless all open calls wait for sub-agents. It is also empty if the agent has ended.
 	WaitsFor Wait
 	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
@@ -52,9 +52,10 @@ const maxRuns = 5
 
 // Standing returns the status of an agent, what the agent waits for, and its usage. The entry e comes from [Client.List].
 // Standing reads Temporal's history and needs no worker. If the agent has completed, failed or was cancelled, Standing reads
-// only the last event. Otherwise, it reads the whole history of the newest run. The error is [ErrNotFound] if the agent was
-// deleted meanwhile, and a [*history.UnreadableError] if the history does not fit this version of the workflow or cannot be
-// decoded.
+// only the last event. Otherwise, it reads the whole history of the newest run.
+//
+// The error is [ErrNotFound] if the agent was deleted after List returned e. It is a [*history.UnreadableError] if the
+// history does not fit this version of the workflow or cannot be decoded.
 func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 	for range maxRuns {
 		switch e.Status {
@@ -134,7 +135,8 @@ func task(run *history.Run) string {
 	return ""
 }
 
-// waitsFor returns what an agent that has not ended waits for; empty if it works.
+// waitsFor returns what an agent waits for. The result is empty while the turn is running, unless all open calls wait for
+// sub-agents. Do not call waitsFor for an agent that has ended.
 func waitsFor(s *agent.State) Wait {
 	tools, calls := s.Next().(agent.RunTools)
 	switch s.Status() {

@@ -85,8 +85,9 @@ type parents struct {
 	ended  map[string]bool
 }
 
-// haveEnded reports whether the workflow with the given ID, a parent, has ended. It also returns true if Temporal has deleted
-// the workflow. The parent need not be an agent, because any workflow can run an agent as its child.
+// haveEnded reports whether the workflow with the given ID has ended. It also returns true if Temporal has deleted the
+// workflow. The workflow is the parent of an agent; it need not be an agent itself, because any workflow can run an agent as
+// its child.
 func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	if ended, known := p.ended[id]; known {
 		return ended, nil

@@ -20,9 +20,11 @@ func (c *Client) Upgrade(ctx context.Context, id string) error {
 }
 
 // UpgradeAndWait does the same as [Client.Upgrade], then waits until the agent continues in a new run, and returns the ID of
-// that run. The callback taken may be nil. UpgradeAndWait calls it when the agent has accepted the request. From then on, the
-// agent continues in a new run even if ctx ends. Some Temporal servers, such as 1.29, pin the new run to the version of the old
-// run. UpgradeAndWait then starts a second new run, which is on the current version.
+// that run. Some Temporal servers, such as 1.29, pin the new run to the version of the old run. UpgradeAndWait then starts a
+// second new run, which is on the current version.
+//
+// When the agent has accepted the request, UpgradeAndWait calls the function in the parameter taken, unless this function is
+// nil. From then on, the agent continues in a new run even if ctx ends.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -65,9 +67,11 @@ func (e *ReloadError) Error() string {
 }
 
 // ReloadAndWait asks a running agent to load its definition again, and waits until the agent has done so. The agent loads the
-// definition as soon as no model call is running and each tool call and sub-agent call has its result. The callback taken may
-// be nil. ReloadAndWait calls it when the agent has accepted the request. From then on, the agent loads the definition even if
-// ctx ends. Sub-agents keep their definitions. If the definition cannot be loaded, the error is a [*ReloadError].
+// definition as soon as no model call is running and each tool call and sub-agent call has its result. Sub-agents keep their
+// definitions. If the definition cannot be loaded, the error is a [*ReloadError].
+//
+// When the agent has accepted the request, ReloadAndWait calls the function in the parameter taken, unless this function is
+// nil. From then on, the agent loads the definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, workflows.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -95,9 +99,9 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 }
 
 // startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. The
-// parameter from describes the old run: a run with another ID is the new run. The callback taken may be nil. startNewRun calls
-// it when the agent has accepted the request.
-func (c *Client) startNewRun(ctx context.Context, id string, from description, taken func()) (description, error) {
+// parameter old is the description of the present run; any run with another ID is the new run. When the agent has accepted
+// the request, startNewRun calls the function in the parameter taken, unless this function is nil.
+func (c *Client) startNewRun(ctx context.Context, id string, old description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
 	}
@@ -109,7 +113,7 @@ func (c *Client) startNewRun(ctx context.Context, id string, from description, t
 		switch {
 		case err != nil:
 			return description{}, err
-		case found.runID != from.runID:
+		case found.runID != old.runID:
 			return found, nil
 		case found.status.Ended():
 			return description{}, &ClosedError{Operation: "upgrade", ID: id, Status: found.status}

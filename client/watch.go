@@ -90,8 +90,15 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 			case err != nil:
 				yield(Progress{}, err)
 				return
-			case page.Reading: // the agent has no messages yet; this is not a reset
-				if !yield(Progress{Index: from, Status: Running}, nil) {
+			case page.Reading:
+				// The agent has no messages yet, which is not a reset. It may also have ended before it had a state.
+				if time.Since(looked) >= lookPause {
+					if c.watchEnded(ctx, id, from, yield) {
+						return
+					}
+					looked = time.Now()
+				}
+				if !yield(Progress{Index: from}, nil) {
 					return
 				}
 			case page.Count < from:
@@ -145,8 +152,9 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 	}
 }
 
-// watchEnded yields the messages and the status of an agent that has ended, from its history, and returns true. It needs no
-// worker. If the agent is running or cannot be described, watchEnded yields nothing and returns false.
+// watchEnded yields the messages and the status of an agent that has ended, and returns true. It reads them from the agent's
+// history and needs no worker. If the agent is running, or if the request for its status fails, watchEnded yields nothing and
+// returns false.
 func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func(Progress, error) bool) bool {
 	found, err := c.describe(ctx, id)
 	if err != nil || !found.status.Ended() {
@@ -179,10 +187,12 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 }
 
 // Reply waits until an agent has answered the message with the ID messageID, and returns the answer and the agent's status.
-// Reply watches the agent as [Client.Watch] does. The parameter from is the index of the first message to watch; it must not be
-// greater than the index of the message with the ID messageID. The callback see may be nil; Reply calls it with each
-// [Progress]. Reply also returns if the agent is held, has ended, or waits for a person's decision on a tool call; the answer
-// may then be empty.
+// Reply also returns if the agent is held, has ended, or waits for a person's decision on a tool call; the answer may then be
+// empty.
+//
+// Reply watches the agent as [Client.Watch] does, and calls the function in the parameter see with each [Progress]; the
+// function may be nil. The parameter from is the index of the first message to watch; it must not be greater than the index
+// of the message with the ID messageID.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/client"
@@ -22,16 +24,36 @@ import (
 // pages is a Temporal client with one running agent, which answers each query for its transcript with the next page.
 type pages struct {
 	sdk.Client
-	next []workflows.Transcript
+	next   []workflows.Transcript
+	status enumspb.WorkflowExecutionStatus // from the first query on; running before
+	asked  bool
 }
 
 func (p *pages) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	status := enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	if p.asked {
+		status = p.status
+	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
-		Type: &commonpb.WorkflowType{Name: workflows.Agent}, Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		Type: &commonpb.WorkflowType{Name: workflows.Agent}, Status: status,
 	}}, nil
 }
 
+// GetWorkflowHistory returns a history that is deleted.
+func (p *pages) GetWorkflowHistory(context.Context, string, string, bool, enumspb.HistoryEventFilterType) sdk.HistoryEventIterator {
+	return deleted{}
+}
+
+type deleted struct{}
+
+func (deleted) HasNext() bool { return true }
+
+func (deleted) Next() (*historypb.HistoryEvent, error) {
+	return nil, serviceerror.NewNotFound("deleted")
+}
+
 func (p *pages) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
+	p.asked = true
 	page := p.next[0]
 	if len(p.next) > 1 {
 		p.next = p.next[1:]
@@ -46,7 +68,7 @@ func TestAgentThatReadsItsStateIsNotRewound(t *testing.T) {
 	said := func(text string) agent.Message {
 		return agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}}
 	}
-	c := client.New(&pages{next: []workflows.Transcript{
+	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, next: []workflows.Transcript{
 		{Status: agent.Running, Reading: true},
 		{Status: agent.Waiting, Count: 3, Messages: []agent.Message{said("third")}},
 		{Status: agent.Waiting, Count: 3},
@@ -63,4 +85,34 @@ func TestAgentThatReadsItsStateIsNotRewound(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"third"}, got)
+}
+
+// An agent may end before it has read its state. A worker that answers queries then says for ever that the agent reads its state.
+func TestAgentThatEndsBeforeItHasAStateIsNotWatchedForEver(t *testing.T) {
+	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, next: []workflows.Transcript{{Status: agent.Running, Reading: true}}}, "")
+	var last error
+	for _, err := range c.Watch(t.Context(), "x", 0) {
+		last = err
+	}
+	require.ErrorIs(t, last, client.ErrNotFound)
+}
+
+// A program whose context ends while an agent reads its state is told that, and gets no empty state.
+func TestStateThatIsNotReadIsAnError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := client.New(&reading{cancel: cancel}, "")
+	_, err := c.State(ctx, "x")
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// reading is a Temporal client with an agent that reads its state. It ends the context of the caller at the first query.
+type reading struct {
+	pages
+	cancel func()
+}
+
+func (r *reading) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
+	r.cancel()
+	encoded, err := converter.GetDefaultDataConverter().ToPayloads(workflows.View{Reading: true})
+	return sdk.NewValue(encoded), err
 }

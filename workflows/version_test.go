@@ -27,7 +27,7 @@ func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
 func TestChangedDriverReplaysRecordedHistories(t *testing.T) {
 	const now = "\td.state.Advance(d.now())\n"
 	const change = "_ = workflow.NewTimer(d.root, time.Second)\n"
-	const versioned = `if workflow.GetVersion(d.root, "a change", workflow.DefaultVersion, 1) >= 1 { ` + "\n" + change + "}\n"
+	const versioned = `if d.since("a change") { ` + "\n" + change + "}\n"
 	out, err := replayWith(t, "driver.go", now, now+versioned)
 	require.NoError(t, err, out)
 	require.Contains(t, out, "--- PASS: TestRecordedHistoriesReplay/", out)

@@ -314,7 +314,7 @@ func TestBudgetOfASubAgentOutlivesARun(t *testing.T) {
 	for range 2 {
 		o.Roll(o.id)
 		attached(o.World, o.id, clerk)
-		now := o.timer(o.id)
+		now := o.budgetTimer(o.id)
 		require.Less(t, now, left)
 		require.Greater(t, now, budget-10*time.Minute)
 		left = now
@@ -323,13 +323,13 @@ func TestBudgetOfASubAgentOutlivesARun(t *testing.T) {
 	o.waits(6)
 }
 
-// timer returns for how long the newest run's first timer was started.
-func (o *office) timer(id string) time.Duration {
+// budgetTimer returns for how long the newest run's first timer for the budget of a sub-agent was started.
+func (o *office) budgetTimer(id string) time.Duration {
 	events := o.Temporal.GetWorkflowHistory(o.T.Context(), id, o.RunID(id), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(o.T, err)
-		if event.GetEventType() == enumspb.EVENT_TYPE_TIMER_STARTED {
+		if event.GetEventType() == enumspb.EVENT_TYPE_TIMER_STARTED && strings.Contains(string(event.GetUserMetadata().GetSummary().GetData()), "budget of ") {
 			return event.GetTimerStartedEventAttributes().GetStartToFireTimeout().AsDuration()
 		}
 	}

@@ -45,7 +45,8 @@ type Options struct {
 	Done func(Summary) error
 }
 
-// guideAgent is the agent that the demo starts, and question is its task. Its sub-agent is the reader.
+// guideAgent is the name of the agent that the demo starts. The text in question is the first message to this agent. The agent
+// starts one sub-agent, which is named "reader".
 const (
 	guideAgent = "guide"
 	question   = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
@@ -144,7 +145,8 @@ func (d *demo) run(ctx context.Context) error {
 	return d.keep(ctx)
 }
 
-// startWorker starts a worker process, waits until it is ready, and prints its process ID and the remark.
+// startWorker starts a worker process, waits until it is ready, and prints a line with its process ID. The parameter remark is a
+// short text for people; startWorker appends it to this line.
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
 	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {
@@ -155,7 +157,7 @@ func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	return nil
 }
 
-// runGuide starts the guide, follows it to its end and completes the summary.
+// runGuide starts the agent "guide", prints its progress until it has ended or is held, and completes the summary.
 func (d *demo) runGuide(ctx context.Context) error {
 	started, err := d.client.Start(ctx, client.StartOptions{Agent: guideAgent, Message: question})
 	if err != nil {

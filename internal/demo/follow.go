@@ -39,8 +39,8 @@ func (d *demo) follow(ctx context.Context, id, name string) error {
 	return context.Cause(ctx)
 }
 
-// act is called with each value that Watch yields for the guide, before the message in the value is printed. It prints the
-// messages of new sub-agents. It kills the worker once, while measure is the only tool that is running.
+// act is called with each value that Watch yields for the guide. If the value has a message, act is called before the message is
+// printed. It prints the messages of new sub-agents. It kills the worker once, when the tool "measure" is the only open call.
 func (d *demo) act(ctx context.Context, p client.Progress) error {
 	m, s := p.Message, &d.summary
 	if m != nil && m.Role == llm.Assistant && s.FirstMessage == 0 {

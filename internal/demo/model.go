@@ -18,8 +18,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// model is the model endpoint of the demo's workers: a proxy in front of the stand-in, or of the model that the environment names.
-// It counts the requests by their Idempotency-Key, so that it notices a request that is made again.
+// model is the model endpoint of the demo's workers. It is a proxy. It passes the requests on either to the model that the
+// environment variables name, or to the stand-in, a script that plays a model. The proxy counts the requests by their header
+// Idempotency-Key, so that it notices a request that is made again.
 type model struct {
 	url     string
 	name    string // the provider's name of the model
@@ -31,7 +32,7 @@ type model struct {
 
 // startModel starts the model endpoint, which runs until ctx ends. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is
 // set, the endpoint passes the requests on to the model that these variables name. Otherwise it passes them on to the stand-in.
-// The parameter file is the name of the file that the sub-agent reads if the stand-in replies.
+// The parameter file is the name of a file; the script of the stand-in lets the sub-agent read this file.
 func startModel(ctx context.Context, offline bool, file string) (*model, error) {
 	base := os.Getenv(config.BaseURLEnv)
 	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}
@@ -82,8 +83,8 @@ func (m *model) count() ModelCount {
 	return ModelCount{Requests: requested.Calls, Keys: requested.Keys, Answered: answered.Calls, Repeated: answered.Again}
 }
 
-// answer is the body of a response. It calls the function whole when the complete body has been read. The body of a stream is
-// complete when its end mark has been read, because the client closes the connection as soon as it has read the mark.
+// answer is the body of a response. When the complete body has been read, answer calls the function in its field "whole". The
+// body of a stream counts as complete when its end mark has been read, because the client closes the connection after the mark.
 type answer struct {
 	io.ReadCloser
 	tail  []byte // the end of what has been read

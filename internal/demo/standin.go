@@ -40,7 +40,9 @@ func standIn(file string) llm.Client {
 	})
 }
 
-// guide returns the next reply of the guide. The parameter step is the number of its replies so far.
+// guide returns the stand-in's next reply to the agent "guide". The parameter step is the number of replies to this agent so far,
+// and results holds an empty string and then the results of its tool calls so far. The parameter file is the name of the file that
+// the sub-agent reads.
 func guide(step int, file string, results []string) llm.Reply {
 	n := len(results)
 	switch {
@@ -59,7 +61,7 @@ func guide(step int, file string, results []string) llm.Reply {
 	return reply("I have said what the script has to say.")
 }
 
-// reader returns the next reply of the reader.
+// reader returns the stand-in's next reply to the sub-agent "reader". Its parameters are those of the function guide.
 func reader(step int, file string, results []string) llm.Reply {
 	if step == 0 {
 		return reply("", call("read_file", object{"path": file}))
@@ -80,8 +82,8 @@ func call(tool string, arguments object) llm.ToolCall {
 	return llmtest.ToolCall(tool, tool, string(data))
 }
 
-// fileHere returns the current folder and the name of the file that the stand-in reads: a README, else the first file that is not
-// hidden or empty.
+// fileHere returns the current folder and the name of the file in it that the demo's agent reads. This is a README if there is
+// one, and otherwise the first file by name that is neither hidden nor empty. If there is no such file, fileHere returns an error.
 func fileHere() (folder, file string, err error) {
 	if folder, err = os.Getwd(); err != nil {
 		return "", "", fmt.Errorf("find the current folder: %w", err)

@@ -15,15 +15,15 @@ const (
 	measureTool = "measure"
 )
 
-// toolServer is an MCP server with the tools publish and measure. It counts the calls by their idempotency keys. A server that
-// honours the keys would refuse a repeated key; toolServer runs the call, so that the counts show the repeat.
+// toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real server
+// should refuse a call with a key that an earlier call had. The server of the demo runs such a call, so that the counts show it.
 type toolServer struct {
 	url                 string
 	published, measured counter
 }
 
-// startToolServer starts the tool server, which runs until ctx ends. The first call of measure blocks until ctx ends, so that the
-// demo can kill the worker during the call. The tool measure counts the files in the folder.
+// startToolServer starts the tool server, which runs until ctx ends. The tool "measure" counts the files in the folder. Its first
+// call blocks until ctx ends, so that the demo can kill the worker during the call.
 func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 	t := &toolServer{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)
@@ -35,7 +35,7 @@ func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 		return text("Published as note %d.", t.published.add(keyOf(r))), nil, nil
 	})
 	mcp.AddTool(server, &mcp.Tool{
-		Name: measureTool, Description: "Counts the files in the folder. It takes a while.",
+		Name: measureTool, Description: "Counts the files and folders in the folder. It takes a while.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 	}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 		if t.measured.add(keyOf(r)) == 1 {

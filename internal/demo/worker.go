@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 )
 
-// readyLine is the line that a worker prints when it serves.
+// readyLine is the line that a worker prints when its start is complete.
 const readyLine = "Ready."
 
 // worker is a worker process. It ends when its standard input is closed, so that it never outlives this program, even if this

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"syscall"
+	"os"
 )
 
 // PortInUseError is the error of [Start] if a port in the options is in use.
@@ -38,11 +38,11 @@ func checkFree(opts Options) error {
 			return fmt.Errorf("port %d, for %s, must be between 0 and 65535", p.port, p.what)
 		}
 		l, err := net.Listen("tcp", address(p.port))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return &PortInUseError{Port: p.port, For: p.what, Err: err}
+		if errors.Is(err, os.ErrPermission) {
+			return fmt.Errorf("listen on port %d, for %s: %w; choose a port of 1024 or more", p.port, p.what, err)
 		}
 		if err != nil {
-			return fmt.Errorf("listen on port %d, for %s: %w", p.port, p.what, err)
+			return &PortInUseError{Port: p.port, For: p.what, Err: err}
 		}
 		l.Close()
 	}

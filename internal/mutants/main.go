@@ -130,16 +130,16 @@ func (m mutant) try() (verdict, output string, err error) {
 	switch {
 	case failed == nil:
 		return "ALIVE", "", nil
-	case strings.Contains(output, "[build failed]"), strings.Contains(output, "[setup failed]"):
+	case strings.Contains(output, "[build failed]"), strings.Contains(output, "[setup failed]"), strings.Contains(output, "e2e: go build"):
 		return "BROKEN", output, nil
 	}
 	return "killed", "", nil
 }
 
-// goTest runs the tests of the package in folder whose names match the regular expression tests. If overlay is not empty, it is
-// the path of an overlay file for the go command. goTest passes this path in the environment variable GOFLAGS, because e2e
-// tests build the worker and the starter themselves. It returns an error if a test fails or cannot be built; output is the whole
-// output of the go command.
+// goTest runs tests of the package in a folder. The parameter tests is a regular expression that must match a test's whole name.
+// If overlay is not empty, it is the path of an overlay file for the go command. goTest passes this path in the environment
+// variable GOFLAGS, because e2e tests build the worker and the starter themselves. It returns the whole output of the go command,
+// and an error if a test fails or cannot be built.
 func goTest(folder, tests, overlay string) (output string, err error) {
 	cmd := exec.Command("go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

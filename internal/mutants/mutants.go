@@ -92,8 +92,9 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// apply finds the source file with the declaration of the change, and stores the file's new content in the map changed, by its
-// path. If the map already has the file, because of an earlier change, apply changes that content.
+// apply finds the source file that contains the declaration c.symbol, and replaces the text there. It does not write the file, but
+// stores the new content in the map named changed, whose keys are paths of files. If an earlier change has stored the file in
+// the map already, apply changes the stored content.
 func (c change) apply(root string, changed map[string][]byte) error {
 	files, err := filepath.Glob(filepath.Join(root, c.folder, "*.go"))
 	if err != nil {

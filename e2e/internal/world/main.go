@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	// Server is the Temporal server that the tests of a room share. Main starts it.
+	// Server is the Temporal server that the tests of a folder share. Main starts it.
 	Server *devserver.Server
 	// Temporal is a client of Server.
 	Temporal sdk.Client
@@ -27,7 +27,7 @@ var (
 	binaries string
 )
 
-// Main builds the worker and the starter, starts Server, and runs the tests. It returns the exit code. Each room calls it in its
+// Main builds the worker and the starter, starts Server, and runs the tests. It returns the exit code. Each folder calls it in its
 // TestMain.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "reagent-e2e-")
