@@ -19,8 +19,8 @@ type Client interface {
 }
 
 // Request is a request to a model. The key of a model call is computed from two hashes of its request: the prefix hash and
-// the transcript hash. They are hashes of JSON texts without the optional fields that are empty. So if a new field is added
-// to Request, the keys of all model calls that do not use the field stay the same.
+// the transcript hash. Both hashes are made from JSON texts that omit empty optional fields. So if a new field is added to
+// Request, the keys of all model calls that do not use the field stay the same.
 type Request struct {
 	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. The caller tries the
 	// others if the first one cannot reply.

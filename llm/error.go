@@ -10,7 +10,8 @@ import (
 // types of application errors in Temporal histories.
 type Class string
 
-// The classes, grouped by what the caller can do. The numbers are HTTP statuses.
+// The classes, in three groups. The comment above each group says what the caller can do: retry, compact the conversation,
+// or fail. The numbers are HTTP statuses.
 const (
 	// Retry: the same request may succeed later.
 
@@ -18,7 +19,7 @@ const (
 	Overloaded  Class = "Overloaded"  // 503, 529, or an error of a type such as overloaded_error
 	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 425
 	Connection  Class = "Connection"  // no response, or an incomplete one
-	EmptyReply  Class = "EmptyReply"  // a reply without text and without a tool call
+	EmptyReply  Class = "EmptyReply"  // a reply that has no text, no tool call and no part
 	BadReply    Class = "BadReply"    // a response that has a success status but is not a valid reply
 
 	// Compact: the same request never succeeds, but a shorter one may succeed.

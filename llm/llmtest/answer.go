@@ -11,7 +11,7 @@ type goodAnswer struct {
 	whole  completion
 	stream bool            // send an event stream
 	usage  bool            // send the usage at the end of the stream
-	random *rand.Rand      // decides where the stream is cut; nil means even cuts
+	random *rand.Rand      // chooses where the stream is cut; if nil, all parts have the same size
 	pace   func(event int) // see Endpoint.Pace
 }
 
@@ -47,9 +47,10 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns a length in bytes. If the body of the response is cut to this length or less, a client must treat the
-// response as incomplete. A client treats a stream as complete when it has read the finish reason. So the length for a
-// stream is the position of the finish reason. For any other response, the length is one byte less than the whole body.
+// safe returns a length in bytes: if the body of the response is cut to this length or less, a client must notice that the
+// response is incomplete. For a stream, the length is the position of the finish reason, because a client treats a stream
+// as complete when it has read the finish reason. For any other response, the length is one byte less than the length of
+// the body.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

@@ -73,7 +73,8 @@ type modelInfo struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-// completionOf returns the response for a reply. model is the name of the model if the reply has none.
+// completionOf returns the response for a reply. If reply.Model is empty, the response has the parameter model as the name
+// of the model.
 func completionOf(model string, reply llm.Reply) completion {
 	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
 	if reply.Message.Content != "" {

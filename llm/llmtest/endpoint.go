@@ -21,16 +21,16 @@ import (
 //
 // Endpoint refuses a request that OpenAI would refuse. Such a request gets a response with status 400 and is not passed to
 // Client. If Client returns an [*llm.Error], the class of the error determines the response:
-//   - [llm.Connection] cuts the connection.
-//   - [llm.BadReply] becomes plain text with status 200.
-//   - [llm.EmptyReply] becomes a completion without text.
-//   - Any other class becomes an error in OpenAI's format. It has the error's Status or, if Status is 0, the usual status of
-//     the class. It has a Retry-After header if the error has RetryAfter.
+//   - For [llm.Connection], Endpoint cuts the connection.
+//   - For [llm.BadReply], it sends plain text with status 200.
+//   - For [llm.EmptyReply], it sends a completion without text.
+//   - For any other class, it sends an error in OpenAI's format. The status is the error's Status or, if Status is 0, the
+//     usual status of the class. If the error has RetryAfter, the response has a Retry-After header.
 //
 // If Client returns an error of another type, the response has status 500.
 //
-// Endpoint has its own types for encoding and decoding JSON. If it used the types of a client library, tests with this
-// library could not find mistakes in these types.
+// Endpoint has its own types for encoding and decoding JSON. If it used the types of go-openai, the tests of package
+// openai, which also uses go-openai, could not find mistakes in these types.
 type Endpoint struct {
 	// Client makes the replies. Each request that Client gets has the Idempotency-Key header as Key, and has one candidate. The
 	// Name and the Model of the candidate are the model in the body of the HTTP request.

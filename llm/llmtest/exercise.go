@@ -34,10 +34,10 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 	exerciseWire(t, newClient)
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass. It calls connect for every test. The parameter far of
-// connect is a client that makes the replies of the test. connect must return the client under test, and this client must
-// get its replies from far. For example, it can be a client of an [Endpoint] with the Client far, a client that wraps far,
-// or far itself.
+// ExerciseAnswers runs the tests that every [llm.Client] should pass. It calls the function connect once for each test and
+// passes a client, named far, that makes the replies of this test. connect must return the client under test, which must
+// get its replies from the client far. For example, connect can return a client of an [Endpoint] that has far as its
+// Client, a client that wraps far, or far itself.
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
 	tests := []struct {

@@ -26,8 +26,8 @@ func long() llm.Reply {
 	return reply
 }
 
-// piecesMakeTheReply checks that a streaming client calls the function of [llm.WithStream] with all deltas, in order, and not
-// after Complete has returned. A client that does not stream must not call the function.
+// piecesMakeTheReply checks that a streaming client calls the function that was passed to [llm.WithStream] with all deltas,
+// in order, and not after Complete has returned. A client that does not stream must not call this function.
 func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}

@@ -16,8 +16,8 @@ import (
 const maxFaultsInARow = 2
 
 // Faults makes an [Endpoint] send some faulty responses: rate limits with a short wait, overload, errors within a stream,
-// streams and bodies that are cut, empty replies, and responses that cannot be decoded. Even if the response will be faulty,
-// the Endpoint calls its Client, as if the correct response were lost on the way to the caller.
+// streams and bodies that are cut, empty replies, and responses that cannot be decoded. Before the Endpoint sends a faulty
+// response, it calls its Client as usual. So a fault looks like a correct response that was lost on the way to the caller.
 //
 // Seed and Share determine which attempt at which request gets which fault. The order in which different requests arrive has
 // no influence. A request is identified by its Idempotency-Key header. If it does not have this header, it is identified by
@@ -42,7 +42,7 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// kinds are the kinds of faults. answer sends the faulty response; a is the correct response.
+// kinds are the kinds of faults. The function answer sends the faulty response. Its parameter a is the correct response.
 var kinds = []struct {
 	name   string
 	answer func(w http.ResponseWriter, a goodAnswer, random *rand.Rand)
@@ -96,8 +96,8 @@ var kinds = []struct {
 }
 
 // inject decides whether an attempt at a request gets a fault. If so, it sends a faulty response to w and returns true.
-// Otherwise it sends nothing and returns false. key and body identify the request, and a is its correct response. If f is nil,
-// inject returns false.
+// Otherwise it sends nothing and returns false. The parameters key and body identify the request. The parameter a is the
+// correct response to the request. If f is nil, inject returns false.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false
@@ -118,8 +118,8 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at the request with the digest id. If the attempt gets a fault, next returns a source of random
-// numbers, which the caller uses to choose the fault. Otherwise it returns nil.
+// next counts an attempt at a request. The parameter id is the digest of the request. If the attempt gets a fault, next
+// returns a source of random numbers, which the caller uses to choose the fault. Otherwise it returns nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -95,8 +95,8 @@ func send(w http.ResponseWriter, data []byte) {
 	}
 }
 
-// deltas cuts a message into the deltas of a stream. If the cutter has a random source, the deltas of different calls are
-// mixed.
+// deltas cuts a message into the deltas of a stream. If the cutter has a random source, the deltas of different tool calls
+// are mixed.
 func deltas(said spoken, cut cutter) []delta {
 	empty := ""
 	all := []delta{{Role: said.Role, Content: &empty}}

@@ -115,7 +115,8 @@ func (r *request) request() llm.Request {
 	return req
 }
 
-// toolChoice returns the value for [llm.Params.ToolChoice]: the string in tool_choice, or the name of the function in it.
+// toolChoice returns the value for [llm.Params.ToolChoice]. If the field tool_choice is a string, it returns this string.
+// If the field is an object, it returns the name of the function in the object.
 func (r *request) toolChoice() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {

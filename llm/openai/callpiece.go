@@ -22,14 +22,17 @@ type assembledCall struct {
 	arguments strings.Builder
 }
 
-// add adds a delta of a tool call to the call that it belongs to. It returns the delta for the function of [llm.WithStream].
-// The parameter i is the position of the delta in the event's list of tool calls, and n is the length of this list.
+// add adds a delta of a tool call to the call that the delta belongs to. It returns the delta in the form that is passed to
+// the function of [llm.WithStream]. The parameter n is the number of tool call deltas in the event, and the parameter i is
+// the position of this delta among them.
 //
 // Endpoints mark in different ways which call a delta belongs to, and some mark it wrongly. add uses these rules:
-//   - An index identifies a call. The index may differ from the call's position in the reply.
-//   - A delta without an index belongs to the call with the same ID, or to the call at the same position in the list. If the
-//     delta is alone in its list, it belongs to the last call.
-//   - A delta with a new ID begins a new call. A delta with a name may also begin a new call: see startsCall.
+//   - If a delta has an index, it belongs to the call with this index. The index may differ from the position of the call
+//     in the reply.
+//   - A delta without an index belongs to the call with the same ID, or to the call at the same position in the event. If
+//     it is the only delta in its event, it belongs to the last call.
+//   - Exception: a delta begins a new call if its ID differs from the ID of the call that these rules find. A delta with a
+//     name may also begin a new call: see startsCall.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -56,9 +59,9 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find looks for the call that the delta piece may continue. It returns the position of this call in the list of calls. If
-// several calls match, it returns the position of the last one. If no call matches, it returns -1. The parameters i and n
-// have the same meaning as in add.
+// find looks for the call that a delta may continue. The parameter piece is the delta. The result is the position of the
+// call in the list of calls. If several calls match, find returns the position of the last one. If no call matches, it
+// returns -1. The parameters i and n have the same meaning as in add.
 func (all assembledCalls) find(piece call, i, n int) int {
 	if piece.Index == nil && piece.ID != "" {
 		if at := all.last(func(c *assembledCall) bool { return c.id == string(piece.ID) && (n == 1 || c.key == i) }); at >= 0 {
@@ -74,7 +77,8 @@ func (all assembledCalls) find(piece call, i, n int) int {
 	return all.last(func(c *assembledCall) bool { return !c.indexed && c.key == i })
 }
 
-// last returns the position of the last call for which fits returns true; -1 if there is none.
+// last returns the position of the last call that the function fits accepts. If fits returns false for all calls, last
+// returns -1.
 func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	for at, c := range slices.Backward(all) {
 		if fits(c) {
@@ -84,8 +88,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall is called for a delta and the call c that find has returned for this delta. It reports whether the delta does
-// not continue c but begins a new call.
+// startsCall reports whether a delta begins a new call instead of continuing an existing one. The parameter piece is the
+// delta, and the parameter c is the call that find has returned for this delta.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -104,9 +108,9 @@ func startsCall(piece call, c *assembledCall) bool {
 }
 
 // rename updates the call's name with the name in a delta. An endpoint may send a name once, repeat it in every delta, or
-// send it in parts. If the name in the delta begins with the current name, it replaces the current name. Otherwise it is the
-// next part of the name, and rename appends it. A call that already has arguments has its whole name, so rename then ignores
-// such a part.
+// send it in parts. If the name in the delta begins with the current name, it replaces the current name. Otherwise it is
+// the next part of the name, and rename appends it. Exception: if the call already has arguments, its name is complete, and
+// rename appends nothing.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:

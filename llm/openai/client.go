@@ -4,11 +4,11 @@
 //	llm.Request → request.go, params.go → go-openai → exchange.go → endpoint
 //	llm.Reply   ← reply.go              ← go-openai ← exchange.go ←
 //
-// The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode every
-// reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between the library and the
-// endpoint. It also converts a stream into one complete response (stream.go). problem.go reads the errors in responses,
-// failure.go converts them into [llm.Error], and wordings.go is the only file with texts of providers. Package repair corrects
-// the models' mistakes in tool calls.
+// The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode
+// every reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between go-openai
+// and the endpoint. It also converts a stream into one complete response (stream.go). problem.go reads the errors in
+// responses, failure.go converts them into [llm.Error], and wordings.go is the only file with texts of providers. Package
+// repair corrects the models' mistakes in tool calls.
 package openai
 
 import (
@@ -74,8 +74,8 @@ type Options struct {
 type Client struct {
 	options Options
 	host    string
-	// errors hides all secrets in errors. replies hides secrets in replies, but only secrets that look random, such as API
-	// keys, because other secrets may be words that occur in harmless texts.
+	// The redactor errors hides all secrets in errors. The redactor replies hides secrets in replies, but only secrets that
+	// look random, such as API keys, because other secrets may be words that occur in harmless texts.
 	errors, replies *redact.Redactor
 	library         openai.ClientConfig
 	forms           forms

@@ -45,8 +45,8 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns the fields of a request's body in form f: the fields in base and, if form f has them, the fields stream and
-// stream_options. It does not modify base.
+// fields returns the fields of the body of a request in form f: all fields of the parameter base and, if form f has them,
+// the fields "stream" and "stream_options". It does not modify base.
 func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
 		return base
@@ -65,8 +65,8 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form for the next request to a model. This is the plainer one of two forms: the parameter first, and the
-// form that keep has stored for the model.
+// of returns the form for the next request to a model: the form that keep has stored for the model, or the parameter first
+// if it is a plainer form or if keep has stored none.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -33,7 +33,7 @@ type events struct {
 	part []byte
 }
 
-// newEvents returns a reader for the stream in.
+// newEvents returns a reader for an event stream. It reads the bytes of the stream from the parameter in.
 func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
 
 // next returns the next event with data. The error is [io.EOF] at the end of the stream, [io.ErrUnexpectedEOF] if the stream
@@ -88,10 +88,10 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads the next line into s.line, without the line end. It keeps only the colon of a comment, because comments are
-// ignored. At the end of the stream, it returns [io.EOF]. If the stream ends within a line, the line may be cut off. In this
-// case, readLine returns nil if the method whole reports that the line is complete, else [io.ErrUnexpectedEOF]. If a line is
-// longer than maxReply, readLine returns errTooLarge.
+// readLine reads the next line into s.line, without the line end. Of a comment, it keeps only the colon, because comments
+// are ignored. At the end of the stream, it returns [io.EOF]. If the stream ends within a line, readLine calls s.whole to
+// find out whether the line is complete. If so, it returns nil. Otherwise it returns [io.ErrUnexpectedEOF]. If a line is
+// longer than maxReply, it returns errTooLarge.
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {

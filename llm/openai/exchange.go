@@ -21,13 +21,13 @@ const maxReply = 8 << 20
 // errTooLarge is the error for a response that is longer than maxReply.
 var errTooLarge = fmt.Errorf("the response is longer than %d MiB", maxReply>>20)
 
-// exchange sends one request and reads the response. The library uses it as its HTTP client. exchange rewrites each request,
-// because the library cannot write all the fields that requests need. It rewrites each response, because the library cannot
-// decode the responses of all endpoints.
+// exchange sends one request and reads the response. go-openai uses the exchange as its HTTP client. The exchange rewrites
+// each request, because go-openai cannot write all the fields that requests need. It rewrites each response, because
+// go-openai cannot decode the responses of all endpoints.
 type exchange struct {
 	client *Client
 	key    string                     // the value of the Idempotency-Key header; may be empty
-	fields map[string]json.RawMessage // fields of the body that the library does not write
+	fields map[string]json.RawMessage // fields of the body that go-openai does not write
 	form   form
 	// tell is called with each delta of a streamed reply.
 	tell func(llm.Delta)
@@ -39,9 +39,9 @@ type lostError struct{ err error }
 func (e lostError) Error() string { return e.err.Error() }
 func (e lostError) Unwrap() error { return e.err }
 
-// Do rewrites the library's request and sends it. If the response is a completion, Do returns it in the form that the library
-// can decode. It converts a stream into one complete response. Any other response becomes an [*llm.Error] or an [*unreadCall].
-// An error of the connection becomes a lostError.
+// Do rewrites a request of go-openai and sends it. If the response is a completion, Do returns it in the form that
+// go-openai can decode. It converts a stream into one complete response. Any other response becomes an [*llm.Error] or an
+// [*unreadCall]. An error of the connection becomes a lostError.
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads a response that is not streamed. The parameter ended is the method Err of the request's context. readWhole
-// calls it to find out whether the context has ended.
+// readWhole reads a response that is not streamed. It calls the function ended, which is the method Err of the request's
+// context, to find out whether the context has ended.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
@@ -100,7 +100,7 @@ func (a answer) readWhole(body io.Reader, ended func() error) (completion, error
 	return reply, nil
 }
 
-// prepare rewrites the body of the library's request and sets the headers.
+// prepare rewrites the body of a request that go-openai has built, and sets the headers.
 func (x *exchange) prepare(r *http.Request) error {
 	encoded, err := io.ReadAll(r.Body)
 	if err != nil {

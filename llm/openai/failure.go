@@ -53,7 +53,8 @@ func (a answer) tooLarge() error {
 	return &llm.Error{Class: llm.TooLarge, Message: errTooLarge.Error(), Status: a.status}
 }
 
-// bad returns the error for a response with a success status that is not a completion. cause is the error of the decoder.
+// bad returns the error for a response that has a success status but is not a completion. The parameter cause is the error
+// of the JSON decoder.
 func (a answer) bad(cause error) error {
 	e := &llm.Error{Class: llm.BadReply, Status: a.status, Err: cause}
 	switch {
@@ -68,11 +69,12 @@ func (a answer) bad(cause error) error {
 	return e
 }
 
-// failed converts err, the error of a request, into the error that Complete returns. The parameter caller is the context of
-// Complete, and limited is the same context with the client's timeout. If err is an [*llm.Error], the result is an
-// [*llm.Error], too. If err is another error and the context caller has ended, the result wraps the error of this context.
-// This result is not an [*llm.Error], because the endpoint did nothing wrong. Any other error becomes an [*llm.Error] of
-// class [llm.InvalidRequest] or [llm.Connection].
+// failed converts an error of a request into the error that Complete returns. The parameter caller is the context of
+// Complete. The parameter limited is the same context with the timeout of the client. There are three cases:
+//   - If err is an [*llm.Error], the result is an [*llm.Error], too.
+//   - Otherwise, if the context of Complete has ended, the result wraps the error of this context. It is not an
+//     [*llm.Error], because the endpoint did nothing wrong.
+//   - Any other error becomes an [*llm.Error] of class [llm.InvalidRequest] or [llm.Connection].
 func (c *Client) failed(caller, limited context.Context, model string, err error) error {
 	var known *llm.Error
 	var lost lostError
@@ -82,7 +84,7 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	case caller.Err() != nil:
 		return fmt.Errorf("ask model %s: %w", c.subject(model), caller.Err())
 	case !errors.As(err, &lost):
-		// The library or this package refused the request before it was sent.
+		// go-openai or this package refused the request before it was sent.
 		return c.complete(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
 	case limited.Err() != nil:
 		// The error has no cause, because the error of limited would look like the error of the caller's context.
@@ -97,8 +99,8 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 }
 
 // complete adds the names of the model and the endpoint to the message of an error. For some classes, it also adds a hint
-// what a person can do. It hides secrets in all texts of the error. Every [*llm.Error] of the client passes through
-// complete.
+// that says what a person can do. It hides secrets in all texts of the error. Every [*llm.Error] that the client returns
+// passes through complete.
 func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
-// its fields accept any JSON value. The library's types are stricter: for example, they cannot decode a response if the
-// field created, which the client does not need, has an unexpected type.
+// completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types
+// of its fields accept any JSON value. go-openai's types are stricter: for example, they cannot decode a response if the
+// field "created", which the client does not need, has an unexpected type.
 //
-// The method rewrite returns the body in a form that the library can decode.
+// The method rewrite returns the body in a form that go-openai can decode.
 type completion struct {
 	Model   text     `json:"model"`
 	Choices []choice `json:"choices"`
@@ -58,7 +58,7 @@ type usage struct {
 	CacheHitTokens count `json:"prompt_cache_hit_tokens,omitempty"`
 }
 
-// rewrite returns the JSON form of the reply, changed so that the library can decode it.
+// rewrite returns the JSON form of the reply, changed so that go-openai can decode it.
 func (reply completion) rewrite() ([]byte, error) {
 	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
 	for i := range reply.Choices {
@@ -67,7 +67,7 @@ func (reply completion) rewrite() ([]byte, error) {
 	return encode(reply)
 }
 
-// normalize moves values that some endpoints send in other fields to the fields that the library reads.
+// normalize moves values that some endpoints send in other fields to the fields that go-openai reads.
 func (m *message) normalize() {
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		m.ToolCalls = []call{{Function: *m.FunctionCall}}
@@ -84,8 +84,8 @@ func (m *message) normalize() {
 }
 
 // splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a
-// model in this form. thought is the text in the block, and said is the rest. If there is no complete block, thought is empty
-// and said is the whole text.
+// model in this form. The result thought is the text in the block, and the result said is the text after the block. If
+// there is no complete block, thought is empty and said is the whole text.
 func splitThinking(content text) (thought, said string) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(string(content)), "<think>")
 	if !found {

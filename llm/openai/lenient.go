@@ -22,9 +22,9 @@ func (t *text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// finish is a finish reason. Its decoder converts null into "null", which is the constant FinishReasonNull of go-openai. In
-// a response that is not streamed, null means that the reply is not complete. An absent or empty finish reason becomes "".
-// In such a response, "" does not mean that the reply is incomplete.
+// finish is a finish reason. Its decoder converts null into "null", which is the constant FinishReasonNull of go-openai. An
+// absent or empty finish reason becomes "". In a response that is not streamed, "null" means that the reply is not
+// complete. A complete reply may have "".
 type finish string
 
 // UnmarshalJSON accepts any JSON value and distinguishes null from "".
@@ -50,7 +50,8 @@ func (c *count) UnmarshalJSON(encoded []byte) error {
 }
 
 // UnmarshalJSON accepts any JSON value, because a malformed usage must not make the client lose a reply that was paid for. If
-// the value or one of the two details fields has a wrong type, all counts are 0.
+// the value, its field prompt_tokens_details or its field completion_tokens_details is neither an object nor null, all counts
+// are 0.
 func (u *usage) UnmarshalJSON(encoded []byte) error {
 	type plain usage
 	var p plain

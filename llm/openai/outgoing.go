@@ -7,17 +7,17 @@ import (
 	"maps"
 )
 
-// rewriteRequest returns the library's request body with two changes. For each entry of the parameter fields, it sets the
-// field of the body that has the same name. It also adds to each message the empty fields that the library omits. It does
-// not change other values, not even the digits of a number.
+// rewriteRequest changes a request body that go-openai has encoded, and returns the new body. For each entry of the
+// parameter fields, it sets the field of the body that has the same name. It also adds to each message the empty fields
+// that go-openai omits. It does not change other values, not even the digits of a number.
 func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
-		return nil, fmt.Errorf("decode the request body that the library built: %w", err)
+		return nil, fmt.Errorf("decode the request body that go-openai built: %w", err)
 	}
 	var messages []map[string]json.RawMessage
 	if err := json.Unmarshal(whole["messages"], &messages); err != nil {
-		return nil, fmt.Errorf("decode the field messages of the request body that the library built: %w", err)
+		return nil, fmt.Errorf("decode the field \"messages\" of the request body that go-openai built: %w", err)
 	}
 	for _, message := range messages {
 		if err := completeMessage(message); err != nil {
@@ -32,9 +32,9 @@ func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, 
 	return encode(whole)
 }
 
-// completeMessage adds the fields of a message that the library omits if they are empty: the content, the text of parts, and
-// the IDs, names and arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example,
-// a tool result without text would make all later requests of the agent fail.
+// completeMessage adds the fields of a message that go-openai omits if they are empty: the content, the text of parts, and
+// the IDs, names and arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For
+// example, a tool result without text would make all later requests of the agent fail.
 func completeMessage(message map[string]json.RawMessage) error {
 	calls, called := message["tool_calls"]
 	switch {

@@ -10,9 +10,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// body has the parameters and tools of a request, as they are sent. It does not have the model, the messages and the fields of
-// the [form]. The library's type cannot be used for three reasons: it omits a temperature of 0, it stores temperature and top_p
-// as float32, and it refuses some parameters depending on the model's name, although the endpoint may accept them.
+// body has the parameters and tools of a request, as they are sent. It does not have the model, the messages and the fields
+// of the [form]. The request type of go-openai cannot be used for three reasons: it omits a temperature of 0, it stores
+// temperature and top_p as float32, and it refuses some parameters depending on the model's name, although the endpoint may
+// accept them.
 type body struct {
 	Temperature         *float64        `json:"temperature,omitempty"`
 	TopP                *float64        `json:"top_p,omitempty"`
@@ -54,9 +55,9 @@ type jsonSchema struct {
 // request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of the request's body except model, messages and the fields of the [form]. A field in Extra
-// replaces the field that another parameter would set. The parameter host is the host of the endpoint. It determines whether
-// the limit of the reply's tokens is sent as max_tokens or as max_completion_tokens.
+// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. A field in
+// Extra replaces the field that another parameter would set. The parameter host is the host of the endpoint. It determines
+// whether MaxOutputTokens is sent as max_tokens or as max_completion_tokens.
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{

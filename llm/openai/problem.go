@@ -83,8 +83,8 @@ func (a answer) problem() *problem {
 	return &problem{message: string(body)}
 }
 
-// present reports whether a field has a value that is not empty. Successful responses may have a field error with null, false, ""
-// or {}.
+// present reports whether a field has a value other than null, false, "", {} and []. Successful responses may have a field
+// named "error" with one of these values.
 func present(field json.RawMessage) bool {
 	switch string(bytes.TrimSpace(field)) {
 	case "", "null", "false", `""`, "{}", "[]":

@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
-// readReply converts the library's response into a reply to req and corrects the reply's tool calls. It returns an [*llm.Error]
-// if the reply is not valid.
+// readReply converts a response that go-openai has decoded into a reply to req and corrects the reply's tool calls. It
+// returns an [*llm.Error] if the reply is not valid.
 func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
 	if len(response.Choices) == 0 {
@@ -33,9 +33,9 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
-// recovered returns a reply with the tool calls that the endpoint could not read. This is possible if err is an
-// [*unreadCall] and its text can be parsed. Otherwise recovered returns err. The agent runs the recovered calls, or refuses
-// them with an error result that the model can read.
+// recovered handles the error of a request. If err is an [*unreadCall] and its text consists of tool calls that
+// [repair.Calls] can read, recovered returns a reply with these tool calls. The agent then runs each call, or refuses it
+// with an error result that the model can read. Otherwise recovered returns err.
 func recovered(err error, req llm.Request) (llm.Reply, error) {
 	var unread *unreadCall
 	if !errors.As(err, &unread) {
@@ -86,7 +86,7 @@ func firstChoice(choices []openai.ChatCompletionChoice) openai.ChatCompletionCho
 	return choices[0]
 }
 
-// readCalls converts the library's tool calls into the type of package llm.
+// readCalls converts go-openai's tool calls into the type of package llm.
 func readCalls(wire []openai.ToolCall) []llm.ToolCall {
 	var calls []llm.ToolCall
 	for _, call := range wire {
@@ -95,7 +95,7 @@ func readCalls(wire []openai.ToolCall) []llm.ToolCall {
 	return calls
 }
 
-// readUsage converts the library's usage into the type of package llm.
+// readUsage converts go-openai's usage into the type of package llm.
 func readUsage(wire openai.Usage) llm.Usage {
 	usage := llm.Usage{InputTokens: wire.PromptTokens, OutputTokens: wire.CompletionTokens}
 	if wire.PromptTokensDetails != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages converts the conversation into the library's types. If reasoning is false, it omits the reasoning of all messages,
-// which is meant for people. If reasoning is true, it keeps the reasoning only in the messages after the last message of the
-// user.
+// messages converts the conversation into go-openai's types. If reasoning is false, it omits the reasoning of all messages,
+// which is meant for people. If reasoning is true, it keeps the reasoning only in the messages after the last message of
+// the user.
 func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
 	turn := 0
@@ -34,7 +34,7 @@ func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletio
 	return wire
 }
 
-// content returns the text of a message without parts. For a message with parts it returns "", because the library does not
+// content returns the text of a message without parts. For a message with parts it returns "", because go-openai does not
 // accept a message with both a text and parts. In this case, the function parts returns the text as the first part.
 func content(message llm.Message) string {
 	if len(message.Parts) > 0 {
@@ -65,7 +65,7 @@ func parts(message llm.Message) []openai.ChatMessagePart {
 	return wire
 }
 
-// toolCalls converts tool calls into the library's type.
+// toolCalls converts tool calls into go-openai's type.
 func toolCalls(calls []llm.ToolCall) []openai.ToolCall {
 	var wire []openai.ToolCall
 	for _, call := range calls {

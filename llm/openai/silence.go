@@ -24,7 +24,8 @@ type silence struct {
 	end    time.Time     // when reading must end; zero means no limit
 }
 
-// newSilence returns a silence without limits that reads from body. cancel cancels the request.
+// newSilence returns a silence that reads from the parameter body and has no limits yet. To cancel the request, the silence
+// calls the function cancel.
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// This file converts a stream into one completion, which the library then decodes like a response that was not streamed. The
-// library's own stream reader has several problems. It does not distinguish a stream that was cut from one that ended. It fails
-// after a few hundred keep-alive comments in a row. It ignores errors in most formats. And it fails for values that the lenient
-// types of this package accept. Code that works around these problems would be longer than this file. It would also be a second
-// way of decoding replies.
+// This file converts a stream into one completion, which go-openai then decodes like a response that was not streamed. The
+// stream reader of go-openai has several problems. It does not distinguish a stream that was cut from one that ended. It
+// fails after a few hundred keep-alive comments in a row. It ignores errors in most formats. And it fails for values that
+// the lenient types of this package accept. Code that works around these problems would be longer than this file. It would
+// also be a second way of decoding replies.
 
 // streams reports whether a response is an event stream. The first bytes of the body are more important than the
 // Content-Type header, because some endpoints send errors and complete replies with the Content-Type of a stream, or streams
@@ -39,9 +39,10 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream from in and returns the reply. After the reply is complete, readStream ignores errors in
-// the rest of the stream. The parameter quiet is the body of the response, on which the reader in is based. readStream sets
-// the time limits of quiet. The parameter a has the status and the headers of the response.
+// readStream reads an event stream and returns the reply. After the reply is complete, readStream ignores errors in the
+// rest of the stream. The parameter a has the status and the headers of the response. The parameter in is the reader of the
+// event stream. It reads from the body of the response, which is the parameter quiet. readStream sets the time limits of
+// this body.
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -73,8 +74,8 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event of the stream to the assembly whole. If the event is an error or cannot be decoded, take returns an
-// error.
+// take adds an event of the stream to an assembly, the parameter whole. If the event is an error or cannot be decoded, take
+// returns an error.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

@@ -44,8 +44,8 @@ func TestParametersThatAreNotSetAreNotSent(t *testing.T) {
 	require.Equal(t, `false`, string(body["stream"]))
 }
 
-// The library refuses some parameters depending on the model's name. The client must send them, because only the endpoint knows
-// which parameters its models accept.
+// go-openai refuses some parameters depending on the model's name. The client must send them, because only the endpoint
+// knows which parameters its models accept.
 func TestModelNamesAreNotJudged(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"o1", "gpt-5", "gpt-6-sol", "openai/gpt-4o:free"} {

@@ -72,8 +72,9 @@ var wordings = []struct {
 	},
 }
 
-// types maps general error types to classes. It is used if the table wordings has no matching row and there is no error
-// status. It is also used for a 5xx status, but only to distinguish [llm.Overloaded] from [llm.ServerError].
+// types maps general error types to classes. It is used if the table wordings has no matching row and neither the response
+// nor the error object has an error status. It is also used for a 5xx status, but only to distinguish [llm.Overloaded] from
+// [llm.ServerError].
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,

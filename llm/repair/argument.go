@@ -85,8 +85,8 @@ func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
-// firstObject returns the JSON object at the beginning of a text, and the rest of the text without white space at its ends. ok
-// is false if the text does not begin with a JSON object.
+// firstObject returns the JSON object at the beginning of a text, and the rest of the text without white space at its ends.
+// If the text does not begin with a JSON object, the last result is false.
 func firstObject(text string) (object, rest string, ok bool) {
 	if !strings.HasPrefix(text, "{") {
 		return "", "", false

@@ -10,9 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Fit returns a copy of reply that is shortened if its JSON form has more than limit bytes. It adds a text to Repaired for
-// each change, unless Repaired already has 20 texts. If it shortens a reply with reasoning, it adds a text with the length
-// of the reasoning even if the reasoning was not cut.
+// Fit shortens a reply if its JSON form is longer than the parameter limit, in bytes. Otherwise it returns the reply
+// unchanged. It adds a text to Repaired for each change, unless Repaired already has 20 texts. If the reply is too long and
+// has reasoning, one of these texts gives the length of the reasoning, even if Fit did not have to cut the reasoning.
 //
 // Fit cuts the text and the reasoning and adds a note where it has cut. It never cuts arguments. Instead, it replaces
 // arguments of more than 1024 bytes, the longest first, by a text that is not a JSON object, so the call is not run. It does
@@ -59,9 +59,9 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	return reply
 }
 
-// cut returns a text of at most keep bytes unchanged. Of a longer text, it returns the beginning and a note that says how
-// many bytes were left out. The beginning has at most keep bytes. It may have fewer, because cut does not cut within a
-// character and removes white space before the note.
+// cut shortens a text that is longer than the parameter keep, in bytes. It returns the beginning of such a text and a note
+// that says how many bytes were left out. The beginning has at most keep bytes. It may have fewer, because cut does not cut
+// within a character and removes white space before the note. A text that is not too long is returned unchanged.
 func cut(text string, keep int) string {
 	head := clip.Prefix(text, keep)
 	if len(head) == len(text) {

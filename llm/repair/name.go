@@ -23,8 +23,8 @@ var (
 )
 
 // resolve finds the tool that the model meant by a name. The parameter said is the name as the model wrote it. resolve
-// returns the name of the tool and true. If the model may have meant no tool or several tools, resolve returns false and a
-// name that replaces said in the message. Endpoints accept this name, and no tool has it.
+// returns the name of the tool and true. If the model may have meant no tool or several tools, resolve returns a
+// replacement for the name in the message, and false. Endpoints accept this replacement, and no tool has it as its name.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
 		return said, true
@@ -36,8 +36,8 @@ func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 }
 
 // meant returns the names of the tools that the model may have meant by a name. The parameter said is the name as the model
-// wrote it. meant compares names in the normal form of [fold]. It compares said twice: as it is, and without the parts that
-// [namespaces] and [ordinal] match.
+// wrote it. meant compares names in the normal form of [fold]. A tool matches if its name is equal to the written name,
+// either as it is or without the parts that [namespaces] and [ordinal] match.
 func meant(said string, tools []llm.ToolSpec) []string {
 	trimmed := strings.TrimSpace(said)
 	forms := []string{fold(trimmed), fold(ordinal.ReplaceAllString(namespaces.ReplaceAllString(trimmed, ""), ""))}

@@ -17,10 +17,10 @@ import (
 // text to Repaired for each correction, but not for a new ID. It adds no text if Repaired already has 20 texts.
 //
 // In the returned reply, all calls have different IDs, and all names of calls are names that endpoints accept. If a call
-// names a tool of req, its arguments are either a JSON object without duplicate members or a text that is not a JSON object.
-// In the second case, the agent does not run the call. Objects that are nested more than 100 levels deep may keep duplicate
-// members. Reply does not change the arguments of a call that names no tool of req, because the agent refuses the call
-// anyway. If req's ToolChoice is "none", Reply does not look for calls in the text.
+// names a tool of req, Reply corrects its arguments to a JSON object without duplicate members. If Reply cannot do this,
+// the arguments are a text that is not a JSON object, and the agent does not run the call. Objects that are nested more
+// than 100 levels deep may keep duplicate members. Reply does not change the arguments of a call that names no tool of req,
+// because the agent refuses the call anyway. If req's ToolChoice is "none", Reply does not look for calls in the text.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}
@@ -44,8 +44,9 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call corrects the name and the arguments of the tool call c. It adds a text about each correction to the log. The
-// parameter cut says that the arguments may be cut off, because c is the last call of a reply that reached the output limit.
+// call corrects the name and the arguments of a tool call, the parameter c. It adds a text about each correction to the
+// log. The parameter cut is true if the arguments may be cut off, because c is the last call of a reply that reached the
+// output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {
