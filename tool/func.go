@@ -13,9 +13,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a tool from a description and a function. The method [Tool.Spec] of the new tool returns spec. The method
-// [Tool.Call] calls the function call, which must follow the contract of this method. An empty effect in spec becomes
-// [AtMostOnce]. Use [Func] if the schema can be inferred from a Go type.
+// New makes a tool from a description and a function. The Spec method of the new tool returns spec, with [AtMostOnce] in
+// place of an empty effect. The Call method runs call(ctx, args), so call must do what [Tool] requires of the Call method.
+// If call panics, the Call method returns an error result. Use [Func] if the schema can be inferred from a Go type.
 //
 // New returns an error if call is nil, if the effect is unknown, or if models do not accept the name or the schema.
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
@@ -40,12 +40,11 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 // becomes the result of the call: a string is the content of the result, a [Result] is the result itself, and the JSON form
 // of any other value is the content.
 //
-// An error of fn becomes an error result, with three exceptions:
+// An error of fn becomes an error result, with two exceptions:
 //   - If the error wraps [ErrOutcomeUnknown] or [ErrNotRun], the tool returns the error unchanged.
-//   - If the call's context has ended and the error wraps [context.Canceled] or [context.DeadlineExceeded], a [ReadOnly] tool
-//     returns the error unchanged.
-//   - In the same case, a tool with another effect returns an error that wraps [ErrOutcomeUnknown] and the error, because fn
-//     may have done a part of its work.
+//   - If the call's context has ended and the error wraps [context.Canceled] or [context.DeadlineExceeded], the tool returns
+//     an error, too. A [ReadOnly] tool returns the error of fn unchanged. Any other tool returns an error that wraps both
+//     [ErrOutcomeUnknown] and the error of fn, because fn may have done a part of its work.
 //
 // A panic of fn becomes an error result. fn must be safe for concurrent use.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
@@ -101,8 +100,9 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 }
 
 // recovered converts a panic of a tool into an error result. It must be called with defer. If there was a panic, recovered
-// stores the error result in *res and sets *err to nil. With an error, the caller might run the tool again, although the
-// tool may have made changes before the panic. recovered writes the stack to the log; the model does not see the stack.
+// stores the error result in *res and sets *err to nil. It does not set *err to an error, because the caller might then run
+// the tool again, although the tool may have made changes before the panic. recovered writes the stack to the log; the model
+// does not see the stack.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {

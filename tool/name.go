@@ -42,8 +42,8 @@ type UnknownToolError struct {
 	// Ref is the reference that was looked up.
 	Ref string
 	// Known has the known references, sorted: the names of tools, and "name.*" for each source. If Ref consists of the name
-	// of a known source, a dot and a tool name, Known also has the references of all tools of this source. It does not have
-	// the tools of other sources, because looking up Ref does not list them.
+	// of a known source, a dot and a tool name, Known also has the references of all tools of this source. The tools of other
+	// sources are not in Known, because [Registry.Lookup] and [Registry.Resolve] do not list them to find Ref.
 	Known []string
 	// Nearest is the element of Known that is most similar to Ref. It is empty if no element is similar.
 	Nearest string

@@ -17,9 +17,9 @@ type Source interface {
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// Local is an optional interface of a tool of a [Source]. A tool implements it if the model may see the tool under a name
-// that differs from the name at the source, for example because a prefix is configured. A [Registry] makes the reference
-// from the name at the source, so the prefix does not change the reference.
+// Local is an optional interface for the tools of a [Source]. A tool implements Local if it has two names: its name at the
+// source, and another name that the model sees, for example with a configured prefix. A [Registry] makes the tool's
+// reference from the name at the source, so the prefix does not change the reference.
 type Local interface {
 	// LocalName returns the tool's name at its source.
 	LocalName() string
@@ -27,8 +27,8 @@ type Local interface {
 
 // Bound is a tool with its reference.
 type Bound struct {
-	// Ref is the tool's reference: [Registry.Lookup] returns Tool if Ref is its argument. Examples are "calculator" and, for
-	// a tool of the source "files", "files.read_file".
+	// Ref is the reference under which [Registry.Lookup] finds the tool. Examples are "calculator", and "files.read_file" for
+	// the tool "read_file" of the source "files".
 	Ref  string
 	Tool Tool
 }
@@ -220,7 +220,7 @@ func withEffect(t Tool) Tool {
 	return described{Tool: t, spec: spec}
 }
 
-// described is a tool that returns the field spec as its Spec, and not the Spec of the embedded Tool.
+// described wraps a tool and replaces its description: the method Spec returns the value of the field spec.
 type described struct {
 	Tool
 	spec Spec

@@ -68,8 +68,8 @@ type walk struct {
 
 // visit estimates the cost of checking the value n against the schema s, and adds this cost to w.steps. It also returns an
 // estimate of the length in bytes of the error text that the check may produce. depth is the current depth of the
-// recursion. If depth is more than maxValidationDepth, visit sets w.steps to more than maxSteps. visit stops as soon as
-// w.steps is more than maxSteps.
+// recursion. visit stops as soon as w.steps is more than maxSteps. If depth is more than maxValidationDepth, visit itself
+// raises w.steps above maxSteps, so the whole estimate stops.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
 		w.steps = maxSteps + 1
@@ -126,5 +126,6 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match adds the cost of matching a regular expression against a text to w.steps. bytes is the length of the text.
+// match adds to w.steps the estimated cost of matching a text against the regular expression pattern. bytes is the length of
+// the text.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

@@ -13,8 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
-// graph has the parts of a JSON schema that an estimate of the validation cost needs: the subschemas, the references between
-// them, and the cost of each. newGraph builds a graph. A graph does not change afterwards, so it is safe for concurrent use.
+// graph has the facts about a JSON schema that are needed to estimate the cost of a validation: the subschemas, the
+// references between them, and numbers from which the cost of checking each subschema is estimated. After newGraph has
+// returned a graph, the graph does not change, so it is safe for concurrent use.
 type graph struct {
 	root *jsonschema.Schema
 	// pointers maps a JSON pointer to the subschema to which it points. The root has the pointer "".
@@ -111,9 +112,10 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls the function f for each subschema in a field of a [jsonschema.Schema]. field is the value of this field. The
-// argument key of f is the index or the name of the subschema in the field, or "" if the field is a single subschema. each
-// stops at the first error and returns it. It also returns an error if a subschema in a list or a map is null.
+// each calls f(key, s) for every subschema s in one field of a [jsonschema.Schema]. The value of this field is passed as the
+// parameter field. If the value is a list, key is the index of s; if it is a map, key is the map key of s; if it is a single
+// subschema, key is "". If f returns an error, each stops and returns this error. It also returns an error if a subschema in
+// a list or a map is null.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
 	case *jsonschema.Schema:
@@ -123,7 +125,7 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	case []*jsonschema.Schema:
 		for i, s := range field {
 			if s == nil {
-				return fmt.Errorf("element %d of a list of subschemas is null; use {} to allow every value", i)
+				return fmt.Errorf("element %d of a list of subschemas, such as allOf, is null; use {} to allow every value", i)
 			}
 			if err := f(strconv.Itoa(i), s); err != nil {
 				return err
@@ -132,7 +134,7 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	case map[string]*jsonschema.Schema:
 		for key, s := range field {
 			if s == nil {
-				return fmt.Errorf("the subschema %q is null; use {} to allow every value", key)
+				return fmt.Errorf("the subschema named %q is null; use {} to allow every value", key)
 			}
 			if err := f(key, s); err != nil {
 				return err
@@ -142,9 +144,10 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming has the names of the fields of [jsonschema.Schema] with subschemas that do not apply to the whole value. They
-// apply to a part of the value, as in Properties, or the validator does not check values against them directly, as in
-// Defs. The subschemas in all other fields count as checked against the whole value.
+// consuming has the names of those fields of [jsonschema.Schema] that contain subschemas against which the validator does not
+// check the whole value. The subschemas in most of these fields apply to a part of the value, for example in Properties. The
+// subschemas in the other fields, such as Defs, are not checked directly. If a field is not in consuming, the estimate assumes
+// that the validator checks the whole value against the field's subschemas.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,

@@ -9,7 +9,7 @@ import (
 )
 
 // Effect classifies a tool by the changes that it makes. The effect decides whether a call may run again if its outcome is
-// unknown. The values in the source code must never change, because the states of running agents contain them.
+// unknown. The values of the Effect constants must never change, because the states of running agents contain them.
 type Effect string
 
 const (
@@ -33,7 +33,8 @@ type Spec struct {
 	Name string `json:"name"`
 	// Description tells the model what the tool does.
 	Description string `json:"description,omitempty"`
-	// Schema is the JSON schema of the arguments. It must describe an object. If it is empty, Run does not check arguments.
+	// Schema is the JSON schema of the arguments. It must describe an object. If it is empty, [Run] checks only that the
+	// arguments are a JSON object.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Effect says whether a call may run again. Empty means [AtMostOnce].
 	Effect Effect `json:"effect,omitempty"`

@@ -39,7 +39,7 @@ func refusePrivate(network, address string, _ syscall.RawConn) error {
 	}
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("address cannot be parsed: %w", err)
+		return fmt.Errorf("the address of the connection cannot be parsed: %w", err)
 	}
 	if !public(ap.Addr()) {
 		return fmt.Errorf("address %s is not a public one: private and local addresses are not allowed", ap.Addr())

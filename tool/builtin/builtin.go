@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // Tools returns the built-in tools: calculator, current_time and http_get. If Options.Root is set, it also returns list_files,
-// read_file and search_files. It returns an error if Options.Root is not an existing folder.
+// read_file and search_files. It returns an error if Options.Root is set but is not an existing folder.
 func Tools(o Options) ([]tool.Tool, error) {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 4 << 20

@@ -14,7 +14,7 @@ type currentTimeIn struct {
 	Timezone string `json:"timezone,omitempty" jsonschema:"IANA time zone such as Europe/Berlin; UTC if left out"`
 }
 
-// currentTime returns the tool current_time. The tool calls the function now to get the time.
+// currentTime returns the tool current_time. The tool gets the time from now().
 func currentTime(now func() time.Time) tool.Tool {
 	return tool.MustFunc("current_time", "Tells the current date, time and weekday.", tool.ReadOnly,
 		func(_ context.Context, in currentTimeIn) (string, error) {

@@ -55,8 +55,8 @@ var functions = map[string]function{
 // functionNames returns the names of the calculator's functions, sorted.
 func functionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ofFloat returns a calculator function with one argument. It calls f with the argument as a float64, so the result is
-// approximate.
+// ofFloat makes a calculator function with one argument from f, a function of package math. The calculator function
+// converts its argument to float64 and calls f, so its result is approximate.
 func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
@@ -109,8 +109,8 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds a number to a whole number with f, a rounding function of package math. The result is exact even if a
-// float64 cannot represent n, because toWhole applies f only to the fractional part of an exact number.
+// toWhole rounds n to a whole number with f, a rounding function of package math. If n is exact, toWhole applies f only to
+// the fractional part of n. So the result is exact even if a float64 cannot represent n.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
 		r := new(big.Rat).SetFloat64(f(n.float)) // f returns a whole number, and n.float is finite

@@ -35,9 +35,10 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether the path segments in name match the pattern segments in pattern. After a mismatch it goes
-// back only to the last ** that it has reached. Going back to an earlier ** could not find an additional match. So the
-// number of compared pairs of segments is at most about len(pattern) * len(name).
+// matchSegments reports whether a path matches a pattern. Both are given as their segments. If a segment does not match,
+// matchSegments continues at the most recent ** of the pattern and lets this ** match one more segment of the path. It need
+// not try the earlier **, because they could not lead to an additional match. So matchSegments compares at most about
+// len(pattern) * len(name) pairs of segments.
 func matchSegments(pattern, name []string) bool {
 	p, n := 0, 0
 	star, starName := -1, 0

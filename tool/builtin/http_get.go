@@ -127,8 +127,8 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 }
 
 // render returns the text of a response body, converted to UTF-8. If the body is not text, render returns a note with the
-// media type and the size. The parameter more is true if the response had more bytes than the parameter body.
-func render(contentType string, body []byte, more bool) string {
+// media type and the size. If incomplete is true, body is only the beginning of the response body.
+func render(contentType string, body []byte, incomplete bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)
 	}
@@ -137,7 +137,7 @@ func render(contentType string, body []byte, more bool) string {
 		mediaType = contentType
 	}
 	size, note := fmt.Sprint(len(body)), ""
-	if more {
+	if incomplete {
 		size = "more than " + size
 		note = fmt.Sprintf("\n[cut after %d bytes]", len(body))
 	}

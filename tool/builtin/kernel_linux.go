@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// procMagic is the type of the proc file system; see statfs(2).
+// procMagic is the number by which statfs(2) identifies the proc file system.
 const procMagic = 0x9fa0
 
 // ofKernel reports whether a file is in the proc file system. Files in it can contain the environment variables and the

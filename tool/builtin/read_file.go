@@ -97,8 +97,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns the text in b, followed by a note for the model. The note gives the numbers of the first and the last line
-// in the text, and says that the file has more lines. note inserts remark after the line numbers; remark may be empty.
+// note returns the text in b, followed by a sentence for the model. The sentence gives the numbers of the first and the last
+// line in the text and says that the file has more lines. If remark is not empty, it is inserted after the line numbers.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -116,7 +116,7 @@ type scan struct {
 }
 
 // errScanned is the error of [scan.Read] after the scan has read its maximum number of bytes.
-var errScanned = errors.New("too far into the file")
+var errScanned = errors.New("the tool reads only the first 1 GiB of a file")
 
 // Read implements [io.Reader]. It returns errScanned if the limit is reached, and the error of ctx if ctx has ended.
 func (s *scan) Read(p []byte) (int, error) {
@@ -132,8 +132,8 @@ func (s *scan) Read(p []byte) (int, error) {
 }
 
 // readLine reads a line, including its line break. If the line is longer than maxBytes, readLine returns only the first
-// maxBytes bytes of the line, and the result cut is true. The error is io.EOF if there is no further line.
-func readLine(r *bufio.Reader, maxBytes int) (line string, cut bool, err error) {
+// maxBytes bytes of the line and sets truncated to true. The error is io.EOF if there is no further line.
+func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err error) {
 	var b strings.Builder
 	for {
 		part, err := r.ReadSlice('\n')

@@ -86,8 +86,8 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	return s.text(), nil
 }
 
-// compile returns the query as a regular expression. It returns an error if the query is empty, too long or not valid, or if
-// it has more than maxQuerySize instructions.
+// compile returns the query as a regular expression. It returns an error if the query is empty, too long or not valid. It
+// also returns an error if the compiled query would have more than maxQuerySize instructions.
 func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	if in.Query == "" {
 		return nil, fmt.Errorf("the query is empty")
@@ -103,7 +103,7 @@ func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 		query = "(?i)" + query
 	}
 	if size, err := pattern.Size(query); err == nil && size > maxQuerySize {
-		return nil, fmt.Errorf("the query repeats too much: %d instructions, and the limit is %d; use smaller numbers in {}", size, maxQuerySize)
+		return nil, fmt.Errorf("the query repeats too much: the compiled query would have %d instructions, and the limit is %d; use smaller numbers in {}", size, maxQuerySize)
 	}
 	re, err := regexp.Compile(query)
 	if err != nil {

@@ -110,8 +110,8 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result converts the delivery of a call that was answered into the result of the tool call. name is the tool's name at the
-// server.
+// result returns the result of a tool call that the server has answered. d is the recorded delivery of the call and contains
+// the server's response. name is the tool's name at the server.
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {

@@ -11,9 +11,9 @@ import (
 )
 
 // recorder is a transport that wraps another transport. When a response arrives, the connection of the recorder stores the
-// response in the [delivery] of the request that it answers.
+// response in the [delivery] of the corresponding request.
 //
-// The wrapper hides the type of the SDK's streamable HTTP connection from the SDK. This has two effects. The SDK does not
+// The recorder hides the type of the SDK's streamable HTTP connection from the SDK. This has two effects. The SDK does not
 // pass the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not
 // open a stream for messages that the server initiates. This package does not use such messages.
 type recorder struct {
@@ -101,7 +101,7 @@ func (c *conn) record(resp *jsonrpc.Response) {
 	})
 }
 
-// forget removes a request from pending, because no caller waits for its response any more.
+// forget removes the delivery d from c.pending. It is called when no caller waits for the response any more.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

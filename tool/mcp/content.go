@@ -33,9 +33,10 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render converts the JSON result of tools/call into the result that the model reads. Its text has the text blocks and the
-// text resources, and a note for each image, audio or unknown block, for each link, and for each binary resource. If there
-// is no text block, the text also has the structured content. If raw cannot be decoded, render returns an error result.
+// render converts the JSON result of tools/call into the result that the model reads. The content of the returned result
+// contains the text blocks and the text resources. It also contains a note for each image, audio block, unknown block, link
+// and binary resource. If raw has no text block, the content also contains the structured content. If raw cannot be decoded
+// or asks for user input, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {

@@ -29,8 +29,8 @@ const (
 // errTooLarge is the error of reading an HTTP response that has maxMessage bytes or more.
 var errTooLarge = errors.New("the response is longer than 16 MiB")
 
-// newHTTPTransport returns the transport for a server with a URL. When the protocol version has been negotiated, the caller
-// passes it to the round tripper.
+// newHTTPTransport returns the transport for a server with a URL, and the round tripper of this transport. When the protocol
+// version has been negotiated, the caller must pass the version to [roundTripper.negotiated].
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	// An idle connection is closed after 30 seconds. Otherwise the server might close the connection while a call is sent
@@ -57,7 +57,7 @@ func sameServer(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// roundTripper adds the configured headers to each request and records the delivery of calls.
+// roundTripper adds the configured headers to each HTTP request and records in the request's [delivery] what happened to it.
 //
 // net/http sends a POST a second time only if the server did not process the first one, for example because no byte of it
 // was written. But if a POST has an Idempotency-Key header, net/http treats it as repeatable in every case. So
@@ -127,8 +127,8 @@ func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	return resp
 }
 
-// boundedBody is the body of a response with a size limit. At the limit, Read returns errTooLarge and sets tooLarge in the
-// delivery.
+// boundedBody is a response body with a size limit. After the limit is reached, Read returns errTooLarge and sets tooLarge in
+// the delivery.
 type boundedBody struct {
 	io.ReadCloser
 	left     int       // the number of bytes that may still be read

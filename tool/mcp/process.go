@@ -25,7 +25,7 @@ const (
 )
 
 // errNothingWritten means that a write to the server's stdin failed before its first byte.
-var errNothingWritten = errors.New("no part of the message was written")
+var errNothingWritten = errors.New("no byte of the message could be written to the MCP server's stdin")
 
 // processMark is the name of an environment variable that startProcess sets for a server. Its value is different for each
 // start of a server. Child processes inherit the variable, so [killMarked] also finds processes that have left the
@@ -116,9 +116,9 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	return p, nil
 }
 
-// terminate stops the server as the MCP specification describes. The caller must have closed stdin. If the server has not
-// exited after stopGrace, terminate sends SIGTERM. If the server has not exited after another stopGrace, terminate sends
-// SIGKILL. terminate returns as soon as the server has exited or SIGKILL was sent.
+// terminate stops the server as the MCP specification describes. The caller must have closed the server's stdin. terminate
+// waits up to stopGrace for the server to exit and then sends SIGTERM. It waits up to stopGrace again and then sends SIGKILL.
+// terminate returns as soon as the server has exited or SIGKILL was sent.
 func (p *process) terminate() {
 	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
 		timer := time.NewTimer(stopGrace)

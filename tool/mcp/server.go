@@ -103,10 +103,10 @@ func (s Server) withDefaults() (Server, error) {
 	return s, nil
 }
 
-// checkURL returns an error if text is not an http or https URL with a host. The error does not contain the URL, because the URL
-// may hold a secret.
-func checkURL(text string) error {
-	u, err := url.Parse(text)
+// checkURL returns an error if rawURL is not an http or https URL with a host. The error does not contain rawURL, because
+// rawURL may contain a secret.
+func checkURL(rawURL string) error {
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return errors.New("URL cannot be parsed")
 	}

@@ -108,9 +108,9 @@ func (s *session) leave() {
 // alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow calls the function request once and records what happens in a new [delivery]. The context of the call contains
-// the delivery. This context ends when ctx or the session ends. follow returns the final state of the delivery and the
-// error of request.
+// follow sends one request to the server by calling request(c) once. The context c contains a new [delivery], in which the
+// transport records what happens to the request. c ends when ctx ends or when the session ends. follow returns the final
+// state of the delivery and the error that request(c) returned.
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
 	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
@@ -175,8 +175,8 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page reads one page of the server's list of tools. cursor identifies the page; it is "" for the first page. The result
-// next is the cursor of the following page, or "" if there is no further page.
+// page reads one page of the server's list of tools. cursor identifies the page; it is "" for the first page. page returns
+// the tools of the page and the cursor of the following page, which is "" if there is no further page.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {

@@ -165,8 +165,8 @@ func (s *Source) list() ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// logChanges logs the differences between two lists of tools. Running agents keep the tool descriptions with which they
-// started.
+// logChanges logs a warning for each difference between an old and a new list of the server's tools. The differences matter
+// to the operator because agents that are already running keep the old descriptions.
 func (s *Source) logChanges(before, after []tool.Tool) {
 	old := map[string]tool.Spec{}
 	for _, t := range before {
