@@ -25,12 +25,14 @@ type Decision struct {
 	Used bool `json:"used,omitempty"`
 }
 
-// maxDecisions is the largest number of decisions in a state. At this number, a new decision replaces the oldest one. A
-// decision stays in the state after it was applied to its call, so a second delivery of it changes nothing. A decision
-// may also come before its call: after a reset, Temporal delivers all earlier decisions at once.
+// maxDecisions is the largest number of decisions in a state. If the state has this number of decisions and a new one
+// comes, the oldest one is removed. The state keeps a decision even after it was applied to its call, so that a second
+// delivery of the same decision changes nothing. The state also keeps a decision whose call does not exist yet: after a
+// reset, Temporal delivers all earlier decisions at once.
 const maxDecisions = 1000
 
-// ask makes a call wait for a decision. If the state already has an unused decision for the call, ask applies it.
+// ask makes a call wait for a decision, unless the state already has an unused decision for the call. In that case, ask
+// applies the decision at once.
 func (s *State) ask(c *Call) {
 	c.Approval = Asked
 	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used })
@@ -40,8 +42,9 @@ func (s *State) ask(c *Call) {
 	}
 }
 
-// decided stores a decision. If the state has the call of the decision, and the call waits for a decision, decided also
-// applies it. It returns false, and does nothing, if the state already has a decision for the same call.
+// decided stores a new decision and returns true. If the decision's call already waits for a decision, decided also
+// applies the decision to the call. If the state already has a decision for this call, decided does nothing and returns
+// false.
 func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
 		return false

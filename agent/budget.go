@@ -73,8 +73,8 @@ func (s *State) Spent() Spending {
 	return Spending{s.Usage.Usage, s.Usage.Cost}.Add(s.Usage.Descendants)
 }
 
-// bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower one of the
-// definition and the grant; zero means no limit.
+// bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower of two
+// limits: the one in the agent's definition and the one in its grant. Zero means no limit.
 func (s *State) bounds() Grant {
 	return Grant{
 		Tokens: lowerLimit(s.Definition.Limits.Tokens, s.Grant.Tokens),
@@ -129,11 +129,11 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
 }
 
-// price returns the price of the candidate with that name. An empty name means the first candidate. The result is the
-// zero Price if the price is unknown.
-func (s *State) price(candidate string) Price {
+// price returns the price of a token of the model candidate with the given name. An empty name means the first
+// candidate. price returns the zero Price if the price is unknown.
+func (s *State) price(name string) Price {
 	for i, c := range s.Definition.Candidates {
-		if (c.Name == candidate || candidate == "") && i < len(s.Definition.Prices) {
+		if (c.Name == name || name == "") && i < len(s.Definition.Prices) {
 			return s.Definition.Prices[i]
 		}
 	}

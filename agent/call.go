@@ -37,8 +37,8 @@ type Result struct {
 	Time        int64 `json:"time"`
 }
 
-// maxInterrupted is the largest number of calls for which the agent still accepts a late result. Beyond it, the oldest
-// call is dropped.
+// maxInterrupted is the largest number of calls in [State].Interrupted, which are the calls that still accept a late
+// result. If there are more, the oldest ones are removed and accept no late result any more.
 const maxInterrupted = 100
 
 // openCalls returns a copy of the calls without a result.
@@ -148,10 +148,9 @@ func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
-// answer sets the result of the call c to r and returns true. If c already has a result, answer replaces it in two
-// cases; in all other cases it changes nothing and returns false. First case: the old result says that the call was
-// interrupted, and r does not say this. Second case: the old result is the failure of a sub-agent, and r is the
-// sub-agent's answer.
+// answer gives a call the result r, and reports whether it did so. A call without a result always gets r. A call with a
+// result gets r in two cases only. Either the old result says that the call was interrupted, and r does not say this.
+// Or the old result is the failure of a sub-agent, and r is the sub-agent's answer.
 func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
@@ -163,11 +162,11 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater looks for a call in s.Interrupted that still accepts r as a late result. It takes the newest call for
-// which the function fits returns true. A call that already got the failure of its sub-agent accepts only the
-// sub-agent's answer. If repairLater finds a call, it puts a message with r into the inbox and returns true. The late
-// result enters the transcript as a message, because the transcript is never edited. The parameter child is the
-// sub-agent that has ended; it is nil if r is the result of a tool.
+// repairLater looks in s.Interrupted for a call that accepts r as a late result. It considers only the calls for which
+// fits(call) is true, and takes the newest of them that accepts r. A call that already got the failure of its sub-agent
+// accepts only the sub-agent's answer. If repairLater finds a call, it puts a message with r into the inbox and returns
+// true; otherwise it returns false. The late result enters the transcript as a message, because the transcript is never
+// edited. The parameter child is the sub-agent that has ended; it is nil if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false

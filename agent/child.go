@@ -80,8 +80,8 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
-// Waiting returns the calls that may still get the result of the sub-agent with the key child: open calls and
-// interrupted calls.
+// Waiting returns the open calls and the interrupted calls that may still get the result of one sub-agent. The
+// parameter child is the key of this sub-agent.
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
 	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
@@ -303,9 +303,9 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the state has already recorded the end of the sub-agent c. The parameter r is the result of
-// this end. ended returns false if no end is recorded. It also returns false if the recorded end is a failure and r is
-// an answer, because the sub-agent was then resumed and has ended again.
+// ended reports whether the state has already recorded the end of the sub-agent that brought the result r. It returns
+// false if the state has recorded no end of the sub-agent. It also returns false if the recorded end is a failure and r
+// is an answer: in this case, the sub-agent was resumed after the recorded end, and r comes from a second end.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
 // Knows reports whether both of the following are true: the state has already recorded the end of the sub-agent that

@@ -59,7 +59,8 @@ func (s *State) from() int {
 // Count returns the number of messages in the whole transcript.
 func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 
-// compact returns the step that shortens the request. The step has no key if no summary can shorten it.
+// compact returns the step that shortens the next request by a summary. The step's Key is empty if no summary can
+// shorten the request.
 func (s *State) compact() Compact {
 	from, ok := s.cut()
 	if !ok {
@@ -77,8 +78,9 @@ func (s *State) SummaryIdentity() ModelIdentity {
 	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
-// SentToCompact returns message i of a request for a summary, which sends count messages besides the system message.
-// The last message is the instruction to summarise. The messages before it are the messages to summarise.
+// SentToCompact returns one message of a request for a summary. The parameter i is the index of the message, and the
+// parameter count is the number of messages in the request; both leave out the system message. The last message of the
+// request is the instruction to summarise. The messages before it are the messages to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}
@@ -118,8 +120,9 @@ func (s *State) cut() (from int, ok bool) {
 }
 
 // shortens reports whether the request gets shorter if the next summary replaces the first n messages of the
-// transcript. The request does not get shorter if the summary replaces only one message more than the earlier summary,
-// and this is a user's message: requests send the user's latest message again after the summary.
+// transcript. The parameter n must be greater than s.from(), the number of messages that the current summary replaces.
+// shortens returns false if n is greater by 1 only, and the additional message is a user's message. Requests send the
+// user's latest message after the summary, so they would send this message again.
 func (s *State) shortens(n int) bool {
 	return n > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
 }

@@ -55,7 +55,8 @@ type Identity struct {
 	Incarnation string `json:"life"`
 }
 
-// key returns the key of the given kind for content, which must have a canonical JSON form: see digest.
+// key returns the key of an effect of the given kind. The parameter content holds what distinguishes the effect from
+// others of its kind. It must have a canonical JSON form: see digest.
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
@@ -74,7 +75,8 @@ type ModelIdentity struct {
 	PrefixHash string `json:"head"` // the prefix hash: see HashPrefix
 }
 
-// Key returns the key of the model call that sends messages with the transcript hash chain: see [HashMessages].
+// Key returns the key of a model call. The parameter chain is the transcript hash of the messages that the call sends:
+// see [HashMessages].
 func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
 		Head  string `json:"head"`
@@ -82,9 +84,10 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
-// toolKey returns the key of a tool call in the reply to the model call with the key model. The key depends on the
-// position in the reply, because two equal calls in one reply are two effects. It does not depend on the provider's
-// call ID, because providers use the same ID again.
+// toolKey returns the key of a tool call. The parameter model is the key of the model call that was answered with the
+// tool call. The parameter position is the position of the tool call in the reply. The key depends on the position,
+// because two equal calls in one reply are two effects. It does not depend on the provider's call ID, because a
+// provider may give the same ID to several calls.
 func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
 	content := struct {
 		Model     Key             `json:"model"`

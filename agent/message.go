@@ -14,16 +14,17 @@ type Message struct {
 	// Key names the origin of the message. For a message of the assistant, it is the key of the model call. For a tool
 	// message, it is the key of the tool call. For a message of a user, it is the message ID. It is empty for a notice.
 	Key Key `json:"key,omitempty"`
-	// Notice marks a message that this library wrote. It is an assistant message that says why a turn ended without an
+	// Notice marks a message that package agent wrote. It is an assistant message that says why a turn ended without an
 	// answer of the model, or a user message that asks the model to correct its answer.
 	Notice bool `json:"notice,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }
 
-// sent returns m in the form that requests contain and from which the transcript hash is made. It replaces two things
-// that an endpoint would refuse: an empty tool result, and call arguments that are not a JSON object. No other function
-// makes such corrections. If the parameter reasoning is false, sent also removes the model's reasoning.
+// sent returns the message m in the form that requests contain and from which the transcript hash is made. An endpoint
+// would refuse an empty tool result, so sent replaces it with a short text. An endpoint would also refuse call arguments
+// that are not a JSON object, so sent replaces them with {}. No other function makes such corrections. If the parameter
+// reasoning is false, sent also removes the model's reasoning.
 func sent(m llm.Message, reasoning bool) llm.Message {
 	if !reasoning {
 		m.Reasoning = ""

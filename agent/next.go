@@ -67,9 +67,10 @@ func (Wait) step()         {}
 // [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order. It takes all calls that already run: those for
-// which the function started returns true. If these are fewer than limit, it adds calls that have not started, the
-// first ones first, until it has limit calls. It never takes a call that waits for a person's approval.
+// Running returns the calls that are to run now, in the model's order. These are all calls that already run, and as
+// many further calls as the parameter limit allows, the first ones first. The limit is the number of calls that may run
+// at the same time. A call c already runs if started(c) is true. Running never returns a call that waits for a person's
+// approval.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -160,8 +161,8 @@ func noRoom(now int64) Event {
 //  6. a message waits in the inbox              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
 //
-// In 4 and 6, there is one more rule. If the run began by a reset and has not yet searched other runs for messages, the
-// next step is FindMessages.
+// Exception: if the run began by a reset and has not yet searched other runs for messages, Next returns FindMessages
+// instead, in rule 4 and in both lines of rule 6.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
@@ -200,8 +201,8 @@ func (s *State) Next() Step {
 	return s.search(rest)
 }
 
-// take returns the step that moves the message m into the transcript. If a search for messages must come first, it
-// returns that search: see search.
+// take returns the step that moves the message m into the transcript. If the agent must search other runs for messages
+// before that, take returns a [FindMessages] step instead: see the method search.
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
 // search returns a [FindMessages] step if the agent must search other runs for messages before it goes on. Otherwise it

@@ -94,7 +94,7 @@ func (in Start) Check() error {
 		}
 	}
 	if len(in.OutputSchema) > 0 && !isObject(string(in.OutputSchema)) {
-		return errors.New("start: output_schema is not a JSON object")
+		return errors.New("start: output_schema is not a JSON object; set it to a JSON schema, such as {\"type\": \"object\"}")
 	}
 	return nil
 }
@@ -110,9 +110,10 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin returns an error if the run may not begin with the state that the start contains (State) or names (From).
-// A run may read the state of another agent only to fork that agent. The parameter id is the agent's ID. The parameter
-// continued is the ID of the run that continued as new into this run; empty if there is none.
+// CheckOrigin checks the fields State and From of the start: the state in State, or the run in From whose state is to
+// be read. It returns an error if the new run may not begin with this state. A run may read the state of another agent
+// only to fork that agent. The parameter id is the agent's ID. The parameter continued is the ID of the run that
+// continued as new into this run; empty if there is none.
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {

@@ -210,11 +210,13 @@ type Held struct {
 // Status is the status of an agent.
 type Status string
 
-// The statuses of an agent. An agent is [HeldUp] if its turn is held: see [Held]. Completed, Failed and Cancelled mean
-// that the agent has ended. An agent whose workflow was terminated or timed out has none of these three.
+// The statuses of an agent. Completed, Failed and Cancelled mean that the agent has ended. An agent whose workflow was
+// terminated or timed out has none of these three statuses, because the workflow cannot record its own termination.
 const (
-	Running   Status = "running"
-	Waiting   Status = "waiting"
+	Running Status = "running"
+	// Waiting: the agent waits for a message, or all its open calls wait for a person's decision.
+	Waiting Status = "waiting"
+	// HeldUp: the turn is held, and the agent waits for a message or a resume: see [Held].
 	HeldUp    Status = "held"
 	Completed Status = "completed"
 	Failed    Status = "failed"
@@ -283,7 +285,7 @@ func (s *State) Answer() string {
 	return ""
 }
 
-// Status returns the agent's status. If all open calls wait for a person's decision, it is [Waiting].
+// Status returns the agent's status, which is one of the constants of type [Status].
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
 // CopiedStatus returns the status of the agent as if it never had to search other runs for messages: see

@@ -152,8 +152,9 @@ func (k Key) Handle() string {
 	return digits[:min(8, len(digits))]
 }
 
-// TextLeftOut returns the note that replaces left-out bytes in the result of a call. The parameter bytes is the number
-// of left-out bytes, and from is the offset of the first of them.
+// TextLeftOut returns the note that replaces the left-out bytes in the result of a call. The parameter call is the key
+// of the call. The parameter from is the offset in the result at which the left-out bytes begin, and the parameter bytes
+// is their number.
 func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }

@@ -124,8 +124,9 @@ func (s *State) correct(e ModelReplied) {
 	})
 }
 
-// count adds a reply to the agent's usage: its tokens and cost, the empty replies and failed attempts before it, and
-// whether it was repaired or recalled. If e.New is true, no earlier run has the reply, and count clears s.Recall.
+// count adds a reply to s.Usage: its tokens and cost, and the empty replies and failed attempts before it. It also counts
+// a reply in which the client corrected mistakes of the model, and a reply that comes from an earlier run. If e.New is
+// true, no earlier run has the reply or a later result, so count clears s.Recall.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)

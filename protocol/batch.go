@@ -21,11 +21,12 @@ const (
 	maxStoredBytes = 1_500_000
 )
 
-// Stored returns the part of the result content that history keeps. The part has at most limit bytes. Its encoded size
-// is limited, too: all results of a batch share a limit in history, and each result gets an equal share. The parameter
-// calls is the number of calls in the batch. The parameter shown is the size, in bytes, to which the transcript cuts
-// each result. If a share is too small for the part that the transcript shows, Stored uses a larger share, up to a
-// maximum. If limit or shown is 0, it means [DefaultResultBytes].
+// Stored returns the part of a tool result that history keeps. The parameter content is the whole result. The parameter
+// limit is the largest size of the part in bytes. The encoded size of the part is limited, too: all results of a batch
+// share a limit in history, and each result gets an equal share. The parameter calls is the number of calls in the
+// batch. The parameter shown is the size, in bytes, to which the transcript cuts each result. If a share is too small
+// for the bytes that the transcript shows, Stored uses a larger share, up to a maximum. A value of 0 for the parameter
+// limit or the parameter shown means [DefaultResultBytes].
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)
@@ -33,8 +34,9 @@ func Stored(content string, limit, shown, calls int) string {
 	return clip.MiddleEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
 }
 
-// ShownBytes returns the size in bytes to which the transcript cuts each result. It is limit, or [DefaultResultBytes]
-// if limit is 0 or less.
+// ShownBytes returns the size in bytes to which the transcript cuts each result. The parameter limit is the size that
+// the agent's definition sets. ShownBytes returns it unchanged if it is greater than 0; otherwise it returns
+// [DefaultResultBytes].
 func ShownBytes(limit int) int {
 	if limit <= 0 {
 		return DefaultResultBytes
@@ -42,8 +44,9 @@ func ShownBytes(limit int) int {
 	return limit
 }
 
-// Shown returns the result as the transcript shows it, cut to limit bytes. The parameter key is the key of the call.
-// [ToolEvent] returns the same event for the shown result as for the whole result.
+// Shown returns a copy of the result r in which the content is cut to the size that the transcript shows. The parameter
+// limit is this size in bytes. The parameter key is the key of the call. [ToolEvent] returns the same event for the copy
+// as for r.
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
 	if !r.Lost {
 		r.Content = shown(key, r.Content, limit)

@@ -21,7 +21,8 @@ type CallModelInput struct {
 	// Origin is the part of the request's key that does not depend on the messages. It is set if Delta is not empty.
 	// With Origin and Delta, the activity need not query the workflow for the first request of a turn.
 	Origin *agent.ModelIdentity `json:"origin,omitempty"`
-	// Delta holds the user's messages at the end of the request, as many of the last ones as fit into a small size.
+	// Delta holds the user's messages that come after all other messages of the request. If they exceed a small limit in
+	// bytes, Delta holds only the last ones that fit.
 	Delta []llm.Message `json:"delta,omitempty"`
 	// Reasoning says that later requests include the model's reasoning.
 	Reasoning bool `json:"reasoning,omitempty"`
@@ -59,7 +60,7 @@ type LookAgentInput struct {
 // RecallCallInput names a call for a sub-agent. The activity searches the earlier runs for the result of the call.
 type RecallCallInput struct {
 	Effect
-	// Call has no arguments, because they may be long, and no result.
+	// Call is the call without its result and without its arguments. The arguments are left out because they may be long.
 	Call agent.Call `json:"call"`
 }
 

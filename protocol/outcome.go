@@ -172,8 +172,8 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns the result of a call as the transcript shows it: cut to limit bytes, with a note in place of the bytes
-// that are left out. The note names the call by the parameter key.
+// shown returns the content of a result as the transcript shows it. If the content is longer than the parameter limit,
+// in bytes, shown replaces the middle of it with a note. The note names the call by its key.
 func shown(key agent.Key, content string, limit int) string {
 	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
@@ -210,7 +210,8 @@ func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Eve
 	return agent.ChildIdle(child, now)
 }
 
-// emptyReplies returns the count of empty replies in the details of a failure; zero if there is none.
+// emptyReplies reads the [agent.EmptyReplies] from the details of an activity's failure. It returns the zero value if
+// the details have none.
 func emptyReplies(err error) agent.EmptyReplies {
 	var empty agent.EmptyReplies
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.HasDetails() {

@@ -8,8 +8,8 @@ type Progress struct {
 	// the pending activity, because the activity's ID is a hash and says nothing to people.
 	Doing string `json:"doing,omitempty"`
 	// Tried is the number of attempts that tried the effect, including the current attempt. An attempt counts from the
-	// moment when it calls the model or the tool. It also counts if it failed to look up the tool, unless its worker
-	// does not know the tool. An attempt that fails earlier does not count.
+	// moment when it calls the model or the tool. It also counts if the lookup of the tool failed. An attempt does not
+	// count if it failed before the call or the lookup, or if its worker does not know the tool.
 	Tried int `json:"tried"`
 	// Reported is the number of attempts that reported an error before they ended. All other attempts before the current one were
 	// lost.

@@ -97,7 +97,7 @@ type measure struct {
 // Write implements [io.Writer].
 func (m *measure) Write(text []byte) (int, error) {
 	if m.bytes += len(text); m.bytes > MaxStateBytes {
-		return 0, fmt.Errorf("%w: its JSON has more bytes than the limit of %d", ErrStateSize, MaxStateBytes)
+		return 0, fmt.Errorf("%w: its JSON has more than %d bytes; start a new agent instead", ErrStateSize, MaxStateBytes)
 	}
 	for _, c := range text {
 		switch {
@@ -112,7 +112,7 @@ func (m *measure) Write(text []byte) (int, error) {
 		}
 	}
 	if m.values > maxStateValues {
-		return 0, fmt.Errorf("%w: its JSON has more values than the limit of %d", ErrStateSize, maxStateValues)
+		return 0, fmt.Errorf("%w: its JSON has more than %d values; start a new agent instead", ErrStateSize, maxStateValues)
 	}
 	return len(text), nil
 }
@@ -129,7 +129,7 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 
 // Continue returns the state with which a new run goes on from an earlier run. The parameter s is the state of the
 // earlier run; Continue may change it. The field in.From says whether the new run forks, resumes or continues the
-// agent. If the start in has a message, Continue puts it into the inbox. The parameter now is the current time in Unix
+// agent. If in.Message is set, Continue puts this message into the inbox. The parameter now is the current time in Unix
 // milliseconds.
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
