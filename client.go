@@ -9,7 +9,7 @@ import (
 // DefaultTaskQueue is the task queue of agents if no other is set.
 const DefaultTaskQueue = client.DefaultTaskQueue
 
-// These types of package client are the ones that most programs need. Package client has more types, and the errors.
+// Most programs need only these types of package client. For the other types and for the errors, see package client.
 type (
 	// Client starts agents and talks to them.
 	Client = client.Client

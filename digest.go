@@ -31,10 +31,10 @@ func identity(digest string) string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
 }
 
-// compareDefinitions logs a warning for each other running worker of the task queue whose identity has another digest than the
-// parameter digest. A difference is usually a mistake: a new agent gets its definition from whichever worker reads it first. If
-// Temporal does not list the workers within compareTimeout, compareDefinitions writes a log entry and returns; the worker then
-// starts without the comparison.
+// compareDefinitions compares the digest of this worker's definitions with the digests in the identities of the other running
+// workers of the task queue. It logs a warning for each worker with a different digest. A difference is usually a mistake: a
+// new agent gets its definition from whichever worker reads it first. If Temporal does not list the workers within
+// compareTimeout, compareDefinitions writes a log entry and returns; the worker then starts without the comparison.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()

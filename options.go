@@ -41,10 +41,10 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
-// secrets returns the texts that activities replace in payloads. These are all texts in Secrets. They are also the keys,
-// headers, environment values and URL query values in Models and MCPServers, but only the values that look random: see
-// [redact.OnlyRandom]. A value of several words is also split, and each word that looks random is added, because the key of
-// "Bearer KEY" may appear in a payload without "Bearer".
+// secrets returns the texts that activities replace in payloads: all texts in Secrets, and the values in Models and
+// MCPServers that look random (see [redact.OnlyRandom]). The values in Models and MCPServers are keys, headers, environment
+// variables and URL query values. Each word of such a value is also in the result if the word looks random, because the key
+// of "Bearer KEY" may appear in a payload without "Bearer".
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {

@@ -61,8 +61,9 @@ type Plugin struct {
 	running   []worker.Worker
 }
 
-// New checks the options, connects the MCP servers, and makes the definition of each agent once to find mistakes. The error
-// names the mistakes. Make the worker with the same Temporal client. The context limits only the time of New.
+// New checks the options and connects the MCP servers. To find mistakes, it also makes the definition of each agent once. The
+// returned error names the mistakes. Create the worker with the same Temporal client that New gets. If ctx ends after New has
+// returned, the plugin keeps working.
 //
 // If the worker is never started, call [Plugin.Close].
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
@@ -143,8 +144,8 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 }
 
 // StartWorker implements [worker.Plugin]. It registers the workflow and the activities, starts the activity workers, and then
-// calls next, which starts the worker. If one of them does not start, StartWorker stops the activity workers and returns the
-// error.
+// calls the function next, which starts the worker itself. If an activity worker or the worker itself does not start,
+// StartWorker stops the activity workers and returns the error.
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
 ) error {

@@ -41,7 +41,7 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 		"must be a struct or a map":                    func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },
 		`names the stateful MCP server "browser", but`: func(o *reagent.Options) { o.Elsewhere = []string{"browser"} },
 		`check that "/nowhere" is installed`:           func(o *reagent.Options) { o.MCPServers = []mcp.Server{{Name: "files", Command: []string{"/nowhere"}}} },
-		`there is no agent "helper" to call`:           func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
+		`there is no agent "helper": use only`:         func(o *reagent.Options) { o.Agents[0].Agents = []string{"helper"} },
 		"agent clerk: limit Time is -1s":               func(o *reagent.Options) { o.Agents[0].Limits.Time = -time.Second },
 		"limit ModelCalls is -1: set at":               func(o *reagent.Options) { o.Agents[0].Limits.ModelCalls = -1 },
 		"agent clerk is defined twice":                 func(o *reagent.Options) { o.Agents = append(o.Agents, o.Agents[0]) },

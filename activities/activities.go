@@ -232,7 +232,7 @@ func New(o Options) (*Activities, error) {
 		}
 		for _, sub := range def.Agents {
 			if _, ok := a.agents[sub]; !ok {
-				problems = append(problems, fmt.Errorf("agent %s: there is no agent %q to call; the agents are %v",
+				problems = append(problems, fmt.Errorf("agent %s: there is no agent %q: use only these names in Agents: %v",
 					def.Name, sub, slices.Sorted(maps.Keys(a.agents))))
 			}
 		}

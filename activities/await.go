@@ -15,17 +15,17 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause is the longest delay between two attempts of AwaitAgent. AwaitAgent also uses it as a limit for resumeGrace:
-// it waits for a resume only if the run ended less than maxAwaitPause ago.
+// maxAwaitPause is the longest delay between two attempts of AwaitAgent. It also has a second use: if more than
+// maxAwaitPause has passed since a sub-agent ended, AwaitAgent does not wait for a resume of the sub-agent (see resumeGrace).
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the time that AwaitAgent waits for a resume of a sub-agent that was terminated, was cancelled or timed out.
+// resumeGrace is the time for which AwaitAgent waits for a resume after a sub-agent was terminated, was cancelled or timed out.
 // If the sub-agent is resumed within this time, the parent keeps waiting for it. Otherwise the next attempt of AwaitAgent
-// returns that the sub-agent has ended. AwaitAgent waits for a resume only once for each run.
+// returns the sub-agent's failure. AwaitAgent waits for a resume only once for each run of the sub-agent.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of this activity has already found that the run with the given ID has ended. Such an
-// attempt stores the run ID in its heartbeat details.
+// seen reports whether an earlier attempt of this activity has stored the given run ID in its heartbeat details. An attempt
+// stores the ID of a run if it finds that the run has ended and may be resumed.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
@@ -38,8 +38,8 @@ func seen(ctx context.Context, run string) bool {
 // a run ID, so it also finds a sub-agent that was reset, resumed or continued as new.
 //
 // The error has the type [protocol.ForeignAgent] if the key in the workflow's memo is not the key in the input. The workflow
-// is then not the sub-agent that the parent started. If the workflow does not exist any more, AwaitAgent returns a failure as
-// the sub-agent's end.
+// is then not the sub-agent that the parent started. If the workflow does not exist any more, AwaitAgent returns no error, but
+// an AgentEnd that says so in the field Failure.
 func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput) (protocol.AgentEnd, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "")
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
@@ -52,7 +52,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 	var key agent.Key
 	if held := info.GetMemo().GetFields()[protocol.MemoKey]; held != nil {
 		if err := a.converter.FromPayload(held, &key); err != nil {
-			return protocol.AgentEnd{}, fmt.Errorf("await agent %s: decode its key from the memo: %w", in.ID, err)
+			return protocol.AgentEnd{}, fmt.Errorf("await agent %s: decode the sub-agent's key in the workflow's memo (all workers need the same data converter and codecs): %w", in.ID, err)
 		}
 	}
 	if key != in.Key {

@@ -27,9 +27,9 @@ const (
 	longCallBytes = 2048
 )
 
-// fit shortens a reply so that it fits into a payload. It cuts long fields, and leaves out large parts and the last tool
-// calls. The field Repaired of the returned reply lists what was left out. Without fit, a reply that is too large would be
-// paid for and lost.
+// fit shortens a reply so that it fits into a payload. It cuts long fields. If the content parts of the message are too large
+// together, it removes all of them. If the tool calls are too large together, it removes the last tool calls. The field Repaired
+// of the returned reply lists what was removed. Without fit, a reply that is too large would be paid for and lost.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -58,8 +58,8 @@ func fit(reply llm.Reply) llm.Reply {
 }
 
 // fitting returns how many of the given tool calls a reply may keep. It adds up the sizes of the calls, beginning with the
-// first, until the sum exceeds [callsBytes]. A call counts at most [longCallBytes] plus the size of its ID, because
-// [repair.Fit] later removes its arguments if they are longer.
+// first, until the sum exceeds [callsBytes]. A large call counts only as [longCallBytes] plus the size of its ID, because
+// [repair.Fit] can later remove the call's arguments.
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {

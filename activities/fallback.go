@@ -11,11 +11,13 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate.
+// nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate. The candidates of a
+// request are the models that can answer it, in the order in which they are called.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to call. The candidates are called in rounds, and the number continues to
-// increase in each new round. For example, of 3 candidates, number 4 is the candidate with index 1 in the second round.
+// candidate returns the number of the candidate to call. The first candidate has the number 0. After the last candidate, a new
+// round begins with the first candidate again, and the number continues to increase. For example, if there are 3 candidates,
+// number 4 means the candidate with index 1, in the second round.
 func (h *heartbeat) candidate() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -23,8 +25,8 @@ func (h *heartbeat) candidate() int {
 }
 
 // fallBack chooses the next candidate after a candidate has failed. The parameter turn is the number of the candidate that has
-// failed (see the method candidate). The parameter n says how many candidates there are, and failed is the error of the
-// candidate. fallBack returns a retryable error, and the next attempt calls the chosen candidate.
+// failed (see the method candidate). The parameter n says how many candidates there are. The parameter failed is the error of
+// the candidate. fallBack returns a retryable error, and the next attempt calls the chosen candidate.
 //
 // The delay before the next attempt is nextCandidateDelay. If the next attempt begins a new round through the candidates, the
 // delay is at least the retry delay of the candidate's error. A candidate with an error that is not retryable (see

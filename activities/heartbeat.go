@@ -33,8 +33,8 @@ const (
 // heartbeat sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat details
 // say how often the effect was tried; the next attempt reads them. A heartbeat is safe for concurrent use.
 //
-// It does not use the SDK's activity.RecordHeartbeat, for two reasons: the SDK cancels the activity's context when the network
-// fails for a second, and it does not report that Temporal has accepted a heartbeat.
+// It does not use the SDK's activity.RecordHeartbeat, for two reasons. RecordHeartbeat cancels the activity's context when the
+// network fails for a second. And RecordHeartbeat does not report whether Temporal has accepted the heartbeat.
 type heartbeat struct {
 	ctx    context.Context // the context of the attempt
 	client client.Client
@@ -45,8 +45,8 @@ type heartbeat struct {
 	beating context.Context
 	stopped context.CancelFunc
 	wait    sync.WaitGroup
-	// over is closed when the attempt is ended by Temporal or by the stop of the worker. The field end holds the reason. over
-	// stays open if the activity returns first.
+	// over is closed when the attempt is ended by Temporal or by the stop of the worker. The field end holds the reason. If
+	// the activity returns first, the channel is not closed.
 	over chan struct{}
 
 	mu    sync.Mutex
@@ -188,9 +188,11 @@ func (h *heartbeat) ended() ending {
 }
 
 // own returns nil if Temporal still considers the attempt alive. It returns an error if the attempt has ended, or if Temporal
-// cannot be asked. To ask Temporal, own sends a heartbeat. It does so only if at least half of the heartbeat timeout has
-// passed since the last contact, for example because the process was suspended. Before that, or if there is no heartbeat
-// timeout, own sends nothing and returns nil for an attempt that has not ended.
+// cannot be asked.
+//
+// To ask Temporal, own sends a heartbeat. It asks only if the last contact with Temporal is at least half of the heartbeat
+// timeout ago, for example because the process was suspended. If the last contact is more recent, or if there is no heartbeat
+// timeout, own does not ask Temporal, and returns nil unless the attempt has ended.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")
@@ -277,7 +279,7 @@ func (h *heartbeat) attempt() int {
 	return h.tried.Tried
 }
 
-// attempts returns how often the effect was tried so far, over all attempts.
+// attempts returns how often the effect was tried so far, in this attempt and all earlier attempts of the activity.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
 // repeats returns how many attempts there were before this attempt, and how many of them were lost.
@@ -316,16 +318,16 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow records that another attempt, the parameter running, runs the effect. The heartbeats of this attempt then contain the
-// progress of the attempt that runs the effect. If the parameter is nil, this attempt runs the effect itself and sends its own
-// progress.
+// follow records which attempt runs the effect. If another attempt runs it, the parameter running is that attempt's heartbeat,
+// and the heartbeats of this attempt then contain that attempt's progress. If this attempt runs the effect itself, the parameter
+// is nil, and this attempt sends its own progress.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follows = running
 }
 
-// progress returns the details for the next heartbeat. Text is redacted.
+// progress returns the details for the next heartbeat. The partial text in the field Text is redacted.
 func (h *heartbeat) progress() protocol.Progress {
 	h.mu.Lock()
 	own, follows := h.tried, h.follows

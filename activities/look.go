@@ -16,8 +16,8 @@ import (
 )
 
 // LookAgent returns how long a sub-agent has been idle. This is the time since the newest event in its history and in the
-// histories of all running sub-agents below it. The result is zero for a sub-agent that has ended, because its end is about to
-// be reported.
+// histories of all running sub-agents below it. The result is zero for a sub-agent that has ended, because the parent
+// will soon receive the sub-agent's answer or failure.
 func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {

@@ -32,7 +32,8 @@ const (
 // runs follow. Within both groups, the messages of older runs come first.
 //
 // The predecessors of this run are the run whose state this run took over when it began, the run whose state that run took
-// over, and so on. A base run is a run that was reset to create this run, a predecessor, or another base run.
+// over, and so on. When Temporal resets a run, it creates a new run, and the run that was reset is the base run of the new run.
+// Below, "base run" means a base run of this run or of a predecessor, or a base run of such a base run.
 //
 // After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. So the result
 // depends on the run that took the messages:
@@ -84,8 +85,9 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 }
 
 // inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. Each ID occurs once.
-// The IDs are ordered by time, and cut off after maxOrderBytes. The time of a message is 0 if it is unknown, because the run
-// that first took the message is deleted; such messages come first. inOrder sorts its argument.
+// The IDs are ordered by time, the oldest message first. If the IDs and times have more than maxOrderBytes, the newest messages
+// are left out. If the run that first took a message is deleted, the message's time is unknown. Such a message has the time 0 and
+// comes first. inOrder sorts the slice that it is given.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -253,8 +255,8 @@ type runMessages struct {
 	searches, reads map[int64]bool
 }
 
-// all returns all messages in t. A message may occur several times. The messages from the field listed have only an ID and a
-// time.
+// all returns the messages of the fields t.listed, t.found, t.admitted and t.messages. A message may occur several times. The
+// messages of t.listed have only an ID and a time.
 func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }

@@ -31,7 +31,8 @@ type readArguments struct {
 }
 
 // resultReader returns the tool read_result. The transcript contains only the beginning and the end of a long tool result. With
-// read_result, the model reads the part between them from the agent's history, which has the result at a larger size.
+// read_result, the model can read the part between them. read_result takes this part from the agent's history, which stores more
+// of a result than the transcript contains.
 func (a *Activities) resultReader() (tool.Tool, error) {
 	return tool.Func(agent.ReadResult, "Reads on in the result of an earlier tool call of which a part was left out.", tool.ReadOnly,
 		func(ctx context.Context, in readArguments) (string, error) {
@@ -125,8 +126,8 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 }
 
 // readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil, so that
-// the caller treats its results as missing. Otherwise it returns an error that wraps err and [tool.ErrNotRun], so that the
-// call is retried.
+// the caller treats the results in this history as missing. Otherwise it returns an error that wraps err and
+// [tool.ErrNotRun], so that the call is retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

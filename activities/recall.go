@@ -121,7 +121,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	})
 }
 
-// list does the work of earlier, without its cache.
+// list reads the list of runs from Temporal. It returns the same as the method earlier, but it does not use a cache.
 func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
@@ -145,7 +145,8 @@ const listDelay = 200 * time.Millisecond
 // maxLineages is the maximum number of runs for which a worker caches the base runs.
 const maxLineages = 10_000
 
-// maxListed limits the size of the cache in Activities.lists. In this size, each list counts as 1 plus the number of its runs.
+// maxListed limits the size of the cache in Activities.lists. The size is the number of all cached run IDs plus the number of
+// lists.
 const maxListed = 200_000
 
 // bases returns the IDs of the runs that a run was reset from. It reads them from the run's own history, because this is always
@@ -163,7 +164,7 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 	})
 }
 
-// readBases does the work of bases, without its cache.
+// readBases reads the history of a run. It returns the same as the method bases, but it does not use a cache.
 func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -14,10 +14,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall searches the earlier runs of an agent for a call of a sub-agent. It returns the result of the call from the
+// RecallCall searches the earlier runs of an agent for the result of a call for a sub-agent. It returns the result from the
 // newest run that has a result. If no run has a result, it returns whether any of the runs started the sub-agent. RecallCall
-// reads the state of a run only if the run's history mentions the call. It skips runs with histories that are deleted or
-// cannot be read; see recallAttempts.
+// reads the state of a run only if the run's history has a trace of the call (see stateWith). It skips a run if the run's
+// history is deleted or cannot be read (see recallAttempts).
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -60,8 +60,9 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 // attempts return an error instead, because the reason may be temporary, for example a codec server that does not answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run if the run's history mentions the call. It returns nil if the history does not
-// mention the call, is deleted, or cannot be read.
+// stateWith returns the state at the end of a run if the run's history has a trace of the call: the model call that requested it,
+// an activity for the call, or the start of the call's sub-agent. It returns nil if the history has no trace of the call, is
+// deleted, or cannot be read (see recallAttempts).
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {

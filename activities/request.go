@@ -28,9 +28,9 @@ const (
 // from this worker's cache and from the activity's input, and queries the workflow for the remaining messages. If the request
 // does not ask for a summary, assemble also stores the transcript in the cache, for the next request.
 //
-// The activity's ID is the key of the request. Cached messages may be wrong, so assemble computes the key of each assembled
-// request. If it is not the activity's ID, assemble takes all messages from the workflow. If the key is still wrong, the error
-// has the type [protocol.Mismatch].
+// The activity's ID is the key of the request. Cached messages may be wrong, so assemble computes the key of the request
+// that it has assembled. If this key is not the activity's ID, assemble makes the request again, at last with all messages from
+// the workflow. If the key is still wrong, the error has the type [protocol.Mismatch].
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -76,8 +76,9 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		"the request that the workflow holds now does not have the key in the activity's ID", protocol.Mismatch, nil)
 }
 
-// complete returns the transcript t with all messages of the request. It appends first the given results, then messages from
-// queries of the workflow, and at the end the messages in delta.
+// complete returns the transcript t with all messages of the request. The missing messages come from three sources. complete
+// appends first the messages in the parameter results, then messages from queries of the workflow, and at the end the messages
+// in the parameter delta.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -166,7 +167,8 @@ type transcript struct {
 
 func (t transcript) count() int { return len(t.messages) }
 
-// extended returns t with the messages in more at its end. It may write into the array behind t.messages.
+// extended appends the messages in the parameter more to the transcript t, and returns the longer transcript. It may write into
+// the array behind t.messages.
 func (t transcript) extended(more []llm.Message) transcript {
 	t.chain = agent.HashMessages(t.chain, more...)
 	t.bytes += weight(more)

@@ -77,7 +77,7 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 }
 
 // begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. It returns when the effect
-// has ended, even if the attempt ended before. So a worker that is stopping waits for the effect.
+// has ended, even if Temporal has ended the attempt earlier. So a worker that is stopping waits for the effect.
 func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -103,8 +103,8 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join adds an attempt to the effect in flight with the given key. If no such effect is in flight, join adds a new effect and
-// returns true for began; the caller must then run the effect.
+// join adds an attempt to the effect in flight with the given key. If no such effect is in flight, join adds a new effect, and
+// the result named began is true: the caller must then run the effect.
 func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

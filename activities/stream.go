@@ -59,8 +59,8 @@ type listener struct {
 	missed  int // the number of chunks missed since the last chunk that was sent
 }
 
-// hubBuffer is the number of chunks that a Hub holds for a slow listener. If the listener has not received these, it misses
-// further chunks.
+// hubBuffer is the number of chunks that a Hub buffers for each listener. While the buffer of a slow listener is full, the
+// listener misses new chunks.
 const hubBuffer = 1024
 
 // Stream passes a chunk to the listeners of its agent. It does not block: if the buffer of a listener is full, the listener
@@ -83,8 +83,8 @@ func (h *Hub) Stream(p Chunk) {
 }
 
 // Listen returns a sequence of the chunks of an agent's replies. An empty ID means the replies of all agents. The sequence
-// contains the chunks that arrive after the call of Listen, even before the first iteration. It ends when the context ends.
-// Breaking out of the loop also ends the listening; the sequence must then not be used again.
+// contains the chunks that arrive after Listen is called, including chunks that arrive before the loop over the sequence begins.
+// It ends when the context ends. A break out of the loop also ends it. The sequence can be used in one loop only.
 func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
 	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
 	h.mu.Lock()

@@ -120,8 +120,9 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// notRun returns a retryable error for a call whose tool did not run or may run again. After [protocol.MaxToolAttempts] attempts, it
-// returns an error result for the model instead. If the context has ended, it returns the error of interrupted.
+// notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. The parameter problem is the
+// text of the error. notRun returns a retryable error. After [protocol.MaxToolAttempts] attempts, it returns an error result for
+// the model instead. If the context has ended, it returns the error that the function interrupted makes.
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, problem)

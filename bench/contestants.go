@@ -40,8 +40,8 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("x", options.ID, turns))
 }
 
-// task returns the input of an agent workflow. The parameter name is the name of the agent's definition. The agent runs the
-// given number of turns.
+// task returns the input of an agent workflow. The parameter name is the name of the agent's definition, and incarnation is
+// its incarnation. The agent runs the given number of turns.
 func task(name, incarnation string, turns int) workflows.Start {
 	return workflows.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
@@ -91,8 +91,8 @@ func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, e
 	return f(ctx, req)
 }
 
-// model is the function of the model "main". Each of its replies contains one tool call. The first user message contains the
-// number of tool calls; after this number, the reply is the answer "done".
+// model is the function of the model "main". The first user message contains a number. Until the conversation contains this
+// number of tool calls, each reply is one more tool call. Then the reply is the answer "done".
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {

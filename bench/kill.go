@@ -138,7 +138,8 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Du
 	return at.Sub(killed), err
 }
 
-// next waits for the next request to the model and returns its time. It returns an error if no request comes within patience.
+// next waits for the next request to the model and returns its time. If no request comes within the time [patience], it
+// returns an error.
 func (k *killer) next() (time.Time, error) {
 	select {
 	case at := <-k.asked:
@@ -148,8 +149,8 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready. The caller must call the returned function, which kills the
-// process. The function may be called several times.
+// worker starts a worker process and waits until it is ready. The result kill is a function that kills this process. The
+// caller must call kill at least once.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env

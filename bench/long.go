@@ -58,8 +58,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// watchHeap measures the size of the heap ten times a second until the caller calls done. The result highest is the largest
-// size so far in bytes. It includes objects that are not collected yet.
+// watchHeap measures the size of the heap ten times a second until the caller calls done, the function in the results. The
+// result highest holds the largest size so far in bytes. This size includes objects that are not collected yet.
 func watchHeap() (highest *atomic.Uint64, done func()) {
 	highest = new(atomic.Uint64)
 	stop, stopped := make(chan struct{}), make(chan struct{})

@@ -32,8 +32,9 @@ func (r *report) goal(label, value string, met bool, goal string) {
 	r.rows = append(r.rows, []string{label, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row that compares the history bytes of one turn in two agents. The parameter late is the number of bytes in a
-// longer agent, and r.early is the number of bytes in an agent of 50 turns. The row shows the ratio. Its goal is at most 1.02.
+// steady adds a row that compares two agents by the history bytes of one turn. The parameter late is the number of bytes
+// for one turn of the longer agent; r.early is the number for one turn of an agent of 50 turns. The row shows late divided
+// by r.early. The goal is at most 1.02.
 func (r *report) steady(label string, late float64) {
 	ratio := late / r.early
 	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")

@@ -132,8 +132,9 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	}
 }
 
-// SplitTool splits an entry of [Agent.Tools] at the first dot. It returns the name of the MCP server and the tool's name at
-// the server. For "server.*", tool is "*". If the entry has no dot, it is a built-in tool or Go tool, and server is empty.
+// SplitTool splits an entry of [Agent.Tools] at the first dot. The result server is the name of the MCP server, and
+// the result tool is the tool's name at this server. For the entry "server.*", the result tool is "*". An entry
+// without a dot is a built-in tool or Go tool: the result server is then empty, and the result tool is the entry.
 func SplitTool(entry string) (server, tool string) {
 	server, tool, ok := strings.Cut(entry, ".")
 	if !ok {

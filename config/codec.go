@@ -121,8 +121,9 @@ func retryingConverter(server codecSource) converter.DataConverter {
 	})
 }
 
-// contextConverter is a data converter that delegates to other data converters: to inWorkflow in workflows, to the result of
-// withContext if the SDK passes a context, and otherwise to the embedded DataConverter.
+// contextConverter is a data converter that passes each value on to one of three other data converters. In
+// workflows, this is inWorkflow. Outside of workflows, it is the result of withContext if the SDK passes a context,
+// and otherwise the embedded DataConverter.
 type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
@@ -155,16 +156,16 @@ func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error
 	return orPanic(f.PayloadCodec.Decode(all))
 }
 
-// orPanic panics with err if err is not nil. Otherwise it returns all and nil.
-func orPanic(all []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
+// orPanic returns the payloads. If err is not nil, it panics with err instead.
+func orPanic(payloads []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	if err != nil {
 		panic(err)
 	}
-	return all, nil
+	return payloads, nil
 }
 
-// retrying is a codec that repeats a request until it succeeds, the server returns a [*CodecError], ctx ends, or the time in
-// patience has passed.
+// retrying is a codec that repeats a request until it succeeds or the server returns a [*CodecError]. It also stops when
+// ctx ends, or after the time in its field patience.
 type retrying struct {
 	server   codecSource
 	ctx      context.Context
@@ -199,7 +200,7 @@ func (r retrying) do(code func(converter.PayloadCodec, []*commonpb.Payload) ([]*
 		}
 		select {
 		case <-ctx.Done():
-			return all, fmt.Errorf("the codec server did not answer in time: %w (%w)", err, ctx.Err())
+			return all, fmt.Errorf("the codec server did not answer in time; check that it runs: %w (%w)", err, ctx.Err())
 		case <-time.After(pause):
 		}
 	}

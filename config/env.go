@@ -114,8 +114,9 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. It returns
-// an error that names each one that is missing. The error is an [*Error]. A worker calls CheckEnvironment before it starts.
+// CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. If
+// a variable or file is missing, or if an API key is empty, it returns an [*Error] that names all of them. A worker
+// calls CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

@@ -7,8 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reserved has the names of the request fields that must not be in the field extra of a model, because the worker, the
-// agent's state or another field of the model sets them. The map value is the reason for the error text.
+// reserved has the names of the request fields that must not be in the field extra of a model, because the worker,
+// the agent's state or another field of the model sets them. The map's keys are these names. Each value is the part
+// of the error text that says why the field is refused, or what to write instead.
 var reserved = map[string]string{
 	"model":                 "write it beside extra",
 	"messages":              "the worker sends the agent's transcript",

@@ -19,8 +19,9 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// nearest returns the known name with the fewest edits from name. It allows one edit for every three letters of name, and at
-// least one. If all known names need more edits, they are probably different words, and nearest returns "".
+// nearest returns the known name that needs the fewest edits to become the given name. The limit is one edit for
+// every three letters of the given name, but at least one edit. If all known names need more edits, they are
+// probably different words, and nearest returns "".
 func nearest[V any](name string, known map[string]V) string {
 	best, bestEdits := "", max(1, len(name)/3)+1
 	for _, k := range sorted(known) {

@@ -22,8 +22,9 @@ const (
 	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
-// Parse reads and validates the configuration in data. name is the path of the configuration file: it appears in errors, and
-// relative paths in data are relative to its folder. The error is an [*Error].
+// Parse reads and validates the configuration in data. The parameter name is the path of the configuration file.
+// Errors contain this path, and relative paths in the configuration are relative to the file's folder. The error is
+// an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
 	top, p := document(name, data)
 	if p != nil {
@@ -40,8 +41,8 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside resolves a path that is relative to the folder of the configuration file: it joins the folder and the path. An
-// absolute path stays as it is. file is the path of the configuration file.
+// beside resolves a path that is relative to the folder of the configuration file: it joins the folder and the path.
+// An absolute path stays as it is. The parameter file is the path of the configuration file.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path

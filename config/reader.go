@@ -47,21 +47,23 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether the value at path already has a problem. The method check calls hasProblem first, and does
-// not report such a value again, for example as missing.
+// hasProblem reports whether a problem was already found in the value with the given path. The method check calls
+// hasProblem first, so it does not report the same value again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
-// present reports whether the file has an entry at path. The value of the entry may be wrong or null.
+// present reports whether the file has an entry with the given path. It also returns true if the value of the entry
+// is wrong or null.
 func (r *reader) present(path string) bool {
 	_, ok := r.lines[path]
 	return ok
 }
 
-// keys maps each key that a mapping may have to the function that reads its value.
+// keys lists the keys that a mapping may have. For each key, it has the function that reads the key's value.
 type keys map[string]func(place)
 
-// object reads a mapping with known keys. For each entry, it calls the function in known. It skips an entry without a value,
-// so the default stays. It reports unknown keys.
+// object reads a mapping. The parameter known has the allowed keys, each with the function that reads its value.
+// object calls this function for each entry of the mapping. If the value of an entry is null, object skips the
+// entry, so the default stays. It reports keys that are not in known.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -75,8 +77,8 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
-// entries calls the function each for every entry of a mapping, in the order of the file. The keys may be any text; entries
-// reports keys that occur twice. A mapping that is null has no entries.
+// entries calls a function for every entry of a mapping, in the order of the file. The parameter each is this
+// function. The keys may be any text; entries reports keys that occur twice. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
@@ -102,7 +104,7 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list calls the function each for every item of a list, in the order of the file.
+// list calls a function for every item of a list, in the order of the file. The parameter each is this function.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -198,8 +200,9 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 	}
 }
 
-// money returns a function that reads an amount of US dollars. The amount is exact: it is not read as a float64. The
-// function divides the amount by units before it stores the amount.
+// money returns a function that reads an amount of US dollars and stores it in *into. The amount is exact: it is not read
+// as a float64. The amount in the file is the price of several units; the parameter units is their number. The stored
+// amount is the price of one unit.
 func (r *reader) money(into *agent.Money, units int64) func(place) {
 	return func(p place) {
 		tag := p.node.ShortTag()
@@ -264,8 +267,8 @@ func checkWebURL(s string) string {
 	return ""
 }
 
-// matching returns a function that reads a text that must match a pattern. message is the error text for a text that does
-// not match. The error text does not contain the text that was read, because that may be a secret.
+// matching returns a function that reads a text that must match a pattern. The parameter message is the whole error
+// text for a text that does not match. It does not quote this text, which may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
 	return func(p place) {
 		var s string

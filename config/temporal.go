@@ -39,10 +39,10 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 	return opts, err
 }
 
-// WorkerOptions is like [ClientOptions], but for the client of a worker. If a codec server is configured, WorkerOptions
-// sends it a test payload, and returns an error if the server does not encode it. While the worker runs, it repeats
-// each request to the codec server that fails, because the SDK would otherwise let the agent fail or make a call twice.
-// It does not repeat a request after a [CodecError].
+// WorkerOptions is like [ClientOptions], but for the client of a worker. If a codec server is configured,
+// WorkerOptions sends it a test payload, and returns an error if the server does not encode this payload. Later, if
+// a request to the codec server fails, the worker repeats the request, because the SDK would otherwise let the agent
+// fail or make a call twice. There is one exception: after a [CodecError], the worker does not repeat the request.
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {

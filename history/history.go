@@ -105,7 +105,7 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	}
 	unreadable := func(err error) error { return &UnreadableError{ID: agentID, RunID: runID, Err: err} }
 	if len(events) == 0 || events[0].GetWorkflowExecutionStartedEventAttributes() == nil {
-		return nil, unreadable(errors.New("it does not begin with the event WorkflowExecutionStarted; use the complete history of the run"))
+		return nil, unreadable(errors.New("the first event is not WorkflowExecutionStarted; use the complete history of the run"))
 	}
 	last := events[len(events)-1]
 	run := &Run{Events: last.GetEventId()}

@@ -17,12 +17,13 @@ import (
 // try again later.
 var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; the list is usually complete after a few seconds")
 
-// Newest returns the run from which a resume takes the state. Usually this is the run in the parameter from, which is the run
-// that the resume was asked to continue. The parameter self is the ID of the run that the resume started. If the run directly
-// before self ended later than the run in from, Newest returns the run directly before self. This happens if two programs
-// resume the agent at the same time, and self was started by the slower program.
+// Newest returns the run from which a resume takes the state. The parameter from names the run that the resume was asked to
+// continue. The parameter self is the ID of the new run that the resume started. Usually Newest returns the run that the resume
+// was asked to continue. But if another run began directly before the new run, and ended later than the run that the resume was
+// asked to continue, Newest returns this other run. This happens if two programs resume the agent at the same time, and the
+// slower program started the new run.
 //
-// The error is [ErrNotListed] as long as Temporal's list of runs does not show self.
+// The error is [ErrNotListed] as long as Temporal's list of runs does not show the new run.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
 	runs, err := Runs(ctx, c, from.ID)
 	if err != nil {

@@ -21,14 +21,14 @@ const Agent = "Agent"
 const (
 	// MessageUpdate takes an [agent.InboxMessage] and returns [Accepted].
 	MessageUpdate = protocol.MessageUpdate
-	// CloseUpdate takes nothing. The agent finishes when its turn has ended and its inbox is empty, and takes no more
-	// messages.
+	// CloseUpdate has no argument. The agent accepts no more messages, and ends when its turn has ended and its inbox is
+	// empty.
 	CloseUpdate = protocol.CloseUpdate
-	// UpgradeUpdate takes nothing. The agent continues as new, on the current version of its workers, as soon as no model
+	// UpgradeUpdate has no argument. The agent continues as new, on the current version of its workers, as soon as no model
 	// call or tool call is in flight.
 	UpgradeUpdate = protocol.UpgradeUpdate
-	// ReloadUpdate takes an ID. The agent reads its definition again as soon as each call has its result and no model call
-	// is in flight. An ID that the agent has received before changes nothing.
+	// ReloadUpdate takes the ID of this request to reload. The agent reads its definition again as soon as each call has
+	// its result and no model call is in flight. The agent ignores a request with the ID of an earlier request.
 	ReloadUpdate = protocol.ReloadUpdate
 	// ResumeLostUpdate takes the ID of a resume that came too late: another resume had already continued the agent. The
 	// agent counts it in its [agent.Usage].
@@ -65,7 +65,7 @@ type Start = agent.Start
 
 // Result is the result of the workflow.
 type Result struct {
-	// Answer is the agent's last answer. A sub-agent cuts it if its [Start] sets AnswerBytes.
+	// Answer is the agent's last answer. If AnswerBytes in [Start] is not 0, the answer is cut to at most that size.
 	Answer string `json:"answer"`
 	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit ended
 	// the turn.
@@ -106,15 +106,15 @@ func (w *Workflows) Register(r Registry) {
 	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: Agent})
 }
 
-// Agent is the workflow function. It runs one agent until the agent ends. If the turn of an agent in task mode is held,
-// the workflow fails with an application error. The type of this error is the class of the cause. Do not start the
-// workflow with a retry policy: a retry would repeat the agent's work.
+// Agent is the workflow function. It runs one agent until the agent ends. If a failure holds the turn of an agent in task
+// mode, the workflow fails with an application error. The type of this error is the class of the failure, such as an
+// [llm.Class]. Do not start the workflow with a retry policy: a retry would repeat the agent's work.
 func (w *Workflows) Agent(ctx workflow.Context, in Start) (Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run implements [Workflows.Agent]. It calls the callback begun exactly once, with the new driver and before the driver does
-// anything. If it refuses the input, it does not call begun.
+// run implements [Workflows.Agent]. If the input is valid, run creates the driver and then calls the function begun once with
+// this driver, before the driver does anything. If run refuses the input, it does not call begun.
 func (w *Workflows) run(ctx workflow.Context, in Start, begun func(*driver)) (Result, error) {
 	if err := in.Check(); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)

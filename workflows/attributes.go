@@ -16,8 +16,8 @@ var (
 	// AttributeAgent is the definition's name.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
 	// AttributeStatus is the agent's [agent.Status], as the method [agent.State.CopiedStatus] returns it. After a reset, an
-	// agent may search other runs for messages. During the search, the attribute has the status that the agent gets if the
-	// search finds no message.
+	// agent may search other runs for messages. During this search, the attribute shows the status as if the search had
+	// already ended without finding a message.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
 	// AttributeReason is the class of the error that holds or ended the agent, or the name of the limit that stopped its last
 	// turn. It is empty if there is no such error or limit.

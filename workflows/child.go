@@ -84,12 +84,13 @@ func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 	return timer.Get(ctx, nil) == nil
 }
 
-// runChild starts a sub-agent, or finds the sub-agent that was started before under the same key, and returns its end. The
-// sub-agent keeps running if this run ends or is reset; the next run finds the sub-agent by its ID.
+// runChild starts a sub-agent, waits until it has ended, and returns its end. If a sub-agent was started before with the same
+// key, runChild waits for that sub-agent. The sub-agent keeps running if this run ends or is reset; the next run finds the
+// sub-agent by its ID.
 //
-// The result reattached is true if the activity AwaitAgent returned the end, and false if Temporal reported the end to this run
-// because this run is the parent. The result err is the error with which the sub-agent's workflow ended, or the error of the
-// activity.
+// The result named reattached is true if the end comes from the activity AwaitAgent. It is false if Temporal reported the end
+// to this run, because this run is the parent. The error is the error with which the sub-agent's workflow ended, or the error
+// of the activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
 		end, err = d.awaitChild(ctx, child)
@@ -140,14 +141,16 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent. It is only for a sub-agent whose start is in the part of the history that a
-// reset copied. The parameter running is the future of the child workflow. Temporal reports the end only to the run that
-// started the sub-agent, and to runs that began by a reset of that run while the sub-agent was running. In all other runs, the
-// future never becomes ready. So pollChildEnd also runs the activity AwaitAgent, which waits for the end. It starts this
-// activity in the first workflow task that the reset did not copy.
+// pollChildEnd waits for the end of a sub-agent after a reset. Call it only if the start of the sub-agent is in the part of
+// the history that the reset copied. The parameter running is the future of the child workflow.
 //
-// pollChildEnd returns the future of the activity when the activity or the sub-agent has ended. It returns nil if the sub-agent
-// ended before the activity was started.
+// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by
+// a reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future of the
+// child workflow never becomes ready. So pollChildEnd also runs the activity AwaitAgent, which waits for the end. It starts
+// this activity in the first workflow task that the reset did not copy.
+//
+// If the sub-agent ends before the activity is started, pollChildEnd returns nil. Otherwise, it returns the future of the
+// activity, as soon as the activity or the child workflow has ended.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
@@ -162,9 +165,9 @@ func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running w
 	return found
 }
 
-// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The activity asks for the
-// sub-agent's ID without a run ID, so the sub-agent may have been reset, resumed or continued as new. The value of the future is
-// a [protocol.AgentEnd].
+// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The activity
+// identifies the sub-agent by its ID alone, without a run ID, because the sub-agent may have been reset, resumed or continued
+// as new. The value of the future is a [protocol.AgentEnd].
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(child.Key), Summary: oneLine("reattached · " + child.ID),
@@ -196,10 +199,10 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalled reports whether the driver may carry out all of the given calls for sub-agents. Before that, the driver may have to
-// search the earlier runs for the results of these calls: see asksEarlier. recalled returns true if every search that is needed
-// has ended. Otherwise, it starts the needed searches that are not in flight, each in a coroutine, and returns false. When a
-// search has ended, the loop runs again and calls recalled again.
+// recalled reports whether all searches have ended that the given calls for sub-agents need. The driver may carry out these
+// calls only if recalled returns true. A search looks in the earlier runs for the result of one call; asksEarlier says which
+// calls need a search. If a search has not ended, recalled starts a coroutine for each search that is not in flight,
+// and returns false. Whenever a search ends, the loop runs again and calls recalled again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {

@@ -177,9 +177,9 @@ func waiting(held bool, n int) string {
 // detailsChildren is the largest number of sub-agents that the details show. childLines chooses them.
 const detailsChildren = 20
 
-// childLines returns a list of the agent's sub-agents, in Markdown. If there are more than detailsChildren, it lists only this
-// many and adds the number of the rest. It then prefers running sub-agents to ended ones, and newer ones to older ones. The
-// list has the order in which the agent asked for the sub-agents.
+// childLines returns a list of the agent's sub-agents, in Markdown, in the order in which the agent called them. If there are
+// more than detailsChildren sub-agents, the list contains only detailsChildren of them, and a last line with the number of
+// the others. childLines then chooses running sub-agents before ended ones, and newer ones before older ones.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""
@@ -255,12 +255,13 @@ func recoveries(u agent.Usage) string {
 	return strings.Join(counts, " · ")
 }
 
-// line returns one message in Markdown. If the message is the result of a tool call, tool is the name of the tool.
-func line(m agent.Message, tool string) string {
+// line returns one message in Markdown. If the message is the result of a tool call, toolName is the name of the tool;
+// otherwise it is empty.
+func line(m agent.Message, toolName string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**", m.Role)
-	if tool != "" {
-		b.WriteString(" " + code(tool, 64))
+	if toolName != "" {
+		b.WriteString(" " + code(toolName, 64))
 	}
 	if m.Content != "" {
 		limit := 800

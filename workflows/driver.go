@@ -151,8 +151,9 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 	}
 }
 
-// yield lets the update handlers of the run's first task run before the loop handles a cancel. After a reset, these updates may
-// be messages, and their senders do not send them again. No effect is in flight in that task.
+// yield waits until the handlers of all updates in the run's first workflow task have started. The loop calls it before it
+// handles a cancel in that task. Without yield, messages could be lost: after a reset, Temporal delivers earlier messages in
+// the first task again, and their senders do not send them again. No effect is in flight in that task.
 func (d *driver) yield() {
 	passed := false
 	workflow.Go(d.root, func(workflow.Context) { passed = true })
@@ -160,30 +161,30 @@ func (d *driver) yield() {
 }
 
 // cancelsFirst reports whether the driver handles a cancel before it starts the next step. This matters if the same workflow
-// task brings a cancel and another event. The first version of the driver started the next step before it handled the cancel,
-// so cancelsFirst returns false in its histories.
+// task brings a cancel and another event. The first version of the driver started the next step before it handled the cancel.
+// For histories of that version, cancelsFirst returns false.
 func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether this run carries out the step find, which is a search of other runs for messages. In workflow tasks
-// that a reset copied, it returns true only if the copied run made the search in the same task. Each search has a workflow
-// version of its own: the name of the version contains the key of the search.
-func (d *driver) looksBack(find agent.FindMessages) bool {
-	return d.inFlight(find.Key) || d.since(string(find.Key))
+// looksBack reports whether this run searches other runs for messages, as the given step asks. In workflow tasks that a reset
+// copied, it returns true only if the copied run made the search in the same task. Each search has a workflow version
+// (workflow.GetVersion) of its own: the name of the version contains the key of the search.
+func (d *driver) looksBack(search agent.FindMessages) bool {
+	return d.inFlight(search.Key) || d.since(string(search.Key))
 }
 
-// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from another
-// run. The parameter point becomes part of the name of a workflow version, so each call of own in a run must pass a different
-// value.
+// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from
+// another run. The parameter point becomes part of the name of a workflow version (workflow.GetVersion). So if a run calls
+// the method own twice, it must pass two different values.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the driver takes an optional action in the current workflow task. The parameter point names the action.
-// If the task runs for the first time, since records a workflow version and returns true. In a replay, it returns true only if
-// the history has this version. So, in tasks that a reset copied, it returns true only if the copied run took the action in the
-// same task.
+// since reports whether the driver takes an optional action in the current workflow task. The parameter point names the
+// action. If the task runs for the first time, the method records a workflow version (workflow.GetVersion) and returns true.
+// In a replay, the method returns true only if the history has this version. So, in tasks that a reset copied, the method
+// returns true only if the copied run took the action in the same task.
 //
 // The name of the version contains the length of the history, which is different in each workflow task. With the same name in
 // all tasks, the result in the first copied task would also be the result in all later tasks.

@@ -189,8 +189,9 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect returns the part of an activity's input that names this run. If the agent was reset or resumed, an earlier run may have
-// the result of the effect. Base then names the run from which the activity begins its search.
+// effect returns the part of an activity's input that names this run. If the agent was reset or resumed, an earlier run may
+// have the result of the effect. The field Base of the returned value is then the ID of the run at which the activity begins
+// its search.
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {

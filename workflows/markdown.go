@@ -57,7 +57,8 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed cuts details to detailsBytes, and adds a last paragraph that looks empty, because the Web UI cuts off the last line.
+// closed returns a Markdown text, cut so that the result has at most detailsBytes bytes, with a paragraph at the end that
+// looks empty. The paragraph is necessary because the Web UI does not show the last line.
 func closed(text string) string {
 	const end = "\n\n&nbsp;\n"
 	return clip.Text(text, detailsBytes-len(end)) + end

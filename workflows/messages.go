@@ -161,8 +161,9 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 }
 
 // UpdateEvent returns the event that an update applies to the agent, by the name of the update. It returns nil for an
-// [UpgradeUpdate], which applies no event, and for an unknown name. UpdateEvent calls the function decode with a pointer, into
-// which decode decodes the argument of the update. The parameter now is the time of the event, in Unix milliseconds.
+// [UpgradeUpdate], which applies no event, and for an unknown name. UpdateEvent passes a pointer to the function in the
+// parameter decode, which stores the decoded argument of the update there. The parameter now is the time of the event, in
+// Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:
@@ -270,8 +271,8 @@ func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	return short
 }
 
-// request answers a [protocol.RequestQuery] with one page of a request. While the driver has no state, it returns errReading.
-// While the agent has no definition, the page is empty.
+// request answers a [protocol.RequestQuery] with one page of a request to the model. While the driver has no state, it
+// returns errReading. While the agent has no definition, the page is empty.
 func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error) {
 	var page protocol.RequestPage
 	if d.state == nil {

@@ -11,21 +11,21 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// AgentFailed is the type of the application error that [Run] returns if the agent existed before the call of Run and ended
-// without an answer.
+// AgentFailed is the type of the application error that [Run] returns if it finds an agent that was started earlier, and that
+// agent has ended, or later ends, without an answer.
 const AgentFailed = "AgentFailed"
 
-// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The parameter id is the agent's ID.
-// The parameter taskQueue is the task queue of the agent's workers; empty means the task queue of the calling workflow. Use task
-// mode: an agent in chat mode ends only when it is closed.
+// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The parameter id is the agent's
+// ID. The parameter taskQueue is the task queue of the agent's workers; empty means the task queue of the calling workflow.
+// Use task mode: an agent in chat mode ends only when it is closed. Run gives the agent no search attributes.
 //
-// The agent keeps running if the run of the caller ends. If the caller was reset or started again, the agent with this ID may
-// exist already. Run then waits for that agent, and nothing is done or paid for twice. If the key of the existing workflow is
-// not start.Key, Run returns an error of type [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call of
-// Run has started it.
+// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, the agent with
+// this ID may exist already. Run then waits for that agent, and nothing is done or paid for twice. If the ID belongs to a
+// workflow with another key than start.Key, Run returns an error of type [protocol.ForeignAgent]. A cancel of ctx cancels the
+// agent only if this call of Run has started it.
 //
-// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this time,
-// Run waits for the end of the resumed agent. The agent has no search attributes.
+// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this
+// time, Run waits for the end of the resumed agent.
 func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
 	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)

@@ -18,7 +18,7 @@ import (
 )
 
 // agents connects to Temporal. It returns a client that uses the task queue from [globals.taskQueue], and the name of this
-// queue. The caller must call done to close the connection.
+// queue. The result done is a function that closes the connection. The caller must call it.
 func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -73,15 +73,17 @@ func (g *globals) agentName(name string) (string, error) {
 	case name == "":
 		return "", exitf(exitUsage, "no agent is named, and the configuration has several: name the agent with -a, one of %s", strings.Join(names, ", "))
 	case !slices.Contains(names, name):
-		return "", exitf(exitUsage, "the configuration has no agent %q; it has %s", name, strings.Join(names, ", "))
+		return "", exitf(exitUsage, "the configuration has no agent %q; name one of its agents with -a: %s", name, strings.Join(names, ", "))
 	}
 	return name, nil
 }
 
-// text returns the task or message of a command line: the arguments, joined by spaces. If there are no arguments, or the only
-// argument is "-", it reads standard input instead, and removes one newline at the end. text reads at most
-// [agent.MaxMessageBytes]+2 bytes. [agent.CheckMessage] later refuses a text of this size, even without the newline. A longer
-// input is therefore refused, too, and never sent in part. If there is no text, the error has the code exitUsage.
+// text returns the task or message of a command line: the arguments, joined by spaces. If there are no arguments, or the
+// only argument is "-", text reads standard input instead, and removes one newline at the end. If there is no text, the
+// error has the code exitUsage.
+//
+// From a longer input, text reads only the first [agent.MaxMessageBytes]+2 bytes. This is more than [agent.CheckMessage]
+// accepts, even without the newline. A text that is too long is therefore refused later; its beginning is never sent alone.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil

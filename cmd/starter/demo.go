@@ -42,7 +42,7 @@ when the demo ends, also after Ctrl-C.`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.address != "" || g.namespace != "" || g.configPath != "" || g.queue != "" {
-				return exitf(exitUsage, "demo runs a server, a configuration and a task queue of its own: leave out --address, --namespace, --config and --task-queue")
+				return exitf(exitUsage, "demo starts its own server and uses its own configuration and task queue: leave out --address, --namespace, --config and --task-queue")
 			}
 			self, err := os.Executable()
 			if err != nil {
@@ -69,9 +69,9 @@ when the demo ends, also after Ctrl-C.`,
 	return cmd
 }
 
-// demoPrinter returns a function that is called with each progress that [client.Client.Watch] yields. The function prints the
-// agent's messages and its problems, like the commands run and tail. It does not print that no worker answers, because the
-// demo, not the user, starts the workers.
+// demoPrinter returns a function that must be called with every [client.Progress] that [client.Client.Watch] yields. This
+// function prints the agent's messages and its problems, like the commands run and tail. There is one exception: it prints
+// nothing about a missing worker, because the demo starts the workers itself.
 func demoPrinter(w io.Writer) func(client.Progress) {
 	show, wait := newTranscriptPrinter(w), newWaitNotice(w, "", 0)
 	wait.stop()
@@ -90,9 +90,9 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
-		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see the counts of model and publish in the output", s.Repeated)
+		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see \"model\" and \"publish\" in the output", s.Repeated)
 	case s.Status != client.Completed:
-		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the stand-in with --offline", statusText(s.Status), s.Failure)
+		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the demo's stand-in for a model with --offline", statusText(s.Status), s.Failure)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func (f *following) addFlags(cmd *cobra.Command) {
 	addWait(cmd, &f.limit, 0)
 }
 
-// show prints an agent's messages as they come, until the agent has answered, is held or has ended. With --detach it
-// prints the ID and returns at once. The error has the exit code of the command.
+// show prints an agent's messages as they come, until the agent has answered, is held or has ended. With --detach it only
+// prints the ID and returns at once. The error that show returns contains the exit code for the process.
 func (f following) show(cmd *cobra.Command, c *client.Client, queue string, started client.Started) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.detach {
@@ -83,11 +83,12 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	return end.verdict()
 }
 
-// follow watches an agent until it waits, is held or has ended, and returns this status. It calls the function handle with each
-// progress that [client.Client.Watch] yields. The parameter limit is how long follow waits for a worker to answer; 0 means no
-// limit. When the limit has passed, the error is [client.ErrNoWorker]. The time starts again with each progress in which
-// NoWorker is not set. This includes progress with NoServer, because it is not known whether a worker is missing while Temporal
-// does not answer.
+// follow watches an agent until it waits, is held or has ended, and returns this status. It calls the function handle with
+// every [client.Progress] that [client.Client.Watch] yields.
+//
+// The parameter limit is how long follow waits for a worker to answer; 0 means no limit. After this time the error is
+// [client.ErrNoWorker]. Every progress without NoWorker starts the time again, even a progress with NoServer: while
+// Temporal does not answer, it is not known whether a worker is missing.
 func follow(ctx context.Context, c *client.Client, id string, limit time.Duration, handle func(client.Progress)) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -123,8 +124,8 @@ type ending struct {
 	Usage   agent.Usage
 }
 
-// endOf returns how the agent's last turn ended. It reads the agent's history, so it needs no worker. The parameter status
-// becomes the status of the result.
+// endOf returns how the agent's last turn ended. It reads everything but the status from the agent's history, so it needs
+// no worker. It takes the status from the parameter status.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err

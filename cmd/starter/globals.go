@@ -101,8 +101,8 @@ func (g *globals) taskQueue() (string, error) {
 	return cfg.TaskQueue, nil
 }
 
-// dial connects to Temporal. The caller must close the client. dial sets the fields address, namespace and converter to those of
-// the client.
+// dial connects to Temporal and returns the client, which the caller must close. It also sets g.address, g.namespace and
+// g.converter to the values that this client uses.
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	opts, err := config.ClientOptions(g.address, g.namespace)
 	if err != nil {
@@ -134,9 +134,10 @@ func noTemporal(address string) error {
 	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
-// listens reports whether a program accepts connections at an address of this machine. It shows at once that the server was not
-// started, which is the most common mistake; gRPC would report this only after its retries. For an address of another machine,
-// listens always returns true, because the connection may need a proxy. It also returns true if ctx has ended.
+// listens reports whether a program accepts connections at an address of this machine. It is called before the client
+// connects, because the most common mistake is that the server was not started. gRPC would report this only after its
+// retries. For an address of another machine, listens always returns true, because the connection may need a proxy. It also
+// returns true if ctx has ended.
 func listens(ctx context.Context, address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -32,8 +32,8 @@ func (g *globals) link(ctx context.Context, id string) string {
 	return base + "/namespaces/" + url.PathEscape(g.namespace) + "/workflows/" + url.PathEscape(id)
 }
 
-// uiOf returns the base address of the Web UI that belongs to the Temporal server at address, or an empty string if it is
-// unknown.
+// uiOf returns the base address of the Web UI that belongs to the Temporal server at the given address. If this Web UI is
+// unknown, it returns an empty string.
 func uiOf(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -53,8 +53,8 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI answers at the address base. It requests the Web UI's settings. If the response
-// is JSON, the program at this address is the Web UI, because other programs do not have these settings.
+// answersAsUI reports whether Temporal's Web UI answers at the base address in base. It requests the Web UI's settings. If
+// the response is JSON, the program at this address is the Web UI, because other programs do not have these settings.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

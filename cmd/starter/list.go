@@ -123,9 +123,10 @@ type row struct {
 	client.Standing
 }
 
-// find lists the agents that match the query, the newest first. It uses the parameter statuses to read the status of each
-// agent. It returns at most limit agents; 0 means no limit. The result more is true if more agents match. An agent with the
-// status [client.Unknown] matches every status, because the list must not hide an agent whose history cannot be read.
+// find lists the agents that match the query, the newest first. The parameter statuses reads the status of each agent from
+// its history. The parameter limit is the largest number of agents to return; 0 means no limit. The result more is true if
+// more agents match. An agent with the status [client.Unknown] matches every status, because the list must not hide an
+// agent whose history cannot be read.
 func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry

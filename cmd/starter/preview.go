@@ -43,10 +43,10 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update is called with each progress that [client.Client.Watch] yields. It shows the partial text of the progress and, below
-// the text, the parameter work: the line that says what the agent works on. It removes the preview if the progress is a
-// message, or says that a reset has made the transcript shorter. While no worker answers, or Temporal does not answer, the
-// preview stays as it is.
+// update must be called with every [client.Progress] that [client.Client.Watch] yields. It shows the partial text and,
+// below it, the line in the parameter work, which says what the agent works on. If the progress contains a message, or says
+// that a reset has made the transcript shorter, update removes the preview. While no worker answers, or Temporal does not
+// answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:

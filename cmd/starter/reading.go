@@ -40,9 +40,10 @@ type standings interface {
 	Standing(ctx context.Context, e client.Entry) (client.Standing, error)
 }
 
-// all returns a row for each entry, in the same order. It omits agents that Temporal no longer has. If the history of an agent
-// cannot be read, its status is [client.Unknown], and all writes the reason to out. If ctx has ended, the error is its cause.
-// all also returns an error if Temporal does not answer.
+// all reads the status of each agent in entries and returns a row for each, in the same order. It omits agents that
+// Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the reason is
+// written to r.out. If ctx has ended, the error is the cause of ctx, from [context.Cause]. It is also an error if Temporal
+// does not answer.
 func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))

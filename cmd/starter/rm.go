@@ -63,9 +63,9 @@ resumed, it may start the sub-agent again.`,
 	return cmd
 }
 
-// closedTrees checks that the agents in ids and all sub-agents below them have ended, and returns the number of these
-// sub-agents. It does not count sub-agents that are in ids themselves. If an agent or sub-agent has not ended, the error wraps
-// [client.ErrRunning].
+// closedTrees checks that the agents with the given ids and all their sub-agents, at every depth, have ended. If one of
+// them has not ended, the error wraps [client.ErrRunning]. The result below is the number of the sub-agents. It does not
+// count a sub-agent whose ID is in the parameter ids.
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {

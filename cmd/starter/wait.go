@@ -46,8 +46,9 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends when limit has passed, with [context.DeadlineExceeded] as its cause. A limit of 0 means no
-// limit. If the caller calls lift before the limit has passed, the context no longer has a limit. The caller must call cancel.
+// within returns a context that ends after the time limit, with [context.DeadlineExceeded] as its cause. A limit of 0 means
+// that there is no limit. The result lift is a function that removes the limit; it has no effect after the limit has
+// passed. The result cancel is a function that ends the context; the caller must call it.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	if limit == 0 {
@@ -82,8 +83,8 @@ func unanswered(err error, wait *waitNotice, effect string) error {
 }
 
 // change waits until a worker answers for an agent, and then calls the function do, which changes the agent. The parameter
-// limit limits the wait and the call of do separately. When the agent has accepted the change, do must call its parameter
-// accepted. After this call, do has no limit.
+// limit is the longest time for the wait, and again for the call of do; 0 means no limit. When the agent has accepted the
+// change, do must call the function accepted, which removes the limit for the rest of do.
 func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, accepted func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)

@@ -76,8 +76,9 @@ func (p *waitNotice) over() {
 	p.turn(noTrouble)
 }
 
-// update is called with each progress that [client.Client.Watch] yields. It shows what the agent works on. If there is a
-// problem that has lasted for the time [silence], update reports the problem.
+// update must be called with every [client.Progress] that [client.Client.Watch] yields. It shows what the agent works on.
+// If there is a problem that has lasted for the time [silence], update reports the problem. It reports an unknown agent at
+// once.
 func (p *waitNotice) update(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
@@ -101,8 +102,8 @@ func (p *waitNotice) update(progress client.Progress) {
 	}
 }
 
-// report shows what the agent works on. It shows this in the preview of a terminal. Without a preview, it writes at most one
-// line in the time [reportEvery]. The caller must hold mu.
+// report shows what the agent works on. On a terminal, it shows this in the preview. Otherwise it writes a line to p.out,
+// at most one in each period of [reportEvery]. The caller must hold mu.
 func (p *waitNotice) report(progress client.Progress) {
 	now := time.Now()
 	text := p.work.line(progress, now)
@@ -118,8 +119,8 @@ func (p *waitNotice) report(progress client.Progress) {
 	}
 }
 
-// turn sets the current trouble. If the old trouble was a missing worker or server and was reported, turn reports that the
-// worker or Temporal answers. The caller must hold mu.
+// turn replaces the current trouble by the given kind of trouble. If the user was told that no worker answers, or that
+// Temporal does not answer, and this trouble has ended, turn reports that. The caller must hold mu.
 func (p *waitNotice) turn(kind trouble) {
 	if kind == p.kind {
 		return
@@ -187,7 +188,8 @@ func retryText(r client.Retry, id string) string {
 	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
 }
 
-// attemptText returns a text such as "attempt 3 of 8", or "attempt 3" if limit is 0, which means that it is unknown.
+// attemptText returns a text such as "attempt 3 of 8". A limit of 0 means that the largest number of attempts is unknown;
+// the text is then "attempt 3".
 func attemptText(attempt, limit int) string {
 	if limit == 0 {
 		return fmt.Sprintf("attempt %d", attempt)

@@ -23,9 +23,10 @@ type work struct {
 	calls []llm.ToolCall
 }
 
-// line is called with each progress that [client.Client.Watch] yields. It returns one line about the agent's work: the model or
-// the tools, the time so far, the number of words of partial text, and the attempt. The line is empty if the progress is a
-// message, if the agent does not work, if no worker answers, or if Temporal does not answer.
+// line must be called with every [client.Progress] that [client.Client.Watch] yields. It returns one line about the agent's
+// work: the model or the tools, the time so far, the number of words of partial text, and the attempt. It returns an empty
+// line if the progress contains a message, if the agent does not work, if no worker answers, or if Temporal does not
+// answer.
 func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)

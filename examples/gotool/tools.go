@@ -9,12 +9,12 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Fruit has the arguments of the tool price. The model sees a JSON schema made from it.
+// Fruit has the arguments of the tool named "price". The model sees a JSON schema made from this type.
 type Fruit struct {
 	Name string `json:"name" jsonschema:"the fruit, in English and singular"`
 }
 
-// Order has the arguments of the tool order.
+// Order has the arguments of the tool named "order".
 type Order struct {
 	Name  string `json:"name" jsonschema:"the fruit, in English and singular"`
 	Kilos int    `json:"kilos"`
@@ -22,7 +22,7 @@ type Order struct {
 
 var prices = map[string]int{"apple": 3, "cherry": 9}
 
-// tools returns the tools price and order, which call Go functions.
+// tools returns two tools, named "price" and "order". Each of them calls a Go function.
 func tools() []reagent.Tool {
 	price := func(_ context.Context, in Fruit) (string, error) {
 		euros, ok := prices[in.Name]

@@ -55,10 +55,10 @@ func Value(v any) ([]byte, error) {
 }
 
 // encoder converts a valid JSON text to the canonical form. Each of its methods removes the bytes that it converts from the
-// start of the field in, and appends the converted bytes to the field out.
+// start of the field "in", and appends the converted bytes to the field "out".
 type encoder struct {
-	in  []byte // the rest of the text
-	out []byte // the canonical form of the part before
+	in  []byte // the part of the text that is not converted yet
+	out []byte // the canonical form of the part that is converted
 }
 
 // next removes white space from the start of e.in and returns the first byte after the white space. It does not remove this byte.

@@ -11,7 +11,7 @@ import (
 const minEncoded = 3 << 19 // 1.5 MiB
 
 // Middle shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
-// third). A note between them says how many bytes are missing. It replaces invalid UTF-8 by U+FFFD, so the returned text is
+// third). A note between them says how many bytes are missing. Middle replaces invalid UTF-8 by U+FFFD, so the returned text is
 // always valid UTF-8.
 //
 // The parameter limit counts the bytes of the text. The JSON form of the text, as encoding/json writes it with HTML
@@ -38,12 +38,12 @@ func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 // maxNote is the number of bytes that [MiddleNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// MiddleNoting is like [Middle], but inserts the text that the function note returns. MiddleNoting calls note with the offset of
-// the first missing byte and with the number of missing bytes. The function should return at most 120 bytes; MiddleNoting cuts
-// off the rest. If limit is below 256, the inserted text and the line breaks around it have at most limit/2 bytes. MiddleNoting
-// does not call the function if nothing is missing or if limit is below 100.
+// MiddleNoting is like [Middle], but the caller makes the note. MiddleNoting calls the function note() with two arguments: the
+// offset of the first missing byte, and the number of missing bytes. The function returns the text of the note. The text should
+// have at most 120 bytes; MiddleNoting shortens a longer text. If limit is below 256, the note and the line breaks around it have
+// at most limit/2 bytes. MiddleNoting does not call the function if nothing is missing or if limit is below 100.
 //
-// A result of MiddleNoting does not change if MiddleNoting is applied to it again with the same limit.
+// If MiddleNoting is applied again to its own result, with the same limit, it returns the result unchanged.
 func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	return middle(text, limit, defaultEncoded(limit)-2, note)

@@ -78,9 +78,9 @@ const versionTimeout = 10 * time.Second
 
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
 
-// fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise it returns an empty path;
-// reason is then the beginning of a sentence that says why not. A program whose version is not a release is always used, because
-// the user has built it.
+// fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise the path is empty, and
+// the result named reason says why, such as "There is no `temporal` on the PATH". This text has no full stop. A program whose
+// version is not a release is always used, because the user has built it.
 func fromPath(ctx context.Context) (path, reason string) {
 	path, err := exec.LookPath("temporal")
 	if err != nil {
@@ -121,7 +121,7 @@ func CacheDir() (string, error) {
 
 // build builds the CLI at path. The caller must hold the lock of path. The go command writes into a temporary folder next to
 // path. Then build renames the complete program to path, so a build that is killed leaves no incomplete program there. The
-// parameter reason is the beginning of a sentence that says why the CLI is built.
+// parameter reason says why the CLI is built, in the form that fromPath returns; build puts it into messages for people.
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
@@ -189,9 +189,9 @@ func pinnedModule(ctx context.Context) string {
 	return dir
 }
 
-// buildEnv returns the environment variables of the build. It copies the variables env, leaves out API keys and Temporal's
-// variables, and sets GOBIN to the folder scratch. It also sets GOOS, GOARCH and GOWORK, so that the build is for this machine and
-// ignores a go.work file, even if env has other values for them.
+// buildEnv returns the environment variables of the build. It copies the variables in the parameter env, without API keys and
+// without Temporal's variables. It sets GOBIN to the folder in the parameter scratch. It also sets GOOS, GOARCH and GOWORK, so
+// that the build is for this machine and ignores a go.work file, whatever values these three have in env.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// umask protects the umask of this process while startPrivately changes it.
+// umask is the lock that startPrivately holds while it changes the umask of this process. The umask belongs to the whole process.
 var umask sync.Mutex
 
 // startPrivately starts a command with the umask 0077: only the owner can read the files that the command creates. During the

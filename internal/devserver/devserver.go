@@ -125,7 +125,8 @@ func (s *Server) Address() string { return address(s.port) }
 // UIURL returns the URL of the Web UI.
 func (s *Server) UIURL() string { return "http://" + address(s.uiPort) }
 
-// Namespace returns the namespace in the options. It exists, and workflows can be started in it.
+// Namespace returns the name of the namespace that the options set, or "default" if they set none. The namespace exists, and
+// workflows can be started in it.
 func (s *Server) Namespace() string { return s.namespace }
 
 // PID returns the process ID of the server.

@@ -142,7 +142,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 func TestFailedStartShowsWhatTheServerWrote(t *testing.T) {
 	_, err := Start(t.Context(), Options{DBFilename: filepath.Join(t.TempDir(), "no", "folder.db"), Progress: os.Stderr})
 	require.ErrorIs(t, err, errEndedEarly)
-	require.ErrorContains(t, err, "did not become ready: it ended (exit status 1); it wrote:")
+	require.ErrorContains(t, err, "did not become ready: its process ended (exit status 1); it wrote:")
 	require.ErrorContains(t, err, "no such file or directory")
 }
 

@@ -15,9 +15,9 @@ import (
 // because a context cannot cancel it.
 const lockEvery = 100 * time.Millisecond
 
-// lock takes the lock on the file at path. It creates the file if necessary. The function unlock releases the lock; the kernel
-// also releases it when the process ends. If the lock is taken, lock calls the function onWait once, and then waits until the lock
-// is free. It returns an error if ctx ends first.
+// lock acquires the lock on the file at path. It creates the file if necessary. If another process holds the lock, lock calls the
+// function onWait once, and then waits until the lock is free. It returns an error if ctx ends first. The caller releases the lock
+// with the function that lock returns; the kernel also releases it when this process ends.
 func lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package devserver
 
-// checkOwned returns nil. On these systems, owners and permissions are not checked.
+// checkOwned always returns nil. On systems that are not Unix, such as Windows, owners and permissions are not checked.
 func checkOwned(string) error { return nil }

@@ -12,8 +12,9 @@ import (
 )
 
 // checkOwned returns an error if another user could put a program at path. Another user can do this if the file, or a folder above
-// it, belongs to a user other than root and the current user, or can be written by its group or by all users. A folder with the
-// sticky bit, such as /tmp, is allowed above the file's own folder. The file need not exist, but its folder must.
+// it, belongs to a user other than root and the current user, or can be written by its group or by all users. Exception: a folder
+// with the sticky bit, such as /tmp, may be writable by all users if it is not the file's own folder but one above that folder.
+// The file need not exist, but its folder must.
 func checkOwned(path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -18,12 +18,12 @@ func nextTick(previous time.Duration) time.Duration {
 	return previous.Truncate(time.Minute) + time.Minute
 }
 
-// elapsed returns at once, and then writes lines such as "Building: 10s" to w until the caller calls the returned function over.
+// elapsed writes lines such as "Building: 10s" to w, in a goroutine, until the caller calls the function that elapsed returns.
 // Each line has the label and the time since the call of elapsed.
 //
 // The function nextTime decides when lines are written. It gets the time of the previous line, or 0 before the first line, and
 // returns the time of the next line, which must be later. Both times are durations since the call of elapsed.
-func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Duration) (over func()) {
+func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Duration) (end func()) {
 	began := time.Now()
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -39,6 +39,6 @@ func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Durati
 	})
 	return func() {
 		close(stop)
-		running.Wait() // no line is written after over returns
+		running.Wait() // no line is written after the returned function has returned
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"go.temporal.io/sdk/log"
 )
 
-// errEndedEarly means that the server process ended before the server was ready.
-var errEndedEarly = errors.New("it ended")
+// errEndedEarly is the error of waitReady if the server process ended before the server was ready.
+var errEndedEarly = errors.New("its process ended")
 
 // pollEvery is the time between two checks of a condition in waitReady. It is short compared to the second that a server needs to
 // start.

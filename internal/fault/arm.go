@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// Arm arms the point p in the folder dir: one worker process that reaches the point kills itself. The parameter pass says
-// how often worker processes reach the point before the kill; if it is 0, the first process that reaches the point kills
-// itself. If there are words, a process that reaches the point counts only if each word occurs in the workflow ID or, for an
-// activity, in its input.
+// Arm arms the point p in the folder dir: one worker process that reaches the point kills itself. The parameter pass is the
+// number of times that worker processes reach the point and continue before that. If it is 0, the first process that reaches
+// the point kills itself.
+//
+// The parameter words may be empty. Otherwise the point counts as reached only if each word occurs in the workflow ID or, for
+// an activity, in its input.
 func Arm(dir string, p Point, pass int, words ...string) error {
 	path := filepath.Join(dir, string(p))
 	// A rename, because a process may read the file at any time and must not read a part of it.

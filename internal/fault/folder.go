@@ -17,9 +17,9 @@ type folder struct {
 	mu  sync.Mutex
 }
 
-// reach is called when the process reaches the point p. It does nothing if p is not armed, or if subject does not contain
-// all words of [Arm]. Otherwise it reduces the parameter pass of [Arm], which is stored in the file, by one. If pass is 0
-// already, it removes the file and calls die.
+// reach is called when the process reaches the point p. The file of an armed point holds two arguments of [Arm]: the number
+// pass, and the words. If p is not armed, or if the subject does not contain all of the words, reach does nothing. Otherwise,
+// if the number is 0, it removes the file and calls die. If the number is greater, reach reduces it by one.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

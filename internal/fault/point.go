@@ -37,8 +37,9 @@ const (
 	// ChildStarting and ChildStarted are before and after a worker asks Temporal to start a sub-agent.
 	ChildStarting Point = "child.starting"
 	ChildStarted  Point = "child.started"
-	// ChildAttaching: the worker has received the task of the activity AwaitAgent, which waits for a sub-agent that existed
-	// before its parent asked for it. ChildAttached: the sub-agent has ended, and the worker is about to report this.
+	// ChildAttaching: the worker has received the task of the activity AwaitAgent. This activity waits for the end of a
+	// sub-agent that was started earlier, for example by an earlier run of its parent. ChildAttached: the sub-agent has ended,
+	// and the worker is about to report this.
 	ChildAttaching Point = "child.attaching"
 	ChildAttached  Point = "child.attached"
 	// ChildFinishing and ChildFinished are before and after a worker reports that a sub-agent has completed.

@@ -16,9 +16,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// DialOptions returns the options for a connection to Temporal that make the process kill itself at armed points. It returns
-// nil if [Env] is empty. The data converter c decodes the inputs of activities, so that the words of [Arm] can be searched in
-// them. If c is nil, DialOptions uses the SDK's default data converter.
+// DialOptions returns the options for a connection to Temporal that make the process kill itself at armed points. If the
+// environment variable [Env] is empty, DialOptions returns nil. The data converter c decodes the inputs of activities, so that
+// the words of [Arm] can be searched in them. If c is nil, DialOptions uses the SDK's default data converter.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -56,8 +56,8 @@ func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
 // around are the points before and after one request.
 type around struct{ before, after Point }
 
-// taken maps activity types to the points that follow the receipt of a task. The map reported has the points before and
-// after the report of a result.
+// The keys of both maps are activity types. A value of the map taken is the point after a worker has received a task of the
+// activity. A value of the map reported has the points before and after the worker reports the result of the activity.
 var (
 	taken = map[string]Point{
 		protocol.CallModel: ModelTaken, protocol.CallTool: ToolTaken, protocol.AwaitAgent: ChildAttaching,
@@ -93,9 +93,10 @@ func (w *wire) come(p Point, t task) {
 	}
 }
 
-// points returns the task whose result a request reports, and pairs of points: one before and one after the request. The
-// result of an activity has one pair. The result of a workflow task has one pair for each workflow command, and one more if
-// it answers an update. A pair may be empty. Other requests have no task and no pairs.
+// points returns the task whose result a request reports, and the points of the request in pairs: one point before and one
+// after the request. If the request reports the result of an activity, there is one pair. If it reports the result of a
+// workflow task, there is one pair for each workflow command, and one more if the result answers an update. If the request
+// reports no result, points returns a zero task and no pairs. In a pair, an empty string means that there is no point.
 func (w *wire) points(req any) (task, []around) {
 	switch req := req.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:
@@ -131,8 +132,8 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks that a reply of Temporal contains. These are replies to polls, and replies to the report of a
-// workflow task.
+// take remembers the tasks that a reply of Temporal contains. Two kinds of replies contain tasks: the reply to a poll, and the
+// reply to the report of a workflow task. take ignores all other replies.
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

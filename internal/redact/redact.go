@@ -81,8 +81,9 @@ func LooksRandom(value string) bool {
 }
 
 // addBase64 adds the base64 forms of a secret to the windows, in both alphabets. Base64 encodes groups of three bytes, so a secret
-// within a longer text has three forms: one for each position of its first byte in a group. The parameter width is a number of
-// bytes of the secret. The base64 form of every part of the secret that has this length contains at least one window.
+// within a longer text has three forms: one for each position of its first byte in a group. The parameter width is the length, in
+// bytes, of the shortest parts of the secret that must be found. The windows are short enough for this: the base64 form of every
+// such part contains at least one window.
 func (r *Redactor) addBase64(secret string, width int) {
 	for before := range 3 {
 		padded := strings.Repeat("\x00", before) + secret
@@ -94,7 +95,7 @@ func (r *Redactor) addBase64(secret string, width int) {
 	}
 }
 
-// add adds every substring of width bytes of a text to the windows. If the text is shorter than width, it adds the whole text.
+// add adds to the windows every substring of the text that is width bytes long. If the text is shorter, add adds the whole text.
 func (r *Redactor) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -143,7 +144,8 @@ func (r *Redactor) Text(text string) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// span is a range of bytes of a text. It includes the offset from and excludes the offset to.
+// span is a range of bytes of a text, given by two offsets. The byte at the offset "from" is the first byte of the range. The byte
+// at the offset "to" is the first byte after the range.
 type span struct{ from, to int }
 
 // find searches the decoded text of the view v for windows. For each window that it finds, it appends to spans the range of bytes

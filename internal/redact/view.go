@@ -25,9 +25,9 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite decodes a text piece by piece and returns the view. It calls the function decode repeatedly with the rest of the text,
-// which is not decoded yet. The function decodes one piece at the start of the rest. It returns the length of this piece before
-// the decoding, in bytes and at least 1, and the decoded piece.
+// rewrite decodes a text piece by piece and returns the view. For each piece, it calls the function decode with the part of the
+// text that is not decoded yet. The function decodes one piece at the start of this part, and returns two values: how many bytes
+// the piece had before the decoding, which must be at least 1, and the decoded piece.
 func rewrite(text string, decode func(rest string) (length int, decoded string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))

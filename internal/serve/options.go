@@ -65,7 +65,8 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	return options, nil
 }
 
-// mcpServer returns the MCP server of a configuration, with the values of the environment variables that env and headers name.
+// mcpServer converts an MCP server of the configuration to the form that package mcp needs. The fields "env" and "headers" in the
+// configuration name environment variables; mcpServer reads their values. It returns an error if such a variable is not set.
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	env, err := conf.ResolveEnv()
 	if err != nil {

@@ -47,7 +47,7 @@ type Options struct {
 
 // Run serves until SIGTERM or SIGINT (Ctrl-C) arrives. It then takes no new work, waits up to Options.Drain for the running
 // calls to end, and returns nil. A second signal makes Run return an error at once. If ctx ends before the worker has started,
-// Run returns an error. After the start, the end of ctx has no effect. If the worker cannot go on, Run returns the cause.
+// Run returns an error. After the start, the end of ctx has no effect. If an error stops the worker, Run returns this error.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	level := slog.LevelWarn
 	if o.Verbose {

@@ -23,8 +23,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// connectTimeout limits the time to connect to Temporal and to read the namespace. The request for the deployment has the same
-// limit.
+// connectTimeout limits two steps of the start, each separately: to connect to Temporal and read the namespace, and to read the
+// worker deployment.
 const connectTimeout = 10 * time.Second
 
 // agentWorker holds the parts of a worker process.
@@ -173,7 +173,8 @@ func toolsText(s reagent.ToolSource) string {
 	return text
 }
 
-// retention returns a text about the retention d in parentheses. It is empty if d is 0, which means unknown.
+// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. The parameter d is the retention of
+// the namespace. If d is 0, the retention is unknown, and the text is empty.
 func retention(d time.Duration) string {
 	if d == 0 {
 		return ""

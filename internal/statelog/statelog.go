@@ -36,12 +36,12 @@ type Entry struct {
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor for agent workflows. It calls the function record with an entry each time a workflow
-// begins to wait, and when the workflow returns. During a replay it does so only if the parameter replays is true. The
-// function record must be safe for concurrent use.
+// Interceptor returns an interceptor for agent workflows. Each time a workflow begins to wait, and when it returns, the
+// interceptor makes an entry and passes it to the function in the parameter record. During a replay, the interceptor does
+// this only if the parameter replays is true. The function must be safe for concurrent use.
 //
 // To answer a query, a worker may let the workflow handle events before the workflow task for these events has started.
-// The field Task of an entry that is recorded then names the previous workflow task.
+// In an entry from this time, the field Task holds the event ID of the previous workflow task.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
@@ -51,7 +51,7 @@ const FileName = "states"
 
 // ToFile returns a function that appends entries to the file [FileName] in the folder dir, one JSON object per line. It
 // writes each line with one write, so a process that is killed leaves whole lines, and several processes can use the same
-// file. ToFile and the function panic if they cannot open or write the file.
+// file. ToFile panics if it cannot open the file. The returned function panics if it cannot write to the file.
 func ToFile(dir string) func(Entry) {
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -121,8 +121,8 @@ func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string,
 	return o.Next.SetQueryHandlerWithOptions(ctx, name, handler, options)
 }
 
-// keep stores the handlers of the queries for the transcript, the state and the open calls. The method text calls them.
-// keep ignores the handlers of all other queries.
+// keep stores a query's handler if the query is for the transcript, the state or the open calls. The method o.text calls the
+// stored handlers later. keep ignores the handlers of all other queries.
 func (o *outbound) keep(name string, handler any) {
 	switch name {
 	case workflows.TranscriptQuery:
@@ -139,8 +139,8 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe calls the function record of [Interceptor] with an entry about the current state. During a replay it does nothing,
-// unless the parameter replays of [Interceptor] is true.
+// observe makes an entry about the current state and passes it to the function that records entries; see [Interceptor]. During
+// a replay, observe does this only if the argument replays of [Interceptor] was true.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return

@@ -133,9 +133,10 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the messages of the conversation, without user messages at its end. A test can repeat the conversation with an
-// agent: it sends the user's messages one after the other, each after the answer to the previous message. If a test cannot do
-// this, obstacle is the reason, such as "has images or other media". Otherwise obstacle is "".
+// Turns returns the messages that a test needs to repeat the conversation with an agent. In the repetition, the test sends the
+// user's messages, each after the agent's answer to the previous one. Turns omits user messages at the end of the conversation,
+// because they have no answer. If the conversation cannot be repeated in this way, the result named obstacle is the reason, such
+// as "has images or other media". Otherwise it is "".
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
