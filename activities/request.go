@@ -238,7 +238,7 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 
 // results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops
 // at the first call that has no cached result. A cached result may belong to another call with the same ID. So the caller must
-// check that a request with these results has the expected key.
+// make the model request with these results, and compare its key with the key in the activity's ID.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

@@ -51,10 +51,10 @@ type LateResult struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
-	// For is set if, in an earlier run, another call asked for the sub-agent again and got this result. For is the key
-	// of that other call. If this run makes the other call, too, that call recalls the result itself, and this message
-	// is dropped. If this run does not make the other call, this message enters the transcript. If For is empty, the
-	// next call that asks for the sub-agent again gets the result.
+	// For is the key of a second call, which asked for the same sub-agent in an earlier run and got this result there. If
+	// this run also makes the second call, that call recalls the result, and the message with this LateResult is dropped.
+	// If this run does not make the second call, the message enters the transcript. If For is empty, the result goes to
+	// the next call that asks for the same sub-agent.
 	For Key `json:"for,omitempty"`
 }
 

@@ -7,12 +7,12 @@ import "slices"
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
 // rewound records that this run began by a reset. It returns false if this was recorded before. The run that was reset
-// may already have had every effect that the agent asks for next, and every message in the inbox. So rewound sets
-// s.Recall, and it clears Fresh in all messages.
+// may already have carried out the effects that the agent asks for next, and received the messages in the inbox. So
+// rewound sets s.Recall, and it clears Fresh in all messages.
 //
-// It also sets Brought in all messages, which places them before the messages that a later search finds in other runs.
-// It does not set Brought if an earlier reset still needs such a search. Messages of other runs may then be older than
-// some messages in the inbox, and the search finds the right order.
+// Unless an earlier reset still needs a search for messages of other runs, rewound also sets Brought in all messages.
+// Brought places them before the messages that a search finds. While a search is needed, other runs may have messages
+// that are older than some in the inbox, so the search determines the order.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false

@@ -321,7 +321,7 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 	}
 }
 
-// maxFailures limits how often an update is sent again after failures that usually pass.
+// maxFailures limits how often an update is sent again after temporary failures.
 const maxFailures = 10
 
 // ended reports whether err says that the run to which an update was sent has ended, or that no workflow has the ID.

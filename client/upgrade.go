@@ -23,8 +23,7 @@ func (c *Client) Upgrade(ctx context.Context, id string) error {
 // that run. Some Temporal servers, such as 1.29, pin the new run to the version of the old run. UpgradeAndWait then starts a
 // second new run, which is on the current version.
 //
-// When the agent has accepted the request, UpgradeAndWait calls the function in the parameter taken, unless this function is
-// nil. From then on, the agent continues in a new run even if ctx ends.
+// When the agent has accepted the request, UpgradeAndWait calls taken, if taken is not nil. From then on, the agent continues in a new run even if ctx ends.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -70,8 +69,7 @@ func (e *ReloadError) Error() string {
 // definition as soon as no model call is running and each tool call and sub-agent call has its result. Sub-agents keep their
 // definitions. If the definition cannot be loaded, the error is a [*ReloadError].
 //
-// When the agent has accepted the request, ReloadAndWait calls the function in the parameter taken, unless this function is
-// nil. From then on, the agent loads the definition even if ctx ends.
+// When the agent has accepted the request, ReloadAndWait calls taken, if taken is not nil. From then on, the agent loads the definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, workflows.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -100,7 +98,7 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 
 // startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. The
 // parameter old is the description of the present run; any run with another ID is the new run. When the agent has accepted
-// the request, startNewRun calls the function in the parameter taken, unless this function is nil.
+// the request, startNewRun calls taken, if taken is not nil.
 func (c *Client) startNewRun(ctx context.Context, id string, old description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err

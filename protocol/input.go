@@ -79,7 +79,7 @@ type FindMessagesInput struct {
 // FoundMessages is a page of messages that other runs of the agent took. The searching run may already have some of
 // them.
 type FoundMessages struct {
-	// Run is the end of the ID of the searching run, which is the run of the activity: see [RunSuffix].
+	// Run is the [RunSuffix] of the searching run. The searching run is the one that started the activity.
 	Run      string               `json:"run"`
 	Messages []agent.InboxMessage `json:"messages,omitempty"`
 	// Order lists the IDs of the messages of all pages, and of the messages that the searching run has received. They

@@ -100,10 +100,10 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 const leastEvents = 1000
 
 // historyGrew reports whether two conditions hold. First, Temporal suggests to continue as new, because the history has 4 MB
-// (limit.historySize.suggestContinueAsNew) or many events. Second, this run has added at least leastEvents events to its
-// history, or at least as many bytes as the history had when the run got its state. The second condition is for agents with a
+// (limit.historySize.suggestContinueAsNew) or many events. Second, this run has added enough to its history: at least
+// leastEvents events, or so many bytes that the history is at least twice as large as when the run got its state. The second condition is for agents with a
 // large state, which is at the beginning of each run's history. Without this condition, each of their runs could continue as
-// new at once.
+// new immediately.
 func (d *driver) historyGrew(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.GetContinueAsNewSuggested() &&

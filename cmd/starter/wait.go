@@ -18,10 +18,10 @@ const (
 	defaultWait = time.Minute
 )
 
-// addWait adds the flag --wait to a command that needs a worker. The flag sets *limit. The parameter value is the default; 0
-// means no limit.
-func addWait(cmd *cobra.Command, limit *time.Duration, value time.Duration) {
-	*limit = value
+// addWait adds the flag --wait to a command that needs a worker. The flag sets *limit, which is preset to defaultLimit; 0 means no
+// limit.
+func addWait(cmd *cobra.Command, limit *time.Duration, defaultLimit time.Duration) {
+	*limit = defaultLimit
 	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
 }
 

@@ -89,7 +89,7 @@ func requireGreen(all []mutant) error {
 	for _, folder := range slices.Sorted(maps.Keys(tests)) {
 		fmt.Printf("%s: %d tests on the code as it is\n", folder, len(tests[folder]))
 		if output, err := goTest(folder, strings.Join(tests[folder], "|"), ""); err != nil {
-			return fmt.Errorf("a test of %s fails without a mutant: repair it first\n%s", folder, output)
+			return fmt.Errorf("a test of %s already fails on the unchanged code: make the tests pass first\n%s", folder, output)
 		}
 	}
 	return nil
