@@ -8,12 +8,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,13 +24,16 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(patterns []string) error {
+func run(ctx context.Context, patterns []string, stdout io.Writer) error {
 	all, err := readAll("internal/mutants/testdata", patterns)
 	if err != nil {
 		return err
@@ -37,22 +43,22 @@ func run(patterns []string) error {
 			return err
 		}
 	}
-	if err := requireGreen(all); err != nil {
+	if err := requireGreen(ctx, all, stdout); err != nil {
 		return err
 	}
 	alive := 0
 	for _, m := range all {
-		verdict, output, err := m.try()
+		verdict, output, err := m.try(ctx)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-7s %-28s %-8s %s %s\n", verdict, m.name, strings.Join(m.rows, " "), m.testPackage, m.test)
+		fmt.Fprintf(stdout, "%-7s %-28s %-8s %s %s\n", verdict, m.name, strings.Join(m.rows, " "), m.testPackage, m.test)
 		if verdict != "killed" {
 			alive++
-			fmt.Print(output)
+			fmt.Fprint(stdout, output)
 		}
 	}
-	fmt.Printf("%d mutants, %d alive\n", len(all), alive)
+	fmt.Fprintf(stdout, "%d mutants, %d alive\n", len(all), alive)
 	if alive > 0 {
 		return errors.New("a test does not fail although its mutant breaks the code, or a mutant cannot be applied: see the lines that do not begin with \"killed\"")
 	}
@@ -79,7 +85,7 @@ func requireRows(all []mutant) error {
 
 // requireGreen runs the tests of the mutants on the unchanged code, and returns an error if one fails. A test that fails
 // without a mutant proves nothing.
-func requireGreen(all []mutant) error {
+func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	tests := map[string][]string{}
 	for _, m := range all {
 		if !slices.Contains(tests[m.testPackage], m.test) {
@@ -87,8 +93,8 @@ func requireGreen(all []mutant) error {
 		}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(tests)) {
-		fmt.Printf("%s: %d tests on the code as it is\n", folder, len(tests[folder]))
-		if output, err := goTest(folder, strings.Join(tests[folder], "|"), ""); err != nil {
+		fmt.Fprintf(stdout, "%s: %d tests on the code as it is\n", folder, len(tests[folder]))
+		if output, err := goTest(ctx, folder, strings.Join(tests[folder], "|"), ""); err != nil {
 			return fmt.Errorf("a test of %s already fails on the unchanged code: make the tests pass first\n%s", folder, output)
 		}
 	}
@@ -97,7 +103,7 @@ func requireGreen(all []mutant) error {
 
 // try runs the mutant's test with the mutant. The verdict is "killed" if the test fails, "ALIVE" if it passes, "NO FIT" if the
 // code has changed so that the mutant does not apply, and "BROKEN" if the mutant does not compile.
-func (m mutant) try() (verdict, output string, err error) {
+func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	changed, err := m.apply(".")
 	if err != nil {
 		return "NO FIT", err.Error() + "\n", nil
@@ -126,8 +132,10 @@ func (m mutant) try() (verdict, output string, err error) {
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return "", "", err
 	}
-	output, failed := goTest(m.testPackage, m.test, file)
+	output, failed := goTest(ctx, m.testPackage, m.test, file)
 	switch {
+	case ctx.Err() != nil:
+		return "", "", context.Cause(ctx)
 	case failed == nil:
 		return "ALIVE", "", nil
 	case strings.Contains(output, "[build failed]"), strings.Contains(output, "[setup failed]"), strings.Contains(output, "e2e: go build"):
@@ -140,8 +148,8 @@ func (m mutant) try() (verdict, output string, err error) {
 // If overlay is not empty, it is the path of an overlay file for the go command. goTest passes this path in the environment
 // variable GOFLAGS, because e2e tests build the worker and the starter themselves. It returns the whole output of the go command,
 // and an error if a test fails or cannot be built.
-func goTest(folder, tests, overlay string) (output string, err error) {
-	cmd := exec.Command("go", "test", folder, "-run", "^("+tests+")$", "-count=1")
+func goTest(ctx context.Context, folder, tests, overlay string) (output string, err error) {
+	cmd := exec.CommandContext(ctx, "go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()
 	if overlay != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
