@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -371,7 +372,13 @@ func (p *duo) ends(e *historypb.HistoryEvent, id string) bool {
 // check asserts what has to hold after the two have arrived, and reports whether they came in one task.
 func (p *duo) check(a, b arrival) (together bool) {
 	require.NoError(p.t, p.calls.Wait())
-	p.soon("the workflow has nothing to do", func() bool { return p.describe(p.id).GetPendingWorkflowTask() == nil })
+	p.soon("the workflow has its state and nothing to do", func() bool {
+		found := p.describe(p.id)
+		reads := slices.ContainsFunc(found.GetPendingActivities(), func(a *workflowpb.PendingActivityInfo) bool {
+			return a.GetActivityType().GetName() == protocol.ReadAgent
+		})
+		return found.GetPendingWorkflowTask() == nil && !reads
+	})
 	together = p.inOneTask(a, b)
 
 	var read, shown reagent.Snapshot
