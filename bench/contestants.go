@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +48,25 @@ func task(name, incarnation string, turns int) workflows.Start {
 	return workflows.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
+const (
+	// manyCalls is more model calls than any contestant makes. The default limit would end a turn before.
+	manyCalls = 1_000_000
+	// lastAnswer is the answer of a model after the last turn.
+	lastAnswer = "done"
+)
+
+// finish waits until a contestant has ended. It returns an error if the contestant ended before its last turn.
+func finish(ctx context.Context, run client.WorkflowRun) error {
+	var result json.RawMessage // of an agent an object, of ByHand a string
+	if err := run.Get(ctx, &result); err != nil {
+		return err
+	}
+	if !strings.Contains(string(result), strconv.Quote(lastAnswer)) {
+		return fmt.Errorf("%s ended before its last turn: %s", run.GetID(), result)
+	}
+	return nil
+}
+
 // answer is the result of every tool: 1 KiB.
 var answer = strings.Repeat("0123456789abcde\n", 64)
 
@@ -68,8 +89,8 @@ func register(temporal client.Client, w worker.Worker) error {
 			"main": {Client: clientFunc(model), Model: "m"}, "counting": {Client: clientFunc(counting), Model: "m"},
 		},
 		Agents: []activities.Agent{
-			{Name: "x", Model: "main", Tools: []string{"read"}},
-			{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ContextTokens: window}},
+			{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}},
+			{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls, ContextTokens: window}},
 		},
 	})
 	if err != nil {
@@ -107,7 +128,7 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 		page++
 	}
 	if page == turns {
-		return llmtest.Say("done"), nil
+		return llmtest.Say(lastAnswer), nil
 	}
 	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, page))), nil
 }
@@ -141,7 +162,7 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 		if err := workflow.ExecuteActivity(ctx, Model, i, turns).Get(ctx, &reply); err != nil {
 			return "", err
 		}
-		if transcript = append(transcript, reply); reply == "done" {
+		if transcript = append(transcript, reply); reply == lastAnswer {
 			break
 		}
 		var result string
@@ -157,7 +178,7 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 // one. If it equals turns, Model returns the answer "done". Otherwise it returns the arguments of a tool call.
 func Model(_ context.Context, asked, turns int) (string, error) {
 	if asked == turns {
-		return "done", nil
+		return lastAnswer, nil
 	}
 	return fmt.Sprintf(`{"page":%d}`, asked), nil
 }

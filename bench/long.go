@@ -31,6 +31,9 @@ func (l *lab) long(ctx context.Context, turns int) error {
 	var result workflows.Result
 	err = run.Get(ctx, &result)
 	done()
+	if err == nil && result.Answer != lastAnswer {
+		err = fmt.Errorf("%s ended before its last turn: %s", run.GetID(), result.Answer)
+	}
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 	for _, who := range contestants {
 		run, err := l.start(ctx, who, turns)
 		if err == nil {
-			err = run.Get(ctx, nil)
+			err = finish(ctx, run)
 		}
 		if err != nil {
 			return err

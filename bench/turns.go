@@ -25,7 +25,7 @@ func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 			before, worker, server := time.Now(), workerCPU(), serverCPU(l.server.PID())
 			run, err := l.start(ctx, who, turns)
 			if err == nil {
-				err = run.Get(ctx, nil)
+				err = finish(ctx, run)
 			}
 			if err != nil {
 				return err
@@ -90,7 +90,7 @@ func (l *lab) crowd(ctx context.Context, agents, turns, rounds int) error {
 				if err != nil {
 					return err
 				}
-				all.Go(func() { failed <- run.Get(ctx, nil) })
+				all.Go(func() { failed <- finish(ctx, run) })
 			}
 			all.Wait()
 			for range agents {
