@@ -22,11 +22,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
 // DefaultTaskQueue is the Temporal task queue of agents if the program names no other task queue.
-const DefaultTaskQueue = "agents"
+const DefaultTaskQueue = protocol.DefaultTaskQueue
 
 // maxIDBytes limits the length of an agent ID. Temporal accepts workflow IDs of 1000 bytes, but the IDs of sub-agents begin with the ID of
 // their parent and need room.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // MaxFileSize is the size limit of a configuration file, in bytes.
@@ -26,7 +27,7 @@ const BaseURLEnv = "OPENAI_BASE_URL"
 
 // The defaults of fields that are missing in the file.
 const (
-	DefaultTaskQueue    = "agents"
+	DefaultTaskQueue    = protocol.DefaultTaskQueue
 	DefaultBaseURL      = "https://api.openai.com/v1"
 	DefaultAPIKeyEnv    = "OPENAI_API_KEY" //nolint:gosec // the name of a variable, not a key
 	DefaultModelTimeout = 2 * time.Minute
