@@ -15,8 +15,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// chaosTeam is the agents of a chaos run, under the agent x: sub-agents to depth 3, one whose time runs out, one whose tree
-// may spend little, and one whose conversation is summarised.
+// chaosTeam holds the agents of a chaos run. It continues the configuration of the agent x. There are sub-agents to depth 3, an
+// agent whose time runs out, one that may spend few tokens, and one whose conversation is summarised.
 const chaosTeam = `    tools: [far.*]
     agents: [boss, clerk, sloth]
     limits: {depth: 3}
@@ -24,15 +24,7 @@ const chaosTeam = `    tools: [far.*]
     model: main
     description: asks the chief
     agents: [chief]
-  chief:
-    model: main
-    description: asks the clerk
-    agents: [clerk]
-  clerk:
-    model: main
-    description: counts
-    tools: [far.*]
-  sloth:
+` + chiefAndClerk + `  sloth:
     model: main
     description: takes its time
     limits: {time: 1s}

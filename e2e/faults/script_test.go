@@ -42,10 +42,8 @@ func (s scenario) children() bool { return s.inner != "" }
 
 func (s scenario) parallel() bool { return s.name == "parallel tools" }
 
-// team is the agents of all scenarios, under the agent x.
-const team = `    tools: [far.*]
-    agents: [chief, clerk]
-  chief:
+// chiefAndClerk are two agents of a configuration: the chief has the clerk as its sub-agent.
+const chiefAndClerk = `  chief:
     model: main
     description: asks the clerk
     agents: [clerk]
@@ -54,6 +52,11 @@ const team = `    tools: [far.*]
     description: counts
     tools: [far.*]
 `
+
+// team holds the agents of all scenarios. It continues the configuration of the agent x.
+const team = `    tools: [far.*]
+    agents: [chief, clerk]
+` + chiefAndClerk
 
 // scripts are the replies of the model to a user's message, in order.
 var scripts = map[string][]llm.Reply{

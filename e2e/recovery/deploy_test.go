@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -143,22 +142,12 @@ func TestAgentThatIsNotPinnedMovesAtItsNextTask(t *testing.T) {
 // The one process of a stateful server serves the agents of all versions.
 func TestStatefulServerHasNoVersion(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if world.Asked(req)%2 == 0 {
 			return llmtest.Call(llmtest.ToolCall("1", "count", `{}`)), nil
 		}
 		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
-	}, nil, "")
-	w.WriteConfig(fmt.Sprintf(`task_queue: %s
-models:
-  main: {model: m, base_url: %q}
-mcp_servers:
-  counter: {command: [%q], env: {%s: "1"}, stateful: true}
-agents:
-  x: {model: main, tools: [counter.*]}
-`, w.Queue, w.Model.URL, self, counterEnv))
+	})
 	version(w, "v1", "--pinned")
 	current(w, "v1")
 	w.Must("run", "--chat", "--id", t.Name(), "count")

@@ -3,7 +3,6 @@ package recovery_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -166,23 +165,13 @@ func TestServerCrashRepeatsNothing(t *testing.T) {
 // another one meanwhile.
 func TestFrozenWorkerSendsNothingLate(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		last := req.Messages[len(req.Messages)-1]
 		if last.Content == "count" {
 			return llmtest.Call(llmtest.ToolCall("1", "count", `{}`)), nil
 		}
 		return llmtest.Say(last.Content), nil
-	}, nil, "")
-	w.WriteConfig(fmt.Sprintf(`task_queue: %s
-models:
-  main: {model: m, base_url: %q}
-mcp_servers:
-  counter: {command: [%q], env: {%s: "1"}, stateful: true}
-agents:
-  x: {model: main, tools: [counter.*]}
-`, w.Queue, w.Model.URL, self, counterEnv))
+	})
 	w.Worker("--stateful", "none")
 	w.Must("run", "--chat", "--id", t.Name(), "hello") // so that the workflow is cached there
 	frozen := w.Worker()

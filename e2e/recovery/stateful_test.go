@@ -18,6 +18,22 @@ import (
 // counterEnv makes this test binary a stdio MCP server with a counter in its process.
 const counterEnv = "E2E_COUNTER_SERVER"
 
+// counterWorld returns a world in which the agent x has the tools of that server. The server is stateful: it runs in one worker.
+func counterWorld(t *testing.T, model func(context.Context, llm.Request) (llm.Reply, error)) *world.World {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	w := world.New(t, model, nil, "")
+	w.WriteConfig(fmt.Sprintf(`task_queue: %s
+models:
+  main: {model: m, base_url: %q}
+mcp_servers:
+  counter: {command: [%q], env: {%s: "1"}, stateful: true}
+agents:
+  x: {model: main, tools: [counter.*]}
+`, w.Queue, w.Model.URL, self, counterEnv))
+	return w
+}
+
 // serveCounter is that server.
 func serveCounter() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "counter", Version: "1"}, nil)
@@ -35,22 +51,12 @@ func serveCounter() {
 // A server with state in its process is run by one worker: whichever worker runs
 // the agent, every call reaches that process.
 func TestStatefulServerIsOneProcess(t *testing.T) {
-	self, err := os.Executable()
-	require.NoError(t, err)
-	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if n := world.Asked(req); n < 8 {
 			return llmtest.Call(llmtest.ToolCall("1", "count", fmt.Sprintf(`{"n":%d}`, n))), nil
 		}
 		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
-	}, nil, "")
-	w.WriteConfig(fmt.Sprintf(`task_queue: %s
-models:
-  main: {model: m, base_url: %q}
-mcp_servers:
-  counter: {command: [%q], env: {%s: "1"}, stateful: true}
-agents:
-  x: {model: main, tools: [counter.*]}
-`, w.Queue, w.Model.URL, self, counterEnv))
+	})
 	host := w.Worker()
 	other := w.Worker("--stateful", "none")
 	require.Contains(t, host.Output(), "counter: count (stateful, runs here)")
