@@ -13,7 +13,9 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/grpc"
 
@@ -22,9 +24,11 @@ import (
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -126,7 +130,77 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 	}
 }
 
-// repeatingWorld is one whose model repeats the last message.
+// A message may come in a workflow task of its own while a run searches other runs for messages. The run then has asked for one
+// version of the search, and is reset at each of its tasks.
+func TestMessageBesideASearchIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := repeatingWorld(t)
+	search := holdSearch{gate: world.NewGate()}
+	w.WorkerHere(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&search}}, func(*agent.Definition) {},
+		activities.Agent{Name: "x", Model: "main"})
+	id := t.Name()
+	w.Must("run", "--chat", "--id", id, "one")
+	run := w.Reset(id, "", 1)
+	w.Transcript(id, 2)
+	send := func(text string) {
+		_, err := w.Client.Send(t.Context(), id, reagent.Message{Text: text})
+		require.NoError(t, err)
+	}
+	send("two")
+	search.gate.Wait(t)
+	send("three")
+	close(search.gate.Open)
+	want := []string{"user: one", "assistant: re: one", "user: two", "assistant: re: two", "user: three", "assistant: re: three"}
+	require.Equal(t, want, w.Transcript(id, 6))
+	require.Equal(t, 1, searchVersions(t, id, run))
+	for task := range w.TaskCount(id, run) {
+		w.Reset(id, run, task+1)
+		require.Equal(t, want, w.Transcript(id, 6), "reset to task %d", task+1)
+	}
+	w.NothingTwice()
+}
+
+// holdSearch holds the first search for messages at a gate.
+type holdSearch struct {
+	interceptor.WorkerInterceptorBase
+	gate *world.Gate
+}
+
+func (h *holdSearch) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &heldSearch{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, gate: h.gate}
+}
+
+type heldSearch struct {
+	interceptor.ActivityInboundInterceptorBase
+	gate *world.Gate
+}
+
+func (h *heldSearch) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	if activity.GetInfo(ctx).ActivityType.Name == protocol.FindMessages {
+		if err := h.gate.Pass(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return h.Next.ExecuteActivity(ctx, in)
+}
+
+// searchVersions returns how many versions a run has recorded for searches for messages.
+func searchVersions(t *testing.T, id, run string) int {
+	n := 0
+	for event, err := range history.Events(t.Context(), world.Temporal, agent.RunRef{ID: id, RunID: run}) {
+		require.NoError(t, err)
+		for _, details := range event.GetMarkerRecordedEventAttributes().GetDetails() {
+			for _, p := range details.GetPayloads() {
+				if strings.Contains(string(p.GetData()), "messages") {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// repeatingWorld returns a world with a model that repeats the last message.
 func repeatingWorld(t *testing.T) *world.World {
 	return world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
