@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -34,13 +35,13 @@ type Task struct {
 }
 
 // Result is the answer of an agent and its usage.
-type Result = workflows.Result
+type Result = protocol.Result
 
 // Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent keeps running if the calling
 // workflow ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or paid for
 // twice. If the agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for cancellation.
 func Run(ctx workflow.Context, t Task) (Result, error) {
-	start := workflows.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
+	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}
 	id := t.ID
 	if id == "" {

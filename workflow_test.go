@@ -8,7 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Price is the type of an agent's answer.
@@ -19,10 +20,10 @@ type Price struct {
 // execute runs a workflow. Its agents answer with the text of their message. It returns the IDs of the agents.
 func execute(w func(workflow.Context) error) (ids []string, err error) {
 	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
-	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, in workflows.Start) (workflows.Result, error) {
+	env.RegisterWorkflowWithOptions(func(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
 		ids = append(ids, workflow.GetInfo(ctx).WorkflowExecution.ID)
-		return workflows.Result{Answer: in.Message.Text}, nil
-	}, workflow.RegisterOptions{Name: workflows.Agent})
+		return protocol.Result{Answer: in.Message.Text}, nil
+	}, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 	env.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: "caller"})
 	env.ExecuteWorkflow("caller")
 	return ids, env.GetWorkflowError()

@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -39,13 +40,13 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	if who == byHand {
 		return l.temporal.ExecuteWorkflow(ctx, options, ByHand, turns)
 	}
-	return l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("x", options.ID, turns))
+	return l.temporal.ExecuteWorkflow(ctx, options, protocol.AgentWorkflow, task("x", options.ID, turns))
 }
 
 // task returns the input of an agent workflow. The parameter name is the name of the agent's definition, and incarnation is
 // its incarnation. The agent runs the given number of turns.
-func task(name, incarnation string, turns int) workflows.Start {
-	return workflows.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
+func task(name, incarnation string, turns int) agent.Start {
+	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
 const (

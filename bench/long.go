@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/reagent-dev/reagent/protocol"
 	"go.temporal.io/sdk/client"
-
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // long measures one agent with many turns, which continues as new and summarises its conversation many times. It measures the
@@ -23,12 +22,12 @@ func (l *lab) long(ctx context.Context, turns int) error {
 	before := heap()
 	began := time.Now()
 	options := client.StartWorkflowOptions{ID: "bench-long", TaskQueue: queue}
-	run, err := l.temporal.ExecuteWorkflow(ctx, options, workflows.Agent, task("long", options.ID, turns))
+	run, err := l.temporal.ExecuteWorkflow(ctx, options, protocol.AgentWorkflow, task("long", options.ID, turns))
 	if err != nil {
 		return err
 	}
 	highest, done := watchHeap()
-	var result workflows.Result
+	var result protocol.Result
 	err = run.Get(ctx, &result)
 	done()
 	if err == nil && result.Answer != lastAnswer {

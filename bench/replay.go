@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -39,7 +40,7 @@ func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 		for range rounds {
 			replayer := worker.NewWorkflowReplayer()
 			replayer.RegisterWorkflow(ByHand)
-			replayer.RegisterWorkflowWithOptions(workflows.New(workflows.Options{}).Agent, workflow.RegisterOptions{Name: workflows.Agent})
+			replayer.RegisterWorkflowWithOptions(workflows.New(workflows.Options{}).Agent, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 			before := time.Now()
 			if err := replayer.ReplayWorkflowHistoryWithOptions(nil, &h, options); err != nil {
 				return err

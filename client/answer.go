@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // InvalidOutputError is the error of [Client.Answer] if an agent's answer does not fit the agent's JSON schema, even after the
@@ -27,7 +27,7 @@ func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s",
 // is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled, was terminated or timed out. If
 // ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent keeps running.
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
-	var result workflows.Result
+	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == agent.InvalidOutput {
 		return "", &InvalidOutputError{ID: id, Problem: failed.Message()}

@@ -152,14 +152,14 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 	}
 	// Incarnation stays empty. Each agent of the schedule then has the ID of its first run as its incarnation.
 	return &client.ScheduleWorkflowAction{
-		ID: o.ID, Workflow: workflows.Agent, Args: []any{in}, TaskQueue: c.taskQueue,
+		ID: o.ID, Workflow: protocol.AgentWorkflow, Args: []any{in}, TaskQueue: c.taskQueue,
 		Memo: workflows.Memo(in), StaticSummary: workflows.StaticSummary(in), StaticDetails: workflows.StaticDetails(in),
 	}, nil
 }
 
 // start checks the options and returns the input of the agent's workflow, without an incarnation.
-func (o StartOptions) start() (workflows.Start, error) {
-	in := workflows.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
+func (o StartOptions) start() (agent.Start, error) {
+	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
 	if o.Agent == "" {
 		return in, errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration")
 	}
@@ -266,7 +266,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", id, err)
 	}
-	var accepted workflows.Accepted
+	var accepted protocol.Accepted
 	err := c.deliver(ctx, id, &accepted, in)
 	// If Send made the ID, only an earlier attempt of this call can have used it.
 	sent.Duplicate = accepted.Duplicate && !own
@@ -276,7 +276,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 // Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker. It returns
 // when the agent has received the request.
 func (c *Client) Close(ctx context.Context, id string) error {
-	return c.update(ctx, id, nil, workflows.CloseUpdate)
+	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
 // update sends an update to the agent's newest run and decodes the result into out, which may be nil. It repeats the update
@@ -357,7 +357,7 @@ func wrap(operation, id string, err error) error {
 		return nil
 	case errors.As(err, &notFound):
 		return notFoundError(id, "")
-	case errors.As(err, &refused) && refused.Type() == workflows.Refused:
+	case errors.As(err, &refused) && refused.Type() == protocol.Refused:
 		return &agentError{fmt.Sprintf("agent %q refused the message: %s", id, refused.Message()), []error{ErrRefused}}
 	case errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
 		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reagent-dev/reagent/protocol"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
-
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // Entry is one agent in the result of [Client.List] or [Client.Tree].
@@ -134,7 +133,7 @@ var executionStatuses = map[Status]string{
 
 // query returns Temporal's list filter for the options. The filter contains only the options that Temporal can filter by.
 func (o ListOptions) query() string {
-	terms := []string{"WorkflowType = " + quote(workflows.Agent)}
+	terms := []string{"WorkflowType = " + quote(protocol.AgentWorkflow)}
 	var statuses []string
 	for _, s := range o.Statuses {
 		if name := quote(executionStatuses[s]); !slices.Contains(statuses, name) {
@@ -163,11 +162,11 @@ func quote(text string) string {
 
 func (c *Client) entry(info *workflowpb.WorkflowExecutionInfo) Entry {
 	e := Entry{
-		ID: info.GetExecution().GetWorkflowId(), Agent: c.memo(info.GetMemo(), workflows.MemoAgent),
+		ID: info.GetExecution().GetWorkflowId(), Agent: c.memo(info.GetMemo(), protocol.MemoAgent),
 		Status: closeStatus(info.GetStatus()), Started: info.GetStartTime().AsTime(),
 		Parent: info.GetParentExecution().GetWorkflowId(),
 		RunID:  info.GetExecution().GetRunId(), TaskQueue: info.GetTaskQueue(),
-		Task: c.memo(info.GetMemo(), workflows.MemoTask),
+		Task: c.memo(info.GetMemo(), protocol.MemoTask),
 	}
 	if info.GetCloseTime() != nil {
 		e.Ended = info.GetCloseTime().AsTime()

@@ -82,19 +82,19 @@ const queryTimeout = 5 * time.Second
 // Transcript returns one page of an agent's transcript, and the agent's status. The parameter from is the index of the page's
 // first message; the first message of the transcript has the index 0. If the message with the index from was summarised, the
 // page begins with the first message that was not summarised. Transcript needs a worker, even if the agent has ended.
-func (c *Client) Transcript(ctx context.Context, id string, from int) (workflows.Transcript, error) {
-	var page workflows.Transcript
-	err := c.query(ctx, id, &page, workflows.TranscriptQuery, workflows.TranscriptInput{From: from})
+func (c *Client) Transcript(ctx context.Context, id string, from int) (protocol.TranscriptPage, error) {
+	var page protocol.TranscriptPage
+	err := c.query(ctx, id, &page, protocol.TranscriptQuery, protocol.TranscriptInput{From: from})
 	return page, err
 }
 
 // State returns an agent's status and usage, without its transcript. State needs a worker, even if the agent has ended. While the
 // agent reads its state from an earlier run, State repeats the query, for at most 30 seconds.
-func (c *Client) State(ctx context.Context, id string) (workflows.View, error) {
+func (c *Client) State(ctx context.Context, id string) (protocol.StateView, error) {
 	began := time.Now()
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
-		var view workflows.View
-		err := c.query(ctx, id, &view, workflows.StateQuery)
+		var view protocol.StateView
+		err := c.query(ctx, id, &view, protocol.StateQuery)
 		switch {
 		case err != nil || !view.Reading:
 			return view, err
@@ -202,7 +202,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 			break
 		}
 	}
-	if err := c.query(ctx, id, &snap.Pending, workflows.PendingQuery); err != nil {
+	if err := c.query(ctx, id, &snap.Pending, protocol.PendingQuery); err != nil {
 		return Snapshot{}, err
 	}
 	if snap.Held != nil {
@@ -299,12 +299,12 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 		return description{}, wrap("describe", id, err)
 	}
 	info := found.GetWorkflowExecutionInfo()
-	if info.GetType().GetName() != workflows.Agent {
+	if info.GetType().GetName() != protocol.AgentWorkflow {
 		return description{}, notFoundError(id, ": the workflow with this ID has the type "+info.GetType().GetName())
 	}
 	return description{
-		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), workflows.MemoAgent),
-		task: c.memo(info.GetMemo(), workflows.MemoTask), queue: info.GetTaskQueue(),
+		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), protocol.MemoAgent),
+		task: c.memo(info.GetMemo(), protocol.MemoTask), queue: info.GetTaskQueue(),
 		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
 		version: info.GetVersioningInfo(),
 	}, nil

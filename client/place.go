@@ -8,7 +8,6 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/protocol"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // maxMoves limits how often deliver sends a steering message whose field After is set. The agent refuses such a message if it
@@ -22,16 +21,16 @@ const maxMoves = 20
 //
 // After a reset, Temporal delivers the message again, to the new run. From the two fields, the new run knows at which
 // position in the transcript the agent took the message before the reset, and takes it at the same position.
-func (c *Client) deliver(ctx context.Context, id string, out *workflows.Accepted, in agent.InboxMessage) error {
+func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
-		err := c.update(ctx, id, out, workflows.MessageUpdate, in)
-		if moved, ok := errors.AsType[*temporal.ApplicationError](err); !ok || moved.Type() != workflows.Moved {
+		err := c.update(ctx, id, out, protocol.MessageUpdate, in)
+		if moved, ok := errors.AsType[*temporal.ApplicationError](err); !ok || moved.Type() != protocol.Moved {
 			return err
 		}
 	}
 	in.After = 0
-	return c.update(ctx, id, out, workflows.MessageUpdate, in)
+	return c.update(ctx, id, out, protocol.MessageUpdate, in)
 }
 
 // place returns the values of the fields Run and After for a message that is sent now: see [Client.deliver]. If a request

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -75,7 +76,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	_ = c.update(ctx, id, nil, workflows.ResumeLostUpdate, uuid.NewString())
+	_ = c.update(ctx, id, nil, protocol.ResumeLostUpdate, uuid.NewString())
 }
 
 // ForkOptions are the options of [Client.Fork].
@@ -136,7 +137,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 			o.Mode = agent.Chat
 		}
 	}
-	in := workflows.Start{
+	in := agent.Start{
 		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(),
 		From: &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
 	}
@@ -152,10 +153,10 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 // start starts the workflow of an agent. If an agent with the ID is running, start returns that agent with Found set. start
 // does the same if an agent with the ID has ended and the Temporal policy in the parameter reuse forbids a new run. Lists of
 // agents show taskText as the task of the agent, or the beginning of in.Message if taskText is empty.
-func (c *Client) start(ctx context.Context, id string, in workflows.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if taskText != "" {
-		memo[workflows.MemoTask] = taskText
+		memo[protocol.MemoTask] = taskText
 	}
 	err := c.execute(ctx, in, client.StartWorkflowOptions{
 		ID: id, TaskQueue: c.taskQueue,
@@ -182,15 +183,15 @@ func (c *Client) start(ctx context.Context, id string, in workflows.Start, taskT
 
 // execute starts a workflow, with search attributes if the namespace has them. If Temporal refuses the start as invalid, an
 // unknown search attribute may be the reason, so execute tries again without search attributes.
-func (c *Client) execute(ctx context.Context, in workflows.Start, o client.StartWorkflowOptions) error {
+func (c *Client) execute(ctx context.Context, in agent.Start, o client.StartWorkflowOptions) error {
 	if !c.unindexed.Load() {
 		o.TypedSearchAttributes = workflows.Attributes(in)
-		if _, err := c.temporal.ExecuteWorkflow(ctx, o, workflows.Agent, in); !errors.As(err, new(*serviceerror.InvalidArgument)) {
+		if _, err := c.temporal.ExecuteWorkflow(ctx, o, protocol.AgentWorkflow, in); !errors.As(err, new(*serviceerror.InvalidArgument)) {
 			return err
 		}
 		o.TypedSearchAttributes = temporal.SearchAttributes{}
 	}
-	_, err := c.temporal.ExecuteWorkflow(ctx, o, workflows.Agent, in)
+	_, err := c.temporal.ExecuteWorkflow(ctx, o, protocol.AgentWorkflow, in)
 	if err == nil {
 		c.unindexed.Store(true)
 	}

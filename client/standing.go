@@ -83,7 +83,7 @@ func (c *Client) Standing(ctx context.Context, e Entry) (Standing, error) {
 
 // completed implements [Client.Standing] for an agent that has completed. It reads the result of the workflow.
 func (c *Client) completed(ctx context.Context, e Entry) (Standing, error) {
-	var result workflows.Result
+	var result protocol.Result
 	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
 		return Standing{}, wrap("read", e.ID, err)
 	}

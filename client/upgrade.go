@@ -5,10 +5,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/reagent-dev/reagent/protocol"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // Upgrade asks an agent to continue in a new run as soon as no model or tool call is running. It returns when the agent has
@@ -16,7 +15,7 @@ import (
 // new run begins on the current version. Some Temporal servers pin the new run to the old version, too: see
 // [Client.UpgradeAndWait].
 func (c *Client) Upgrade(ctx context.Context, id string) error {
-	return c.update(ctx, id, nil, workflows.UpgradeUpdate)
+	return c.update(ctx, id, nil, protocol.UpgradeUpdate)
 }
 
 // UpgradeAndWait does the same as [Client.Upgrade], then waits until the agent continues in a new run, and returns the ID of
@@ -71,7 +70,7 @@ func (e *ReloadError) Error() string {
 //
 // When the agent has accepted the request, ReloadAndWait calls taken, if taken is not nil. From then on, the agent loads the definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
-	if err := c.update(ctx, id, nil, workflows.ReloadUpdate, uuid.NewString()); err != nil {
+	if err := c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
 	}
 	if taken != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // pages is a Temporal client with one running agent, which answers each query for its transcript with the next page.
 type pages struct {
 	sdk.Client
-	next   []workflows.Transcript
+	next   []protocol.TranscriptPage
 	status enumspb.WorkflowExecutionStatus // from the first query on; running before
 	asked  bool
 }
@@ -35,7 +35,7 @@ func (p *pages) DescribeWorkflowExecution(context.Context, string, string) (*wor
 		status = p.status
 	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
-		Type: &commonpb.WorkflowType{Name: workflows.Agent}, Status: status,
+		Type: &commonpb.WorkflowType{Name: protocol.AgentWorkflow}, Status: status,
 	}}, nil
 }
 
@@ -68,7 +68,7 @@ func TestAgentThatReadsItsStateIsNotRewound(t *testing.T) {
 	said := func(text string) agent.Message {
 		return agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}}
 	}
-	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, next: []workflows.Transcript{
+	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, next: []protocol.TranscriptPage{
 		{Status: agent.Running, Reading: true},
 		{Status: agent.Waiting, Count: 3, Messages: []agent.Message{said("third")}},
 		{Status: agent.Waiting, Count: 3},
@@ -89,7 +89,7 @@ func TestAgentThatReadsItsStateIsNotRewound(t *testing.T) {
 
 // An agent may end before it has read its state. A worker that answers queries then says for ever that the agent reads its state.
 func TestAgentThatEndsBeforeItHasAStateIsNotWatchedForEver(t *testing.T) {
-	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, next: []workflows.Transcript{{Status: agent.Running, Reading: true}}}, "")
+	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, next: []protocol.TranscriptPage{{Status: agent.Running, Reading: true}}}, "")
 	var last error
 	for _, err := range c.Watch(t.Context(), "x", 0) {
 		last = err
@@ -113,6 +113,6 @@ type reading struct {
 
 func (r *reading) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
 	r.cancel()
-	encoded, err := converter.GetDefaultDataConverter().ToPayloads(workflows.View{Reading: true})
+	encoded, err := converter.GetDefaultDataConverter().ToPayloads(protocol.StateView{Reading: true})
 	return sdk.NewValue(encoded), err
 }

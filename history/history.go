@@ -185,7 +185,7 @@ func continueState(agentID string, run *Run, before *agent.State, events []*hist
 	}
 	for _, u := range updates(events) {
 		in := u.GetInput()
-		e, err := workflows.UpdateEvent(in.GetName(), func(out any) error { return dc.FromPayloads(in.GetArgs(), out) }, now)
+		e, err := protocol.UpdateEvent(in.GetName(), func(out any) error { return dc.FromPayloads(in.GetArgs(), out) }, now)
 		if err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	if d.state.MaxDepth != nil {
 		depth = *d.state.MaxDepth
 	}
-	start := Start{
+	start := agent.Start{
 		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: agent.ChildIncarnation(child.Key), Key: child.Key,
 		Message: &agent.InboxMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
@@ -108,7 +108,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	}
 	options := childOptions(child.ID, start)
 	options.TypedSearchAttributes = d.attributes(start)
-	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), Agent, start)
+	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), protocol.AgentWorkflow, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
 		d.state.Apply(agent.ChildStarted{Key: child.Key}) // not d.apply: the next step stays the same

@@ -34,7 +34,7 @@ func (d *driver) open(ctx workflow.Context) error {
 	case errors.Is(err, protocol.ErrStateSize):
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.StateSize, nil)
 	case err != nil:
-		return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 	}
 	d.begin(state)
 	// The loop begins after the updates that have arrived in the meantime are applied.
@@ -68,7 +68,7 @@ func (d *driver) read() ([]byte, error) {
 }
 
 // mustContinueAsNew reports whether the run has to continue as new before it carries out the step. There are two reasons to do
-// so: an [UpgradeUpdate], or the size of the history (see historyGrew). The result is always false in these cases:
+// so: a [protocol.UpgradeUpdate], or the size of the history (see historyGrew). The result is always false in these cases:
 //   - An update handler is running.
 //   - A model call, a tool call or a search for messages is in flight.
 //   - The driver has received the end of a sub-agent and has not applied it yet.
@@ -115,7 +115,7 @@ func (d *driver) historyGrew(ctx workflow.Context) bool {
 // new run, the error wraps [protocol.ErrStateSize].
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
-	next := Start{
+	next := agent.Start{
 		Agent: d.start.Agent, Mode: d.state.Mode, KeyVersion: d.start.KeyVersion, Incarnation: d.start.Incarnation, Key: d.start.Key, Parent: d.start.Parent,
 		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, BaseRunID: d.start.BaseRunID,
 		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
@@ -134,5 +134,5 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 	// If the workers use Worker Versioning, a pinned agent moves to the current version here.
 	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
 		InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
-	}, Agent, next)
+	}, protocol.AgentWorkflow, next)
 }

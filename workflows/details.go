@@ -24,13 +24,13 @@ const (
 )
 
 // Memo returns the memo with which an agent starts.
-func Memo(in Start) map[string]any {
-	memo := map[string]any{MemoAgent: in.Agent, MemoIncarnation: in.Incarnation}
+func Memo(in agent.Start) map[string]any {
+	memo := map[string]any{protocol.MemoAgent: in.Agent, protocol.MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
 		memo[protocol.MemoKey] = in.Key
 	}
 	if in.Message != nil && !in.Continues() {
-		memo[MemoTask] = TaskText(in.Message.Text)
+		memo[protocol.MemoTask] = TaskText(in.Message.Text)
 	}
 	return memo
 }
@@ -39,7 +39,7 @@ func Memo(in Start) map[string]any {
 func TaskText(text string) string { return oneLine(text) }
 
 // StaticSummary returns the summary of an agent, on one line. Lists of workflows in the Web UI show it.
-func StaticSummary(in Start) string {
+func StaticSummary(in agent.Start) string {
 	if in.Message == nil {
 		return oneLine(in.Agent)
 	}
@@ -47,7 +47,7 @@ func StaticSummary(in Start) string {
 }
 
 // StaticDetails returns the details of an agent that do not change, in Markdown: definition, mode, depth and first message.
-func StaticDetails(in Start) string {
+func StaticDetails(in agent.Start) string {
 	var b strings.Builder
 	mode := in.Mode
 	if mode == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -47,11 +48,11 @@ func TestAttackMarkupInDetails(t *testing.T) {
 	}
 	require.True(t, strings.HasSuffix(details, "\n\n&nbsp;\n"), "the Web UI cuts off the last line")
 
-	summary := workflows.StaticSummary(workflows.Start{Agent: "x", Message: &agent.InboxMessage{Text: evil + "\x1b[2J\u202e"}})
+	summary := workflows.StaticSummary(agent.Start{Agent: "x", Message: &agent.InboxMessage{Text: evil + "\x1b[2J\u202e"}})
 	for _, bad := range []string{"<", "](", "\x1b", "\u202e", "\u2028", "`"} {
 		require.NotContains(t, summary, bad)
 	}
-	static := workflows.StaticDetails(workflows.Start{Agent: "<form>", Message: &agent.InboxMessage{Text: strings.Repeat(evil, 1000)}})
+	static := workflows.StaticDetails(agent.Start{Agent: "<form>", Message: &agent.InboxMessage{Text: strings.Repeat(evil, 1000)}})
 	require.Contains(t, static, "`<form>`")
 	require.True(t, strings.HasSuffix(static, "\n\n&nbsp;\n"))
 	require.LessOrEqual(t, len(static), 16_000)
@@ -75,12 +76,12 @@ func TestDetailsSayWhatIsNext(t *testing.T) {
 		require.Contains(t, b.details(t), "**waiting** · turn 1 · 1 model call · 0 tool calls · 2 tokens in, 0 out · $2.0000\n\n**Next**: you. The agent waits for a message: `starter send 'my chat' \"…\"`\n")
 	})
 	at(2*time.Hour, func() {
-		b.UpdateWorkflowNoRejection(workflows.MessageUpdate, "m", t, agent.InboxMessage{ID: "m", Text: "second"})
+		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.InboxMessage{ID: "m", Text: "second"})
 	})
 	at(3*time.Hour, func() {
 		require.Contains(t, b.details(t), "`starter send 'my chat' \"…\"`\n\n**Held** (`"+string(llm.Unauthorized)+"`)\n\n    the key was refused\n")
 	})
-	at(4*time.Hour, func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) })
+	at(4*time.Hour, func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) })
 	b.start(agent.Chat, "first")
 	require.Error(t, b.GetWorkflowError())
 	details := b.details(t)

@@ -16,7 +16,7 @@ import (
 // driver runs the loop of one agent. Besides the state, it knows which effects of this run are in flight. A replay of the
 // history restores all of its fields.
 type driver struct {
-	start   Start
+	start   agent.Start
 	state   *agent.State // nil while it is read from an earlier run
 	options Options
 
@@ -39,7 +39,7 @@ type driver struct {
 	// early is the number of updates that arrived before the driver had a state. served is the number of these updates for
 	// which [driver.await] has returned.
 	early, served int
-	// upgrade says that the agent has received an [UpgradeUpdate].
+	// upgrade says that the agent has received a [protocol.UpgradeUpdate].
 	upgrade bool
 	// begunEvents and begunBytes are the length and the size of the history at the time at which the run got its state.
 	begunEvents, begunBytes int
@@ -64,7 +64,7 @@ type effect struct {
 
 // newDriver returns the driver of a run. If the run starts from the state of an earlier run, the driver has no state
 // yet: see [driver.open].
-func newDriver(ctx workflow.Context, in Start, o Options) *driver {
+func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
 		in.Incarnation = info.FirstRunID
@@ -108,7 +108,7 @@ func (d *driver) begin(s *agent.State) {
 // run is the loop of the driver. It asks the state for the next step, starts the effects of the step, and waits for the next
 // event. It returns when the agent has ended or continues as new. The loop itself stores no position: only the state knows what
 // comes next.
-func (d *driver) run(ctx workflow.Context) (Result, error) {
+func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
 		d.yield()
 	}
@@ -131,7 +131,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		}
 		if d.mustContinueAsNew(ctx, step) {
 			if err := d.continueAsNew(ctx); !errors.Is(err, protocol.ErrStateSize) {
-				return Result{}, err
+				return protocol.Result{}, err
 			}
 			d.unmovable = true
 			workflow.GetLogger(ctx).Warn("the agent cannot continue as new, because its state is too large; it stays in this run")
@@ -146,7 +146,7 @@ func (d *driver) run(ctx workflow.Context) (Result, error) {
 		if temporal.IsCanceledError(err) {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		} else if err != nil {
-			return Result{}, fmt.Errorf("await an event: %w", err)
+			return protocol.Result{}, fmt.Errorf("await an event: %w", err)
 		}
 	}
 }
@@ -334,7 +334,7 @@ func (d *driver) watchDeadline() {
 // finish returns the result or the error of the workflow. Before that, it cancels the effects in flight and the sub-agents
 // that are still running, because no call waits for their answers. If the agent has completed and its definition has
 // KeepAgents, the sub-agents keep running.
-func (d *driver) finish(o agent.Outcome) (Result, error) {
+func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 	for _, f := range d.effects {
 		if f.cancel != nil {
 			f.cancel()
@@ -354,10 +354,10 @@ func (d *driver) finish(o agent.Outcome) (Result, error) {
 		if d.start.AnswerBytes > 0 {
 			o.Answer = protocol.Stored(o.Answer, d.start.AnswerBytes, d.start.AnswerBytes, d.start.Batch)
 		}
-		return Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
+		return protocol.Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
 	case agent.Cancelled:
-		return Result{}, temporal.NewCanceledError(d.state.Spent())
+		return protocol.Result{}, temporal.NewCanceledError(d.state.Spent())
 	default:
-		return Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil, d.state.Spent())
+		return protocol.Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil, d.state.Spent())
 	}
 }

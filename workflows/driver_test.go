@@ -83,17 +83,17 @@ func (b *bench) count(ctx context.Context) {
 }
 
 func (b *bench) start(mode agent.Mode, text string) {
-	in := workflows.Start{Agent: "x", Mode: mode, KeyVersion: agent.KeyVersion, Incarnation: "l"}
+	in := agent.Start{Agent: "x", Mode: mode, KeyVersion: agent.KeyVersion, Incarnation: "l"}
 	if text != "" {
 		in.Message = &agent.InboxMessage{ID: "first", Text: text}
 	}
-	b.ExecuteWorkflow(workflows.Agent, in)
+	b.ExecuteWorkflow(protocol.AgentWorkflow, in)
 }
 
 func (b *bench) transcript(t *testing.T) []string {
-	value, err := b.QueryWorkflow(workflows.TranscriptQuery, workflows.TranscriptInput{})
+	value, err := b.QueryWorkflow(protocol.TranscriptQuery, protocol.TranscriptInput{})
 	require.NoError(t, err)
-	var page workflows.Transcript
+	var page protocol.TranscriptPage
 	require.NoError(t, value.Get(&page))
 	var lines []string
 	for _, m := range page.Messages {
@@ -121,7 +121,7 @@ func TestTaskEndsWithItsAnswer(t *testing.T) {
 		5: llmtest.Say("done"),
 	})
 	b.start(agent.Task, "go")
-	var result workflows.Result
+	var result protocol.Result
 	require.NoError(t, b.GetWorkflowResult(&result))
 	require.Equal(t, "done", result.Answer)
 	require.Equal(t, 2, result.Usage.ModelCalls)
@@ -141,9 +141,9 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
 		}, after)
 	}
-	send(time.Hour, workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
-	send(2*time.Hour, workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second, sent again"})
-	send(3*time.Hour, workflows.CloseUpdate)
+	send(time.Hour, protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
+	send(2*time.Hour, protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second, sent again"})
+	send(3*time.Hour, protocol.CloseUpdate)
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
 	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
@@ -153,7 +153,7 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 func TestMessagesBeforeTheStateKeepTheirOrder(t *testing.T) {
 	b := newBench(t)
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two"), 5: llmtest.Say("three")})
-	packed, err := protocol.Pack(agent.New("default-test-workflow-id", workflows.Start{Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l"}, 0))
+	packed, err := protocol.Pack(agent.New("default-test-workflow-id", agent.Start{Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l"}, 0))
 	require.NoError(t, err)
 	sent := make(chan struct{})
 	b.RegisterActivityWithOptions(func(context.Context, protocol.ReadAgentInput) (protocol.Page, error) {
@@ -162,14 +162,14 @@ func TestMessagesBeforeTheStateKeepTheirOrder(t *testing.T) {
 	}, activity.RegisterOptions{Name: protocol.ReadAgent})
 	for i, text := range []string{"first", "second", "third"} {
 		b.RegisterDelayedCallback(func() {
-			b.UpdateWorkflowNoRejection(workflows.MessageUpdate, text, t, agent.InboxMessage{ID: text, Text: text})
+			b.UpdateWorkflowNoRejection(protocol.MessageUpdate, text, t, agent.InboxMessage{ID: text, Text: text})
 			if i == 2 {
 				close(sent)
 			}
 		}, time.Duration(i)*time.Millisecond)
 	}
-	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "close", t) }, time.Hour)
-	b.ExecuteWorkflow(workflows.Agent, workflows.Start{
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "close", t) }, time.Hour)
+	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{
 		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", From: &agent.RunRef{ID: "default-test-workflow-id", RunID: "earlier", Resume: true},
 	})
 	require.NoError(t, b.GetWorkflowError())
@@ -186,14 +186,14 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 		id := fmt.Sprint(after)
 		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(update, id, t, args...) }, after)
 	}
-	send(workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
-	send(workflows.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
-	send(workflows.ResumeLostUpdate, "r1")
-	send(workflows.ResumeLostUpdate, "r1")
-	send(workflows.ResumeLostUpdate, "r2")
-	send(workflows.CloseUpdate)
+	send(protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
+	send(protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
+	send(protocol.ResumeLostUpdate, "r1")
+	send(protocol.ResumeLostUpdate, "r1")
+	send(protocol.ResumeLostUpdate, "r2")
+	send(protocol.CloseUpdate)
 	b.start(agent.Chat, "first")
-	var result workflows.Result
+	var result protocol.Result
 	require.NoError(t, b.GetWorkflowResult(&result))
 	require.Equal(t, 1, result.Usage.DuplicateEvents)
 	require.Equal(t, 2, result.Usage.ResumeConflicts)
@@ -203,11 +203,11 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	b := newBench(t)
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one")})
-	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.UpgradeUpdate, "u", t) }, time.Minute)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.UpgradeUpdate, "u", t) }, time.Minute)
 	b.start(agent.Chat, "first")
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, b.GetWorkflowError(), &next)
-	var in workflows.Start
+	var in agent.Start
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 	require.Equal(t, "l", in.Incarnation)
 	state, err := protocol.Open("default-test-workflow-id", in, in.State, 0)
@@ -227,14 +227,14 @@ func TestReloadWaitsForTheModelAndKeepsADefinitionThatWorks(t *testing.T) {
 		}
 		return llmtest.Say("one"), nil
 	}
-	view := func() (v workflows.View) {
-		value, err := b.QueryWorkflow(workflows.StateQuery)
+	view := func() (v protocol.StateView) {
+		value, err := b.QueryWorkflow(protocol.StateQuery)
 		require.NoError(t, err)
 		require.NoError(t, value.Get(&v))
 		return v
 	}
 	reload := func(after time.Duration, id string) {
-		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.ReloadUpdate, fmt.Sprint(after), t, id) }, after)
+		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.ReloadUpdate, fmt.Sprint(after), t, id) }, after)
 	}
 	reload(time.Minute, "a")
 	b.RegisterDelayedCallback(func() {
@@ -253,7 +253,7 @@ func TestReloadWaitsForTheModelAndKeepsADefinitionThatWorks(t *testing.T) {
 		require.Equal(t, "no definition", view().ReloadFailure)
 		require.Equal(t, agent.Waiting, view().Status)
 	}, 4*time.Hour)
-	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, 5*time.Hour)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, 5*time.Hour)
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
 	require.Equal(t, 2, asked, "nothing was asked twice but for its retry")
@@ -265,13 +265,13 @@ func TestRefusedMessageChangesNothing(t *testing.T) {
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one")})
 	var refused error
 	b.RegisterDelayedCallback(func() {
-		b.UpdateWorkflow(workflows.MessageUpdate, "u", &testsuite.TestUpdateCallback{
+		b.UpdateWorkflow(protocol.MessageUpdate, "u", &testsuite.TestUpdateCallback{
 			OnAccept:   func() { t.Error("accepted") },
 			OnReject:   func(err error) { refused = err },
 			OnComplete: func(any, error) {},
 		}, agent.InboxMessage{ID: "a", Text: " "})
 	}, time.Minute)
-	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, time.Hour)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, time.Hour)
 	b.start(agent.Chat, "first")
 	require.ErrorContains(t, refused, `the field "text" is empty`)
 	require.Len(t, b.transcript(t), 2)
@@ -291,16 +291,16 @@ func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
 	b = newBench(t)
 	b.model = fail
 	b.RegisterDelayedCallback(func() {
-		value, err := b.QueryWorkflow(workflows.StateQuery)
+		value, err := b.QueryWorkflow(protocol.StateQuery)
 		require.NoError(t, err)
-		var view workflows.View
+		var view protocol.StateView
 		require.NoError(t, value.Get(&view))
 		require.Equal(t, agent.HeldUp, view.Status)
 		require.Equal(t, "check the API key", view.Held.Message)
 		b.model = replies(map[int]llm.Reply{1: llmtest.Say("hello"), 3: llmtest.Say("yes")})
-		b.UpdateWorkflowNoRejection(workflows.MessageUpdate, "m", t, agent.InboxMessage{ID: "a", Text: "again?"})
+		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.InboxMessage{ID: "a", Text: "again?"})
 	}, time.Hour)
-	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(workflows.CloseUpdate, "c", t) }, 2*time.Hour)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, 2*time.Hour)
 	b.start(agent.Chat, "go")
 	require.NoError(t, b.GetWorkflowError())
 	require.Equal(t, []string{"user: go", "assistant: hello", "user: again?", "assistant: yes"}, b.transcript(t))
@@ -308,7 +308,7 @@ func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
 
 func TestUnknownAgentFails(t *testing.T) {
 	b := newBench(t)
-	b.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "nobody", Message: &agent.InboxMessage{ID: "1", Text: "hi"}})
+	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{Agent: "nobody", Message: &agent.InboxMessage{ID: "1", Text: "hi"}})
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, b.GetWorkflowError(), &failed)
 	require.Equal(t, protocol.UnknownAgent, failed.Type())
@@ -342,7 +342,7 @@ func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "read", `{}`))})
 	b.start(agent.Task, "go")
-	var result workflows.Result
+	var result protocol.Result
 	require.NoError(t, b.GetWorkflowResult(&result))
 	require.Equal(t, "time", result.Stopped)
 	require.Equal(t, []string{

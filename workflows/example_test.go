@@ -20,8 +20,8 @@ import (
 // Greet is a workflow of an application. It runs an agent as a child workflow.
 func Greet(ctx workflow.Context, name string) (string, error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: "greet-" + name})
-	var result workflows.Result
-	err := workflow.ExecuteChildWorkflow(ctx, workflows.Agent, workflows.Start{
+	var result protocol.Result
+	err := workflow.ExecuteChildWorkflow(ctx, protocol.AgentWorkflow, agent.Start{
 		Agent: "greeter", Message: &agent.InboxMessage{ID: "first", Text: "Greet " + name},
 	}).Get(ctx, &result)
 	return result.Answer, err
@@ -55,7 +55,7 @@ func Example() {
 
 // StaticSummary returns the line that a list of workflows in the Web UI shows for an agent.
 func ExampleStaticSummary() {
-	fmt.Println(workflows.StaticSummary(workflows.Start{
+	fmt.Println(workflows.StaticSummary(agent.Start{
 		Agent: "assistant", Message: &agent.InboxMessage{ID: "first", Text: "What is\nin docs/?"},
 	}))
 	// Output: assistant · What is in docs/?

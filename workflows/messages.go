@@ -13,75 +13,12 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Accepted is the result of a [MessageUpdate]: the agent has received the message.
-type Accepted struct {
-	ID string `json:"id"`
-	// Duplicate says that the agent had received a message with the same ID before. It has dropped this message, even if
-	// the text differs.
-	Duplicate bool `json:"duplicate,omitempty"`
-}
-
-// TranscriptInput asks for a page of the transcript.
-type TranscriptInput struct {
-	// From is the index of the first message of the page in the whole transcript, from 0.
-	From int `json:"from"`
-	// Limit is the largest number of messages in the page. Zero means as many as fit into [protocol.MaxPageBytes].
-	Limit int `json:"limit,omitempty"`
-}
-
-// Transcript is a page of the transcript, with the status and the inbox of the agent.
-type Transcript struct {
-	Messages []agent.Message `json:"messages,omitempty"`
-	// Count is the number of messages in the whole transcript. First is the index of the first message that the state
-	// still holds. The messages before First were summarised; the histories of earlier runs have them.
-	Count int `json:"count"`
-	First int `json:"first,omitempty"`
-	// Status is "running", "waiting" or "held". For an agent that has ended it is "completed", "failed" or "cancelled".
-	Status agent.Status `json:"status"`
-	// Inbox holds the messages that wait in the inbox, as [Waiting] shortens them. The whole messages could exceed the size
-	// limit of a query result.
-	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
-	// Reading says that the agent is still reading its state from an earlier run. The page is then empty.
-	Reading bool `json:"reading,omitempty"`
-}
-
-// View describes an agent without its transcript.
-type View struct {
-	Agent    string       `json:"agent"`
-	Mode     agent.Mode   `json:"mode"`
-	Status   agent.Status `json:"status"`
-	Turn     agent.Turn   `json:"turn"`
-	Messages int          `json:"messages"`
-	Inbox    int          `json:"inbox"`
-	// Run is the end of the run's ID: see [protocol.RunSuffix]. Entry is the length that the transcript has when a steering
-	// message that is sent now enters the running turn: see [agent.State.Entry]. The sender of a steering message copies Run
-	// and Entry into the fields Run and After of the [agent.InboxMessage].
-	Run     string         `json:"run,omitempty"`
-	Entry   int            `json:"entry,omitempty"`
-	Usage   agent.Usage    `json:"usage"`
-	Held    *agent.Held    `json:"held,omitempty"`
-	Outcome *agent.Outcome `json:"outcome,omitempty"`
-	// Children are the sub-agents that the state holds: all that are running, and the newest that have ended. ChildCount
-	// is the number of all sub-agents that the agent has asked for.
-	Children   []agent.Child `json:"children,omitempty"`
-	ChildCount int           `json:"child_count,omitempty"`
-	Answer     string        `json:"answer,omitempty"`
-	// Reloads counts the reloads of the definition. Reloading is true from the request for a reload to its end. ReloadFailure is
-	// the reason why the last reload failed; the agent then keeps its earlier definition.
-	Reloads       int    `json:"reloads,omitempty"`
-	Reloading     bool   `json:"reloading,omitempty"`
-	ReloadFailure string `json:"reload_failure,omitempty"`
-	// Reading says that the agent is still reading its state from an earlier run. The other fields are then empty, except Agent, Mode
-	// and Status.
-	Reading bool `json:"reading,omitempty"`
-}
-
 // listen registers the handlers of the agent's updates and queries.
 func (d *driver) listen(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, MessageUpdate,
-		func(ctx workflow.Context, m agent.InboxMessage) (Accepted, error) {
+	err := workflow.SetUpdateHandlerWithOptions(ctx, protocol.MessageUpdate,
+		func(ctx workflow.Context, m agent.InboxMessage) (protocol.Accepted, error) {
 			changed, err := d.receive(ctx, agent.MessageReceived{Message: m, Time: d.now()})
-			return Accepted{ID: m.ID, Duplicate: !changed}, err
+			return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
 		},
 		workflow.UpdateHandlerOptions{
 			Description: "a message for the agent",
@@ -90,7 +27,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, CloseUpdate,
+	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.CloseUpdate,
 		func(ctx workflow.Context) error {
 			_, err := d.receive(ctx, agent.Closed{})
 			return err
@@ -99,7 +36,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, ResumeLostUpdate,
+	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.ResumeLostUpdate,
 		func(ctx workflow.Context, id string) error {
 			_, err := d.receive(ctx, agent.ResumeLost{ID: id})
 			return err
@@ -108,7 +45,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, ReloadUpdate,
+	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.ReloadUpdate,
 		func(ctx workflow.Context, id string) error {
 			_, err := d.receive(ctx, agent.ReloadAsked{ID: id})
 			return err
@@ -117,7 +54,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, UpgradeUpdate,
+	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpgradeUpdate,
 		func(ctx workflow.Context) error {
 			d.upgrade = true
 			d.version++ // the loop has to run again
@@ -131,9 +68,9 @@ func (d *driver) listen(ctx workflow.Context) error {
 		name    string
 		handler any
 	}{
-		{TranscriptQuery, d.transcript},
-		{StateQuery, d.view},
-		{PendingQuery, d.pending},
+		{protocol.TranscriptQuery, d.transcript},
+		{protocol.StateQuery, d.view},
+		{protocol.PendingQuery, d.pending},
 		{protocol.RequestQuery, d.request},
 	} {
 		if err := workflow.SetQueryHandler(ctx, q.name, q.handler); err != nil {
@@ -144,7 +81,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 }
 
 // receive waits until the driver has a state, applies the event of an update, and reports whether the event changed the state.
-// If the event is a message and the agent has ended, receive returns an error of type [Refused].
+// If the event is a message and the agent has ended, receive returns an error of type [protocol.Refused].
 func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
 		return false, err
@@ -158,30 +95,6 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 		e = m
 	}
 	return d.apply(e), nil
-}
-
-// UpdateEvent returns the event that an update applies to the agent, by the name of the update. It returns nil for an
-// [UpgradeUpdate], which applies no event, and for an unknown name. UpdateEvent passes a pointer to the function in the
-// parameter decode, which stores the decoded argument of the update there. The parameter now is the time of the event, in
-// Unix milliseconds.
-func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
-	switch name {
-	case MessageUpdate:
-		var m agent.InboxMessage
-		err := decode(&m)
-		return agent.MessageReceived{Message: m, Time: now}, err
-	case CloseUpdate:
-		return agent.Closed{}, nil
-	case ResumeLostUpdate:
-		var id string
-		err := decode(&id)
-		return agent.ResumeLost{ID: id}, err
-	case ReloadUpdate:
-		var id string
-		err := decode(&id)
-		return agent.ReloadAsked{ID: id}, err
-	}
-	return nil, nil
 }
 
 // accepts returns the reason why the agent refuses the message m, or nil. While the driver has no state, it accepts every valid
@@ -208,7 +121,7 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	return nil
 }
 
-// errMoved is the error for a steering message if its field After differs from [agent.State.Entry]: see [Moved].
+// errMoved is the error for a steering message if its field After differs from [agent.State.Entry]: see [protocol.Moved].
 var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
 // await waits until the driver has a state, and until await has returned for all updates that arrived earlier. Each update
@@ -230,24 +143,24 @@ func (d *driver) await(ctx workflow.Context) error {
 // errReading is the error of [protocol.RequestQuery] while the driver has no state.
 var errReading = errors.New("the agent is reading its state from an earlier run; repeat the query")
 
-// refusal returns err as a non-retryable application error of type [Moved] or [Refused]. It returns nil for nil.
+// refusal returns err as a non-retryable application error of type [protocol.Moved] or [protocol.Refused]. It returns nil for nil.
 func refusal(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errMoved):
-		return temporal.NewNonRetryableApplicationError(err.Error(), Moved, nil)
+		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Moved, nil)
 	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), Refused, nil)
+	return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 }
 
-// transcript answers a [TranscriptQuery]. The page is empty while the driver has no state.
-func (d *driver) transcript(in TranscriptInput) (Transcript, error) {
+// transcript answers a [protocol.TranscriptQuery]. The page is empty while the driver has no state.
+func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPage, error) {
 	if d.state == nil {
-		return Transcript{Status: agent.Running, Reading: true}, nil
+		return protocol.TranscriptPage{Status: agent.Running, Reading: true}, nil
 	}
 	all := d.state.Messages
-	page := Transcript{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: Waiting(d.state.Inbox)}
+	page := protocol.TranscriptPage{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: Waiting(d.state.Inbox)}
 	for i, size := max(in.From-d.state.Dropped, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
 		if size += payload.Size(all[i]); size > protocol.MaxPageBytes && len(page.Messages) > 0 {
 			break
@@ -305,13 +218,13 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 	return page, nil
 }
 
-// view answers a [StateQuery]. While the driver has no state, the view has only the agent, the mode and the status.
-func (d *driver) view() (View, error) {
+// view answers a [protocol.StateQuery]. While the driver has no state, the view has only the agent, the mode and the status.
+func (d *driver) view() (protocol.StateView, error) {
 	s := d.state
 	if s == nil {
-		return View{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running, Reading: true}, nil
+		return protocol.StateView{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running, Reading: true}, nil
 	}
-	return View{
+	return protocol.StateView{
 		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
 		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000),
@@ -319,7 +232,7 @@ func (d *driver) view() (View, error) {
 	}, nil
 }
 
-// pending answers a [PendingQuery]. It returns nil while the driver has no state.
+// pending answers a [protocol.PendingQuery]. It returns nil while the driver has no state.
 func (d *driver) pending() ([]agent.Call, error) {
 	if d.state == nil {
 		return nil, nil

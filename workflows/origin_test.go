@@ -13,7 +13,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // A forged start input cannot make a run read the transcript of another agent, or use a state that no run had.
@@ -21,23 +20,23 @@ func TestAttackForgedOrigin(t *testing.T) {
 	state, err := protocol.Pack(agent.New("victim", agent.Start{Agent: "x", Mode: agent.Chat}, 0))
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		start workflows.Start
+		start agent.Start
 		says  string
 	}{
-		"another agent":             {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r"}}, `from.id is "victim", which is not this agent's ID, "mine"`},
-		"resume another agent":      {workflows.Start{From: &agent.RunRef{ID: "victim", RunID: "r", Resume: true}}, `which is not this agent's ID`},
-		"a run that was not rolled": {workflows.Start{From: &agent.RunRef{ID: "mine", RunID: "r"}}, "from.run_id"},
-		"a state":                   {workflows.Start{State: state}, "no run continued as new into this run"},
-		"a state, to be forked":     {workflows.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "no run continued as new into this run"},
+		"another agent":             {agent.Start{From: &agent.RunRef{ID: "victim", RunID: "r"}}, `from.id is "victim", which is not this agent's ID, "mine"`},
+		"resume another agent":      {agent.Start{From: &agent.RunRef{ID: "victim", RunID: "r", Resume: true}}, `which is not this agent's ID`},
+		"a run that was not rolled": {agent.Start{From: &agent.RunRef{ID: "mine", RunID: "r"}}, "from.run_id"},
+		"a state":                   {agent.Start{State: state}, "no run continued as new into this run"},
+		"a state, to be forked":     {agent.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "no run continued as new into this run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "mine"})
 			c.start.Agent, c.start.Mode = "x", agent.Chat
-			b.ExecuteWorkflow(workflows.Agent, c.start)
+			b.ExecuteWorkflow(protocol.AgentWorkflow, c.start)
 			var failed *temporal.ApplicationError
 			require.ErrorAs(t, b.GetWorkflowError(), &failed)
-			require.Equal(t, workflows.Refused, failed.Type())
+			require.Equal(t, protocol.Refused, failed.Type())
 			require.True(t, failed.NonRetryable())
 			require.ErrorContains(t, failed, c.says)
 		})
@@ -52,7 +51,7 @@ func TestNewcomerIDThatIsNotASCII(t *testing.T) {
 		b.start(agent.Task, "go")
 		var failed *temporal.ApplicationError
 		require.ErrorAs(t, b.GetWorkflowError(), &failed)
-		require.Equal(t, workflows.Refused, failed.Type())
+		require.Equal(t, protocol.Refused, failed.Type())
 		require.ErrorContains(t, failed, "characters other than printable ASCII; start the agent under another ID")
 	}
 	for _, id := range []string{"daily report-2026-11-22T00:00:00Z", "a/clerk-0011", strings.Repeat("~", 1000)} {
@@ -76,7 +75,7 @@ func TestAttackQueryWithAnyNumber(t *testing.T) {
 				_, err := b.QueryWorkflow(protocol.RequestQuery, protocol.RequestInput{From: from, Count: count, Compact: compact})
 				require.NoError(t, err)
 			}
-			_, err := b.QueryWorkflow(workflows.TranscriptQuery, workflows.TranscriptInput{From: from, Limit: count})
+			_, err := b.QueryWorkflow(protocol.TranscriptQuery, protocol.TranscriptInput{From: from, Limit: count})
 			require.NoError(t, err)
 		}
 	}

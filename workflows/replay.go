@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Replay replays the history of the given execution with the code of the workflow, and returns the agent's state at the
@@ -35,9 +36,9 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 		return nil, err
 	}
 	var d *driver
-	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in Start) (Result, error) {
+	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
 		return New(Options{}).run(ctx, in, func(begun *driver) { d = begun })
-	}, workflow.RegisterOptions{Name: Agent})
+	}, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 	// The replayer adds upserted search attributes to the start event. It gets a copy of this event, so that another replay
 	// of the same history does not find them.
 	h = &historypb.History{Events: slices.Clone(h.GetEvents())}

@@ -26,17 +26,17 @@ const AgentFailed = "AgentFailed"
 //
 // If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this
 // time, Run waits for the end of the resumed agent.
-func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error) {
+func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protocol.Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
 	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)
 	options := childOptions(id, start)
 	options.TaskQueue = taskQueue
-	var result Result
-	err := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), Agent, start).Get(ctx, &result)
+	var result protocol.Result
+	err := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), protocol.AgentWorkflow, start).Get(ctx, &result)
 	found := temporal.IsWorkflowExecutionAlreadyStartedError(err)
 	switch {
 	case found && ctx.Err() != nil:
-		return Result{}, ctx.Err()
+		return protocol.Result{}, ctx.Err()
 	case ctx.Err() != nil || !found && !protocol.EndedFromOutside(err):
 		return result, err
 	}
@@ -48,13 +48,13 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 		protocol.AwaitAgentInput{ID: id, Key: start.Key}).Get(ctx, &end)
 	switch {
 	case lookErr != nil:
-		return Result{}, lookErr
+		return protocol.Result{}, lookErr
 	case end.Failure != "" && !found:
-		return Result{}, err
+		return protocol.Result{}, err
 	case end.Failure != "":
-		return Result{}, temporal.NewApplicationError("agent "+id+": "+end.Failure, AgentFailed)
+		return protocol.Result{}, temporal.NewApplicationError("agent "+id+": "+end.Failure, AgentFailed)
 	}
-	result = Result{Answer: end.Answer, Stopped: end.Stopped}
+	result = protocol.Result{Answer: end.Answer, Stopped: end.Stopped}
 	if end.Spent != nil {
 		result.Spent = *end.Spent
 	}
@@ -64,7 +64,7 @@ func Run(ctx workflow.Context, id, taskQueue string, start Start) (Result, error
 // childOptions returns the options with which a workflow starts the agent with the given ID. The agent keeps running if the
 // workflow ends. Temporal refuses to start an agent with an ID that has been used before. There is no retry policy, because the
 // agent's activities have their own retries.
-func childOptions(id string, start Start) workflow.ChildWorkflowOptions {
+func childOptions(id string, start agent.Start) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,

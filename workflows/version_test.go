@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -60,6 +61,6 @@ func TestOlderWorkerDoesNotRunTheAgent(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.New(workflows.Options{}).Register(env)
-	env.ExecuteWorkflow(workflows.Agent, workflows.Start{Agent: "x", KeyVersion: agent.KeyVersion + 1, Message: &agent.InboxMessage{ID: "m", Text: "t"}})
+	env.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{Agent: "x", KeyVersion: agent.KeyVersion + 1, Message: &agent.InboxMessage{ID: "m", Text: "t"}})
 	require.ErrorContains(t, env.GetWorkflowError(), "update the worker")
 }

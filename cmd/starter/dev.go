@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/internal/usage"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 const (
@@ -69,7 +69,7 @@ func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.
 		LogTo:      stderr,
 		Progress:   stderr,
 
-		SearchAttributes: workflows.AttributeTypes(),
+		SearchAttributes: protocol.AttributeTypes(),
 	})
 	var taken *devserver.PortInUseError
 	switch {

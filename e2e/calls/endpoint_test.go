@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -110,11 +111,11 @@ func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 // its ID, so that its requests, and with them their faults, are the same each time.
 func works(w *world.World, id string, n int) (string, error) {
 	ctx := w.T.Context()
-	in := workflows.Start{
+	in := agent.Start{
 		Agent: "x", Incarnation: uuid.NewSHA1(uuid.NameSpaceOID, []byte(id)).String(),
 		Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint("task ", n)},
 	}
-	if _, err := w.Temporal.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{ID: id, TaskQueue: w.Queue, Memo: workflows.Memo(in)}, workflows.Agent, in); err != nil {
+	if _, err := w.Temporal.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{ID: id, TaskQueue: w.Queue, Memo: workflows.Memo(in)}, protocol.AgentWorkflow, in); err != nil {
 		return "", err
 	}
 	for p, err := range w.Client.Watch(ctx, id, 0) {

@@ -55,10 +55,10 @@ const treeAgents = `    instructions: x
 
 // startTree starts x and waits until the scribe, two levels below, stands at the gate.
 func startTree(w *world.World, g *world.Gate, id string, timeout time.Duration) (clerk, scribe string) {
-	in := workflows.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
+	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
 	_, err := w.Temporal.ExecuteWorkflow(w.T.Context(), sdk.StartWorkflowOptions{
 		ID: id, TaskQueue: w.Queue, WorkflowRunTimeout: timeout, Memo: workflows.Memo(in),
-	}, workflows.Agent, in)
+	}, protocol.AgentWorkflow, in)
 	require.NoError(w.T, err)
 	g.Wait(w.T)
 	clerk = w.Show(id).Children[0].ID
@@ -209,19 +209,19 @@ func foreignIsNoSubAgent(t *testing.T, broken string) {
 	w := world.New(t, treeModel(g, broken), nil, treeAgents)
 	close(g.Open)
 	w.Worker()
-	in := workflows.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
+	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
 	foreign := childOf(t, "x-"+in.Incarnation, in, "clerk", `{"task":"count"}`)
 	_, _, code := w.Starter("run", "-a", "scribe", "--id", foreign, "count something else")
 	require.Equal(t, broken == "", code == 0)
 
-	_, err := w.Temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{ID: "x-" + in.Incarnation, TaskQueue: w.Queue, Memo: workflows.Memo(in)}, workflows.Agent, in)
+	_, err := w.Temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{ID: "x-" + in.Incarnation, TaskQueue: w.Queue, Memo: workflows.Memo(in)}, protocol.AgentWorkflow, in)
 	require.NoError(t, err)
 	w.Finished("x-"+in.Incarnation, "the clerk says: error: the agent clerk ended without an answer: the workflow "+foreign+" is not the sub-agent that was asked for")
 	require.Len(t, w.Requests(), 3, "one of the other, two of x")
 }
 
 // childOf returns the ID of the sub-agent that an agent's first call asks for.
-func childOf(t *testing.T, id string, in workflows.Start, name, arguments string) string {
+func childOf(t *testing.T, id string, in agent.Start, name, arguments string) string {
 	s := agent.New(id, in, 0)
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 		Tools: []agent.Tool{{Name: name, Agent: name}}, Limits: agent.Limits{Depth: 1},

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/devserver"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // composeFile is what docker-compose.yml uses of the Compose specification. Decoding is strict,
@@ -105,7 +105,7 @@ func TestComposeRunsTheServerWithTheSettingsOfDev(t *testing.T) {
 	for key, value := range devserver.DynamicConfig {
 		require.Contains(t, command, "--dynamic-config-value="+key+"="+value)
 	}
-	for name, kind := range workflows.AttributeTypes() {
+	for name, kind := range protocol.AttributeTypes() {
 		require.Contains(t, command, "--search-attribute="+name+"="+kind)
 	}
 	require.Contains(t, command, "--ip=0.0.0.0")

@@ -14,6 +14,7 @@ import (
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -288,13 +289,13 @@ func (l *lab) resume() {
 
 // startShort starts the agent with little time.
 func (l *lab) startShort() {
-	in := workflows.Start{Agent: "x", Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
+	in := agent.Start{Agent: "x", Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
 	if l.scenario.chat() {
 		in.Mode = agent.Chat
 	}
 	_, err := l.Temporal.ExecuteWorkflow(l.ctx, sdk.StartWorkflowOptions{
 		ID: l.id, TaskQueue: l.Queue, WorkflowRunTimeout: 4 * time.Second, Memo: workflows.Memo(in),
-	}, workflows.Agent, in)
+	}, protocol.AgentWorkflow, in)
 	require.NoError(l.T, err)
 }
 

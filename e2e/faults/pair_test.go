@@ -25,7 +25,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // arrival is something that a workflow task brings to the agent.
@@ -62,9 +61,9 @@ var (
 		cause: func(p *duo) { require.NoError(p.t, p.temporal.CancelWorkflow(p.ctx, p.id, "")) },
 		found: ofType(enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED),
 	}
-	message = arrival{name: "message", cause: func(p *duo) { p.send("a message", false) }, found: ofUpdate(workflows.MessageUpdate), update: true}
+	message = arrival{name: "message", cause: func(p *duo) { p.send("a message", false) }, found: ofUpdate(protocol.MessageUpdate), update: true}
 	upgrade = arrival{
-		name: "upgrade", found: ofUpdate(workflows.UpgradeUpdate), update: true,
+		name: "upgrade", found: ofUpdate(protocol.UpgradeUpdate), update: true,
 		cause: func(p *duo) { p.call(func(ctx context.Context) error { return p.agents.Upgrade(ctx, p.id) }) },
 	}
 	result = arrival{

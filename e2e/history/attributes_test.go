@@ -17,14 +17,14 @@ import (
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Where the namespace knows the search attributes, agents and their sub-agents are found by status, reason and cost, also after a
 // reset, and each change of the status is one upsert.
 func TestAgentsAreFoundBySearchAttributes(t *testing.T) {
 	t.Parallel()
-	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()})
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()})
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
 

@@ -17,7 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // record writes the histories that workflows/replay_test.go replays. A release records
@@ -46,7 +46,7 @@ func TestRecordHistories(t *testing.T) {
 		}
 		return llmtest.Say("answer to " + task), nil
 	}, tools, "    tools: [far.*]\n    agents: [y]\n  y:\n    model: main\n")
-	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()})
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()})
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
 	w.MoveTo(own)

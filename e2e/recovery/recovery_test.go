@@ -19,6 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -212,10 +213,10 @@ func TestTimedOutAgentIsResumedWithAMessage(t *testing.T) {
 		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
 	}, nil, "")
 	w.Worker()
-	in := workflows.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "hello"}}
+	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "hello"}}
 	_, err := w.Temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{
 		ID: t.Name(), TaskQueue: w.Queue, WorkflowRunTimeout: time.Second, Memo: workflows.Memo(in),
-	}, workflows.Agent, in)
+	}, protocol.AgentWorkflow, in)
 	require.NoError(t, err)
 	w.Eventually("it times out", func() bool {
 		look, err := w.Client.Look(t.Context(), t.Name())

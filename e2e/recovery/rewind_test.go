@@ -29,7 +29,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // What Temporal delivers again after a reset, and what it does not.
@@ -103,7 +102,7 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 		}
 		return llmtest.Say("the clerk " + last.Content), nil
 	}, nil, "")
-	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: workflows.AttributeTypes()}) // more commands
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()}) // more commands
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
 	w.MoveTo(own)

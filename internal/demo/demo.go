@@ -22,7 +22,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/devserver"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Options say how to run the demo.
@@ -101,7 +101,7 @@ func (d *demo) run(ctx context.Context) error {
 	d.ready("Tools", "an MCP server with publish and measure, and files below "+folder)
 
 	d.printf("… Temporal starts\n")
-	if d.server, err = devserver.Start(ctx, devserver.Options{Progress: d.Out, SearchAttributes: workflows.AttributeTypes()}); err != nil {
+	if d.server, err = devserver.Start(ctx, devserver.Options{Progress: d.Out, SearchAttributes: protocol.AttributeTypes()}); err != nil {
 		return err
 	}
 	defer d.server.Stop()

@@ -19,7 +19,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/workflows"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Entry is the state of one agent in one workflow task.
@@ -106,8 +106,8 @@ type outbound struct {
 
 	worker *worker
 
-	transcript func(workflows.TranscriptInput) (workflows.Transcript, error)
-	view       func() (workflows.View, error)
+	transcript func(protocol.TranscriptInput) (protocol.TranscriptPage, error)
+	view       func() (protocol.StateView, error)
 	pending    func() ([]agent.Call, error)
 }
 
@@ -125,11 +125,11 @@ func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string,
 // stored handlers later. keep ignores the handlers of all other queries.
 func (o *outbound) keep(name string, handler any) {
 	switch name {
-	case workflows.TranscriptQuery:
-		o.transcript, _ = handler.(func(workflows.TranscriptInput) (workflows.Transcript, error))
-	case workflows.StateQuery:
-		o.view, _ = handler.(func() (workflows.View, error))
-	case workflows.PendingQuery:
+	case protocol.TranscriptQuery:
+		o.transcript, _ = handler.(func(protocol.TranscriptInput) (protocol.TranscriptPage, error))
+	case protocol.StateQuery:
+		o.view, _ = handler.(func() (protocol.StateView, error))
+	case protocol.PendingQuery:
 		o.pending, _ = handler.(func() ([]agent.Call, error))
 	}
 }
@@ -166,8 +166,8 @@ func (o *outbound) text(e *Entry) ([]byte, error) {
 		return nil, errors.New("the workflow has no query handlers of the expected types for the transcript, the state and the open calls")
 	}
 	var all struct {
-		View    workflows.View
-		Pages   []workflows.Transcript
+		View    protocol.StateView
+		Pages   []protocol.TranscriptPage
 		Pending []agent.Call
 	}
 	var err error
@@ -178,7 +178,7 @@ func (o *outbound) text(e *Entry) ([]byte, error) {
 		return nil, err
 	}
 	for from := 0; ; {
-		page, err := o.transcript(workflows.TranscriptInput{From: from})
+		page, err := o.transcript(protocol.TranscriptInput{From: from})
 		if err != nil {
 			return nil, err
 		}
