@@ -69,9 +69,10 @@ type Grant struct {
 
 // Spent returns what the agent and all agents below it have spent. What a sub-agent spent is included as soon as the
 // sub-agent has reported it, which happens at its end.
-func (s *State) Spent() Spending {
-	return Spending{s.Usage.Usage, s.Usage.Cost}.Add(s.Usage.Descendants)
-}
+func (s *State) Spent() Spending { return s.Usage.Spent() }
+
+// Spent returns the tokens and the cost of the agent and of all agents below it that have ended.
+func (u Usage) Spent() Spending { return Spending{u.Usage, u.Cost}.Add(u.Descendants) }
 
 // bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower of two
 // limits: the one in the agent's definition and the one in its grant. Zero means no limit.

@@ -207,22 +207,6 @@ type Held struct {
 	Time    int64  `json:"time"`
 }
 
-// Status is the status of an agent.
-type Status string
-
-// The statuses of an agent. Completed, Failed and Cancelled mean that the agent has ended. An agent whose workflow was
-// terminated or timed out has none of these three statuses, because the workflow cannot record its own termination.
-const (
-	Running Status = "running"
-	// Waiting: the agent waits for a message, or all its open calls wait for a person's decision.
-	Waiting Status = "waiting"
-	// HeldUp: the turn is held, and the agent waits for a message or a resume: see [Held].
-	HeldUp    Status = "held"
-	Completed Status = "completed"
-	Failed    Status = "failed"
-	Cancelled Status = "cancelled"
-)
-
 // Outcome describes the end of an agent.
 type Outcome struct {
 	Status Status `json:"status"`
@@ -283,39 +267,6 @@ func (s *State) Answer() string {
 		}
 	}
 	return ""
-}
-
-// Status returns the agent's status, which is one of the constants of type [Status].
-func (s *State) Status() Status { return s.statusAt(s.Next()) }
-
-// CopiedStatus returns the status of the agent as if it never had to search other runs for messages: see
-// [FindMessages]. Workflow commands may depend on CopiedStatus, but not on Status. The reason is a reset: it copies the
-// first workflow tasks of a run into the history of a new run, and the new run replays them. In these tasks, the new
-// run has to search and the old run did not have to, so Status may differ between the two runs. CopiedStatus is equal
-// in both.
-func (s *State) CopiedStatus() Status {
-	step := s.Next()
-	if find, ok := step.(FindMessages); ok {
-		step = find.Then
-	}
-	return s.statusAt(step)
-}
-
-func (s *State) statusAt(step Step) Status {
-	switch step := step.(type) {
-	case Finish:
-		return step.Outcome.Status
-	case Wait:
-		if s.Held != nil {
-			return HeldUp
-		}
-		return Waiting
-	case RunTools:
-		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Approval != Asked }) {
-			return Waiting
-		}
-	}
-	return Running
 }
 
 func (s *State) sent(m llm.Message) llm.Message {

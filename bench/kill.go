@@ -114,11 +114,11 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Du
 		return 0, err
 	}
 	for !inModelCall { // wait until the agent has answered
-		view, err := k.agents.State(ctx, id)
+		look, err := k.agents.Look(ctx, id)
 		if err != nil {
 			return 0, err
 		}
-		if view.Status == agent.Waiting {
+		if look.Status == client.Waiting {
 			break
 		}
 	}

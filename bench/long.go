@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reagent-dev/reagent/protocol"
 	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // long measures one agent with many turns, which continues as new and summarises its conversation many times. It measures the

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reagent-dev/reagent/protocol"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Entry is one agent in the result of [Client.List] or [Client.Tree].
@@ -40,7 +41,7 @@ type Entry struct {
 // ListOptions select the agents that [Client.List] yields. The zero value selects all agents.
 type ListOptions struct {
 	// Statuses lists only agents with one of these statuses. Empty means all. Temporal's list does not distinguish [Running],
-	// [Waiting] and [Held], so each of the three selects all agents that have not ended. [Client.Standing] distinguishes them.
+	// [Waiting] and [Held], so each of the three selects all agents that have not ended. A [Snapshot] distinguishes them.
 	Statuses []Status
 	// Agent lists only the agents of the definition with this name.
 	Agent string
@@ -55,7 +56,7 @@ type ListOptions struct {
 // List yields the agents of the namespace, including sub-agents, in Temporal's order. First come the agents that have not
 // ended; the agent that started last is the first of them. Then come the agents that have ended; the agent that ended last is
 // the first of them. List yields each agent once, with the data of its newest run, even if the agent was reset or resumed. The
-// status of an agent that has not ended is [Running]; [Client.Standing] returns its exact status. If a request fails, List
+// status of an agent that has not ended is [Running]; [Client.ReadEntry] returns the exact one. If a request fails, List
 // yields the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

@@ -10,7 +10,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -18,79 +17,21 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Status is the status of an agent. In a [Started], an [Entry] and a [Child], every agent that has not ended has the status
-// [Running]. A [Snapshot], a [Look], a [Standing] and a [Progress] distinguish [Running], [Waiting] and [Held].
-type Status string
-
-// The statuses of an agent. An agent with one of the first three has not ended.
-const (
-	Running    Status = Status(agent.Running) // a turn is running
-	Waiting    Status = Status(agent.Waiting) // the agent waits for a message, or for a person's decision on a tool call
-	Held       Status = Status(agent.HeldUp)  // a failure holds the turn until the agent gets a message
-	Completed  Status = "completed"
-	Failed     Status = "failed"
-	Cancelled  Status = "cancelled"
-	Terminated Status = "terminated"
-	TimedOut   Status = "timed_out"
-)
-
-// Ended reports whether the agent has ended. It is false for the zero Status and true for [Unknown].
-func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != Held }
-
-// Snapshot is an agent's status, transcript and usage at one time.
-type Snapshot struct {
-	ID     string
-	Agent  string
-	Status Status
-	// Messages are the messages that the agent holds. First is the index of the first of them in the whole transcript, counted
-	// from 0. The messages before First were summarised: see [Client.Earlier].
-	Messages []agent.Message
-	First    int
-	// Retry is a failed call that is tried again; nil if there is none. [Client.Read] always leaves it nil.
-	Retry *Retry
-	// Pending are the tool calls without a result.
-	Pending []agent.Call
-	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut and their
-	// images removed: see [workflows.Waiting]. While the turn is held, the messages stay in the inbox.
-	Inbox []agent.InboxMessage
-	// Children are all running sub-agents and the newest sub-agents that have ended. ChildCount is the number of all sub-agents.
-	Children   []Child
-	ChildCount int
-	Usage      agent.Usage
-	// Held says why the turn is held; nil if it is not.
-	Held *agent.Held
-	// Answer is the text of the agent's last answer; empty if there is none. Stopped names the limit that ended the last turn:
-	// "model_calls", "tokens", "cost" or "time"; empty if no limit did. Failure says why the turn is held, or why the agent
-	// ended without completing; empty otherwise.
-	Answer  string
-	Stopped string
-	Failure string
-	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no type.
-	Class string
-}
-
-// Child is a sub-agent in a [Snapshot].
-type Child struct {
-	ID     string
-	Agent  string
-	Status Status
-}
-
 // queryTimeout limits the time of one try of a query.
 const queryTimeout = 5 * time.Second
 
-// Transcript returns one page of an agent's transcript, and the agent's status. The parameter from is the index of the page's
-// first message; the first message of the transcript has the index 0. If the message with the index from was summarised, the
-// page begins with the first message that was not summarised. Transcript needs a worker, even if the agent has ended.
-func (c *Client) Transcript(ctx context.Context, id string, from int) (protocol.TranscriptPage, error) {
+// page queries a worker for one page of an agent's transcript. The parameter from is the index of the page's first message; the
+// first message of the transcript has the index 0. If the message with the index from was summarised, the page begins with the
+// first message that was not summarised.
+func (c *Client) page(ctx context.Context, id string, from int) (protocol.TranscriptPage, error) {
 	var page protocol.TranscriptPage
 	err := c.query(ctx, id, &page, protocol.TranscriptQuery, protocol.TranscriptInput{From: from})
 	return page, err
 }
 
-// State returns an agent's status and usage, without its transcript. State needs a worker, even if the agent has ended. While the
-// agent reads its state from an earlier run, State repeats the query, for at most 30 seconds.
-func (c *Client) State(ctx context.Context, id string) (protocol.StateView, error) {
+// state queries a worker for an agent's state without its transcript. While the agent reads its state from an earlier run, state
+// repeats the query, for at most busyTimeout.
+func (c *Client) state(ctx context.Context, id string) (protocol.StateView, error) {
 	began := time.Now()
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		var view protocol.StateView
@@ -153,50 +94,58 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	return errors.As(err, &full), err
 }
 
-// Look is the result of [Client.Look]: the status of an agent and the length of its transcript.
-type Look struct {
-	Status Status
-	// Count is the number of messages in the transcript. It is 0 if the agent has ended, because Look then asks no worker.
-	Count int
+// Look returns a snapshot of an agent without its messages, calls, inbox and sub-agents. It needs a worker, unless the agent has
+// ended. If the agent has ended, the snapshot has only the ID, the agent's name, the task and the status; [Client.Read] returns
+// the rest.
+func (c *Client) Look(ctx context.Context, id string) (Snapshot, error) {
+	_, snap, err := c.look(ctx, id)
+	return snap, err
 }
 
-// Look returns the status of an agent and the length of its transcript. It needs a worker, unless the agent has ended.
-func (c *Client) Look(ctx context.Context, id string) (Look, error) {
+// look implements [Client.Look]. It also returns the sub-agents.
+func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, error) {
 	found, err := c.describe(ctx, id)
-	if err != nil || found.status.Ended() {
-		return Look{Status: found.status}, err
+	if err != nil {
+		return nil, Snapshot{}, err
 	}
-	view, err := c.State(ctx, id)
-	return Look{Status: Status(view.Status), Count: view.Messages}, err
+	snap := Snapshot{ID: id, Agent: found.agent, Task: found.task, Status: found.status}
+	if found.status.Ended() {
+		return nil, snap, nil
+	}
+	view, err := c.state(ctx, id)
+	if err != nil {
+		return nil, Snapshot{}, err
+	}
+	snap.Agent, snap.Status, snap.WaitsFor, snap.Count = view.Agent, view.Status, view.WaitsFor, view.Messages
+	snap.Retry, snap.ChildCount, snap.Usage = found.retry, view.ChildCount, view.Usage
+	snap.Answer, snap.Stopped = view.Answer, view.Turn.Stopped
+	spent := view.Usage.Spent()
+	snap.Spent = &spent
+	if view.Held != nil {
+		snap.Failure, snap.Class = view.Held.Message, view.Held.Class
+	}
+	return view.Children, snap, nil
 }
 
 // Show returns a snapshot of an agent. If the agent has ended, Show reads its history and needs no worker. Otherwise, Show
 // queries a worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
-	found, err := c.describe(ctx, id)
+	subAgents, snap, err := c.look(ctx, id)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if found.status.Ended() {
+	if snap.Status.Ended() {
 		return c.Read(ctx, id)
 	}
-	view, err := c.State(ctx, id)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	snap := Snapshot{
-		ID: id, Agent: view.Agent, Status: Status(view.Status), Usage: view.Usage, Held: view.Held, Answer: view.Answer,
-		Stopped: view.Turn.Stopped, Retry: found.retry,
-	}
 	for {
-		page, err := c.Transcript(ctx, id, snap.First+len(snap.Messages))
+		page, err := c.page(ctx, id, snap.First+len(snap.Messages))
 		if err != nil {
 			return Snapshot{}, err
 		}
 		if len(snap.Messages) == 0 {
 			snap.First = page.First
 		}
-		snap.Inbox = page.Inbox
+		snap.Inbox, snap.Count = page.Inbox, page.Count
 		snap.Messages = append(snap.Messages, page.Messages...)
 		if snap.First+len(snap.Messages) >= page.Count || len(page.Messages) == 0 {
 			break
@@ -205,11 +154,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	if err := c.query(ctx, id, &snap.Pending, protocol.PendingQuery); err != nil {
 		return Snapshot{}, err
 	}
-	if snap.Held != nil {
-		snap.Failure, snap.Class = snap.Held.Message, snap.Held.Class
-	}
-	snap.ChildCount = view.ChildCount
-	snap.Children, err = c.children(ctx, view.Children)
+	snap.Children, err = c.children(ctx, subAgents)
 	return snap, err
 }
 
@@ -224,26 +169,12 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: found.status}
+	snap := snapshot(id, found.status, found.task, run)
 	s := run.State
 	if s == nil {
 		return snap, nil
 	}
-	snap.Usage, snap.Held, snap.Answer, snap.Stopped = s.Usage, s.Held, s.Answer(), s.Turn.Stopped
 	snap.Messages, snap.First, snap.Pending, snap.Inbox = s.Messages, s.Dropped, s.Pending(), workflows.Waiting(s.Inbox)
-	if !found.status.Ended() {
-		snap.Status = Status(s.Status())
-	}
-	switch {
-	case snap.Status == Held:
-		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
-	case found.status.Ended() && found.status != Completed:
-		snap.Failure = protocol.EndText(run.End)
-		if failed, ok := errors.AsType[*temporal.ApplicationError](run.End); ok {
-			snap.Class = failed.Type()
-		}
-	}
-	snap.ChildCount = s.ChildCount()
 	snap.Children, err = c.children(ctx, s.Children)
 	return snap, err
 }

@@ -44,7 +44,7 @@ func (c *Client) place(ctx context.Context, id string, steer bool) (run string, 
 		}
 		return protocol.RunSuffix(found.runID), 0
 	}
-	view, err := c.State(ctx, id)
+	view, err := c.state(ctx, id)
 	if err != nil {
 		return "", 0
 	}

@@ -64,7 +64,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 		}
 	}
 	// If another program has resumed the agent meanwhile and the agent has completed, Temporal starts nothing.
-	started, err := c.start(ctx, id, in, cmp.Or(found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
+	started, err := c.start(ctx, id, in, cmp.Or(found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.reportLostResume(ctx, id)
 	}
@@ -147,7 +147,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 	}
-	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, task(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
 // start starts the workflow of an agent. If an agent with the ID is running, start returns that agent with Found set. start

@@ -5,9 +5,10 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/reagent-dev/reagent/protocol"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Upgrade asks an agent to continue in a new run as soon as no model or tool call is running. It returns when the agent has
@@ -81,7 +82,7 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 		if err == nil && found.status.Ended() {
 			return &ClosedError{Operation: "reload", ID: id, Status: found.status}
 		}
-		view, err := c.State(ctx, id)
+		view, err := c.state(ctx, id)
 		switch {
 		case err == nil && !view.Reloading && view.ReloadFailure != "":
 			return &ReloadError{ID: id, Problem: view.ReloadFailure}

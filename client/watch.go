@@ -70,7 +70,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 		var looked time.Time
 		for {
 			asked := time.Now()
-			page, err := c.Transcript(ctx, id, from)
+			page, err := c.page(ctx, id, from)
 			rest := time.Duration(0)
 			if time.Since(asked) >= slowAnswer {
 				rest = crowdedPause
@@ -120,7 +120,7 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 				if from < page.Count {
 					continue
 				}
-				status, seen := Status(page.Status), description{}
+				status, seen := page.Status, description{}
 				if status.Ended() || len(page.Messages) == 0 && status == Running {
 					// The worker may report that the agent has ended before Temporal does. It does not report that the agent was
 					// terminated. So describe the agent.

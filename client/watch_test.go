@@ -101,7 +101,7 @@ func TestAgentThatEndsBeforeItHasAStateIsNotWatchedForEver(t *testing.T) {
 func TestStateThatIsNotReadIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := client.New(&reading{cancel: cancel}, "")
-	_, err := c.State(ctx, "x")
+	_, err := c.Look(ctx, "x")
 	require.ErrorIs(t, err, context.Canceled)
 }
 

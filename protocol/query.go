@@ -38,12 +38,14 @@ type TranscriptPage struct {
 
 // StateView describes an agent without its transcript.
 type StateView struct {
-	Agent    string       `json:"agent"`
-	Mode     agent.Mode   `json:"mode"`
-	Status   agent.Status `json:"status"`
-	Turn     agent.Turn   `json:"turn"`
-	Messages int          `json:"messages"`
-	Inbox    int          `json:"inbox"`
+	Agent  string       `json:"agent"`
+	Mode   agent.Mode   `json:"mode"`
+	Status agent.Status `json:"status"`
+	// WaitsFor says what the agent waits for. A worker of an earlier version leaves it empty.
+	WaitsFor agent.WaitsFor `json:"waits_for,omitempty"`
+	Turn     agent.Turn     `json:"turn"`
+	Messages int            `json:"messages"`
+	Inbox    int            `json:"inbox"`
 	// Run is the end of the run's ID: see [RunSuffix]. Entry is the length that the transcript has when a steering
 	// message that is sent now enters the running turn: see [agent.State.Entry]. The sender of a steering message copies Run
 	// and Entry into the fields Run and After of the [agent.InboxMessage].

@@ -225,7 +225,7 @@ func (d *driver) view() (protocol.StateView, error) {
 		return protocol.StateView{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running, Reading: true}, nil
 	}
 	return protocol.StateView{
-		Agent: s.Agent, Mode: s.Mode, Status: d.state.Status(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
+		Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
 		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000),
 		Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,

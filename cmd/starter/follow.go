@@ -163,7 +163,7 @@ func (e ending) pastLimit() string {
 // usageLine returns one line with the tokens and the cost of an agent, including its sub-agents that have ended. If the
 // parameter link is not empty, the line ends with it.
 func usageLine(u agent.Usage, link string) string {
-	all := agent.Spending{Usage: u.Usage, Cost: u.Cost}.Add(u.Descendants)
+	all := u.Spent()
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))
 	if link != "" {
 		text += "  " + link

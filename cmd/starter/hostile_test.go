@@ -45,8 +45,8 @@ func hostileSnapshot() client.Snapshot {
 // No output of a command lets text of unknown origin manipulate the terminal.
 func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 	rows := []row{{
-		Entry:    client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},
-		Standing: client.Standing{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
+		entry: client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},
+		snap:  client.Snapshot{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
 	}}
 	for name, write := range map[string]func(io.Writer) error{
 		"show":        func(w io.Writer) error { printSnapshot(w, hostileSnapshot()); return nil },

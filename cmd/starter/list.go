@@ -112,15 +112,15 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	}
 	if err == nil && more {
 		fmt.Fprintf(cmd.ErrOrStderr(), "There are more: see the next with --before %s, or all with --limit 0.\n",
-			rows[len(rows)-1].Started.UTC().Format(time.RFC3339Nano))
+			rows[len(rows)-1].entry.Started.UTC().Format(time.RFC3339Nano))
 	}
 	return err
 }
 
-// row is one line of the list: an agent, its status, what it waits for, and what it has used.
+// row is one line of the list.
 type row struct {
-	client.Entry
-	client.Standing
+	entry client.Entry
+	snap  client.Snapshot
 }
 
 // find lists the agents that match the query, the newest first. The parameter statuses reads the status of each agent from
@@ -133,7 +133,7 @@ func find(ctx context.Context, c *client.Client, statuses *reading, query client
 	flush := func() error {
 		rows, err := statuses.all(ctx, c, batch)
 		for _, r := range rows {
-			if len(query.Statuses) == 0 || r.Standing.Status == client.Unknown || slices.Contains(query.Statuses, r.Standing.Status) {
+			if len(query.Statuses) == 0 || r.snap.Status == client.Unknown || slices.Contains(query.Statuses, r.snap.Status) {
 				found = append(found, r)
 			}
 		}
@@ -166,14 +166,14 @@ func printRows(w io.Writer, rows []row, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tWAITS FOR\tTOKENS\tCOST\tAGE\tTASK")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.ID), printable.Name(r.Agent), standingText(r.Standing), r.WaitsFor,
-			spentText(r.Spent), age(now.Sub(r.Started)), printable.Line(r.Standing.Task, 60))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.entry.ID), printable.Name(r.entry.Agent), rowStatus(r.snap), r.snap.WaitsFor,
+			spentText(r.snap.Spent), age(now.Sub(r.entry.Started)), printable.Line(r.snap.Task, 60))
 	}
 	return table.Flush()
 }
 
-// standingText returns the status and, in parentheses, the limit that ended the last turn, if there is one.
-func standingText(s client.Standing) string {
+// rowStatus returns the status and, in parentheses, the limit that ended the last turn, if there is one.
+func rowStatus(s client.Snapshot) string {
 	if s.Stopped == "" {
 		return string(s.Status)
 	}
@@ -211,7 +211,7 @@ type rowView struct {
 	Agent  string        `json:"agent"`
 	Status client.Status `json:"status"`
 	// WaitsFor is absent if the agent works or has ended.
-	WaitsFor client.Wait `json:"waits_for,omitempty"`
+	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
 	// Stopped names the limit that ended the last turn. It is absent if no limit ended it.
 	Stopped string `json:"stopped,omitempty"`
 	// Class is the type of the failure that holds the agent, or with which the agent ended.
@@ -228,14 +228,14 @@ func printRowsJSON(w io.Writer, rows []row) error {
 	views := make([]rowView, len(rows))
 	for i, r := range rows {
 		v := rowView{
-			ID: r.ID, Agent: r.Agent, Status: r.Standing.Status, WaitsFor: r.WaitsFor, Stopped: r.Stopped, Class: r.Class,
-			Task: r.Standing.Task, Parent: r.Parent, Started: r.Started.UTC(),
+			ID: r.entry.ID, Agent: r.entry.Agent, Status: r.snap.Status, WaitsFor: r.snap.WaitsFor, Stopped: r.snap.Stopped, Class: r.snap.Class,
+			Task: r.snap.Task, Parent: r.entry.Parent, Started: r.entry.Started.UTC(),
 		}
-		if s := r.Spent; s != nil {
+		if s := r.snap.Spent; s != nil {
 			v.Usage = &treeUsage{s.InputTokens, s.OutputTokens, dollars(s.Cost)}
 		}
-		if !r.Ended.IsZero() {
-			ended := r.Ended.UTC()
+		if !r.entry.Ended.IsZero() {
+			ended := r.entry.Ended.UTC()
 			v.Ended = &ended
 		}
 		views[i] = v

@@ -27,10 +27,10 @@ func TestAgeIsInTheLargestUnitThatSaysEnough(t *testing.T) {
 	}
 }
 
-// standingFunc is a client with only the method Standing.
-type standingFunc func(ctx context.Context, e client.Entry) (client.Standing, error)
+// entryFunc is a client with only the method ReadEntry.
+type entryFunc func(ctx context.Context, e client.Entry) (client.Snapshot, error)
 
-func (f standingFunc) Standing(ctx context.Context, e client.Entry) (client.Standing, error) {
+func (f entryFunc) ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error) {
 	return f(ctx, e)
 }
 
@@ -39,22 +39,22 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 	var out bytes.Buffer
 	read := &reading{out: &out}
 	defer read.stop()
-	rows, err := read.all(t.Context(), standingFunc(func(_ context.Context, e client.Entry) (client.Standing, error) {
+	rows, err := read.all(t.Context(), entryFunc(func(_ context.Context, e client.Entry) (client.Snapshot, error) {
 		switch e.ID {
 		case "gone":
-			return client.Standing{}, fmt.Errorf("look at gone: %w", client.ErrNotFound)
+			return client.Snapshot{}, fmt.Errorf("look at gone: %w", client.ErrNotFound)
 		case "odd":
-			return client.Standing{}, errors.New("of another\x1b[2J version")
+			return client.Snapshot{}, errors.New("of another\x1b[2J version")
 		}
-		return client.Standing{Status: client.Held, WaitsFor: client.WaitsForPerson}, nil
+		return client.Snapshot{Status: client.Held, WaitsFor: client.WaitsForPerson}, nil
 	}), []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, rows, 3)
-	require.Equal(t, "a", rows[0].ID)
-	require.Equal(t, client.Held, rows[0].Standing.Status)
-	require.Equal(t, "odd", rows[1].ID)
-	require.Equal(t, client.Standing{Status: client.Unknown, Task: "sums"}, rows[1].Standing)
-	require.Equal(t, "b", rows[2].ID)
+	require.Equal(t, "a", rows[0].entry.ID)
+	require.Equal(t, client.Held, rows[0].snap.Status)
+	require.Equal(t, "odd", rows[1].entry.ID)
+	require.Equal(t, client.Snapshot{ID: "odd", Status: client.Unknown, Task: "sums"}, rows[1].snap)
+	require.Equal(t, "b", rows[2].entry.ID)
 	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n", out.String())
 }
 
@@ -62,8 +62,8 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 func TestListFailsWhenTemporalGoesAway(t *testing.T) {
 	read := &reading{out: &bytes.Buffer{}}
 	defer read.stop()
-	_, err := read.all(t.Context(), standingFunc(func(context.Context, client.Entry) (client.Standing, error) {
-		return client.Standing{}, serviceerror.NewUnavailable("down")
+	_, err := read.all(t.Context(), entryFunc(func(context.Context, client.Entry) (client.Snapshot, error) {
+		return client.Snapshot{}, serviceerror.NewUnavailable("down")
 	}), []client.Entry{{ID: "a"}})
 	require.ErrorContains(t, err, "down")
 }
@@ -75,9 +75,9 @@ func TestListReadsManyAgentsWithinABound(t *testing.T) {
 		read := &reading{out: &out}
 		defer read.stop()
 		began := time.Now()
-		rows, err := read.all(t.Context(), standingFunc(func(context.Context, client.Entry) (client.Standing, error) {
+		rows, err := read.all(t.Context(), entryFunc(func(context.Context, client.Entry) (client.Snapshot, error) {
 			time.Sleep(time.Second) // of the bubble's clock
-			return client.Standing{Status: client.Waiting}, nil
+			return client.Snapshot{Status: client.Waiting}, nil
 		}), make([]client.Entry, 3*readAtOnce))
 		require.NoError(t, err)
 		require.Len(t, rows, 3*readAtOnce)
@@ -91,11 +91,11 @@ func TestListShowsWhoMustActAndWhatItCost(t *testing.T) {
 	spent := &agent.Spending{Usage: llm.Usage{InputTokens: 1200, OutputTokens: 34}, Cost: agent.Dollar / 100}
 	var out bytes.Buffer
 	require.NoError(t, printRows(&out, []row{
-		{client.Entry{ID: "talk", Agent: "x", Started: began}, client.Standing{
+		{client.Entry{ID: "talk", Agent: "x", Started: began}, client.Snapshot{
 			Status: client.Waiting, WaitsFor: client.WaitsForMessage, Task: "add\x1b[2J it up", Spent: spent,
 		}},
-		{client.Entry{ID: "sum", Agent: "x", Started: began}, client.Standing{Status: client.Completed, Stopped: "model_calls", Spent: &agent.Spending{}}},
-		{client.Entry{ID: "odd", Agent: "x", Started: began}, client.Standing{Status: client.Unknown}},
+		{client.Entry{ID: "sum", Agent: "x", Started: began}, client.Snapshot{Status: client.Completed, Stopped: "model_calls", Spent: &agent.Spending{}}},
+		{client.Entry{ID: "odd", Agent: "x", Started: began}, client.Snapshot{Status: client.Unknown}},
 	}, began.Add(3*time.Minute)))
 	require.Equal(t, `ID    AGENT  STATUS                         WAITS FOR  TOKENS  COST     AGE  TASK
 talk  x      waiting                        message    1234    $0.0100  3 m  add\x1b[2J it up

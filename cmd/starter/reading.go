@@ -35,16 +35,16 @@ type reading struct {
 	timer *time.Timer
 }
 
-// standings is the method of [client.Client] that reading needs.
-type standings interface {
-	Standing(ctx context.Context, e client.Entry) (client.Standing, error)
+// entryReader is the method of [client.Client] that reading needs.
+type entryReader interface {
+	ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 }
 
 // all reads the status of each agent in entries and returns a row for each, in the same order. It omits agents that
 // Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the reason is
 // written to r.out. If ctx has ended, the error is the cause of ctx, from [context.Cause]. It is also an error if Temporal
 // does not answer.
-func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) ([]row, error) {
+func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
 	group, ctx := errgroup.WithContext(ctx)
@@ -53,7 +53,7 @@ func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) 
 		group.Go(func() error {
 			one, cancel := context.WithTimeout(ctx, readTimeout)
 			defer cancel()
-			standing, err := c.Standing(one, e)
+			snap, err := c.ReadEntry(one, e)
 			r.count()
 			switch {
 			case ctx.Err() != nil:
@@ -64,9 +64,9 @@ func (r *reading) all(ctx context.Context, c standings, entries []client.Entry) 
 				return err
 			case err != nil:
 				r.sayf("Agent %s: its state is unknown: %s", e.ID, printable.Line(err.Error(), 300))
-				standing = client.Standing{Status: client.Unknown, Task: e.Task}
+				snap = client.Snapshot{ID: e.ID, Agent: e.Agent, Status: client.Unknown, Task: e.Task}
 			}
-			rows[i] = row{e, standing}
+			rows[i] = row{e, snap}
 			return nil
 		})
 	}

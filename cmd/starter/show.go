@@ -167,7 +167,7 @@ type treeUsage struct {
 func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) }
 
 func view(s client.Snapshot) agentView {
-	tree := agent.Spending{Usage: s.Usage.Usage, Cost: s.Usage.Cost}.Add(s.Usage.Descendants)
+	tree := s.Usage.Spent()
 	v := agentView{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, Stopped: s.Stopped, Error: s.Failure,
 		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},

@@ -58,17 +58,17 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent, and returns the agent's status and the number of its messages. It waits for
+// reach waits until a worker answers for an agent, and returns the snapshot of [client.Client.Look]. It waits for
 // at most wait.limit; after this time the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
 // During a long wait, the waitNotice informs the user.
-func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Look, error) {
+func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
-	look, err := c.Await(ctx, id, wait.update)
+	snap, err := c.Await(ctx, id, wait.update)
 	if err == nil {
 		wait.over()
 	}
-	return look, err
+	return snap, err
 }
 
 // unanswered returns the error that a command shows to the user. If err says that no worker has answered, the new error text

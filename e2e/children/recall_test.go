@@ -297,7 +297,7 @@ func TestAnswerOfAResumedSubAgentReachesItsParent(t *testing.T) {
 			require.Equal(t, told, lines[:6])
 			require.Equal(t, "user: The interrupted call 1 of clerk has its result now:\n\ncounted", lines[6])
 			o.paidOnce(3)
-			s, err := o.Client.State(t.Context(), o.id)
+			s, err := o.Client.Look(t.Context(), o.id)
 			require.NoError(t, err)
 			require.Equal(t, 1, s.Usage.Repaired)
 		})

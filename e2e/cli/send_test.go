@@ -47,9 +47,9 @@ func TestHundredSendAtOnce(t *testing.T) {
 }
 
 func sendAndWait(ctx context.Context, c *reagent.Client, id, text string) error {
-	before, err := c.Look(ctx, id)
+	before, err := c.Await(ctx, id, nil)
 	if err != nil {
-		return fmt.Errorf("look: %w", err)
+		return fmt.Errorf("await: %w", err)
 	}
 	sent, err := c.Send(ctx, id, reagent.Message{Text: text, Steer: before.Status != reagent.Waiting})
 	if err != nil {

@@ -287,7 +287,7 @@ func (s *stage) child(tool string) string {
 	s.t.Helper()
 	var id string
 	s.soon("there is a sub-agent of "+tool, func() bool {
-		view, err := s.agents.State(s.ctx, s.id)
+		view, err := s.view(s.ctx)
 		for _, c := range view.Children {
 			if err == nil && c.Task == "task of "+tool {
 				id = c.ID
@@ -333,11 +333,23 @@ func (s *stage) busy() {
 }
 
 func (s *stage) status() agent.Status {
-	view, err := s.agents.State(s.ctx, s.id)
+	look, err := s.agents.Look(s.ctx, s.id)
 	if err != nil {
 		return ""
 	}
-	return view.Status
+	return look.Status
+}
+
+// view asks the agent's worker for its state. It is an error if the agent has not read it yet.
+func (s *stage) view(ctx context.Context) (view protocol.StateView, err error) {
+	value, err := s.temporal.QueryWorkflow(ctx, s.id, "", protocol.StateQuery)
+	if err != nil {
+		return view, err
+	}
+	if err := value.Get(&view); err != nil || !view.Reading {
+		return view, err
+	}
+	return view, errors.New("the agent reads its state")
 }
 
 // settle ends whatever is pending in the agent and the agents below it until it waits and nothing is.
@@ -349,7 +361,7 @@ func (s *stage) settle() {
 			return false, errors.New(found.GetWorkflowExecutionInfo().GetStatus().String())
 		}
 		open := s.answer(ctx, s.id, "x")
-		view, err := s.agents.State(ctx, s.id)
+		view, err := s.view(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -395,7 +407,7 @@ func (s *stage) answer(ctx context.Context, id, name string) bool {
 
 // taskOf returns the task of a sub-agent.
 func (s *stage) taskOf(id string) string {
-	view, _ := s.agents.State(s.ctx, s.id)
+	view, _ := s.view(s.ctx)
 	for _, c := range view.Children {
 		if c.ID == id {
 			return c.Task

@@ -219,14 +219,16 @@ func (p *duo) become(where func(*stage)) {
 	p.serve()
 	where(p.stage)
 	p.began = time.Now()
-	view, err := p.agents.State(p.ctx, p.id)
+	_, err := p.agents.Look(p.ctx, p.id)
 	if errors.Is(err, reagent.ErrNoWorker) {
 		// It was seen that the SDK's worker, just started, polled no more. An agent that cannot go on fails here all the same.
 		p.t.Log("the worker answers no more; another one is started")
 		p.stop()
 		p.serve()
-		view, err = p.agents.State(p.ctx, p.id)
+		_, err = p.agents.Look(p.ctx, p.id)
 	}
+	require.NoError(p.t, err)
+	view, err := p.view(p.ctx)
 	require.NoError(p.t, err)
 	for _, c := range view.Children {
 		switch c.Task {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/llm"
@@ -45,7 +46,7 @@ func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	w.Must("run", "--detach", "--id", t.Name(), "--chat", "hello")
 	w.Eventually("the turn is held", func() bool {
 		snap, err := w.Client.Read(t.Context(), t.Name())
-		return err == nil && snap.Held != nil && snap.Held.Class == protocol.WorkerLost
+		return err == nil && snap.Status == reagent.Held && snap.Class == protocol.WorkerLost
 	})
 	require.Len(t, w.Model.Requests(), 5)
 }

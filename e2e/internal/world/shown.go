@@ -13,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Shown is what `starter show --json` prints.
@@ -83,23 +84,36 @@ func (w *World) Show(id string) Shown {
 func (w *World) Compare(id string) {
 	read, err := w.Client.Read(w.T.Context(), id)
 	require.NoError(w.T, err)
-	view, err := w.Client.State(w.T.Context(), id)
-	require.NoError(w.T, err)
+	var view protocol.StateView
+	w.query(id, &view, protocol.StateQuery)
 	require.Equal(w.T, view.Usage, read.Usage)
 	require.True(w.T, strings.HasPrefix(read.Answer, strings.TrimSuffix(view.Answer, "…")), "a query cuts what is long")
-	require.Equal(w.T, view.Held, read.Held)
+	if view.Held != nil {
+		require.Equal(w.T, []string{view.Held.Class, view.Held.Message}, []string{read.Class, read.Failure})
+	}
+	if !read.Status.Ended() {
+		require.Equal(w.T, view.Status, read.Status)
+	}
+	require.Equal(w.T, view.WaitsFor, read.WaitsFor)
 	require.Equal(w.T, view.Turn.Stopped, read.Stopped)
 	started := slices.DeleteFunc(view.Children, func(c agent.Child) bool { return !c.Started && !c.Done })
 	require.Equal(w.T, len(started), len(read.Children))
 	for from := read.First; from < view.Messages; {
-		page, err := w.Client.Transcript(w.T.Context(), id, from)
-		require.NoError(w.T, err)
+		var page protocol.TranscriptPage
+		w.query(id, &page, protocol.TranscriptQuery, protocol.TranscriptInput{From: from})
 		require.NotEmpty(w.T, page.Messages)
 		require.Equal(w.T, read.First, page.First)
 		require.Equal(w.T, page.Messages, read.Messages[from-read.First:from-read.First+len(page.Messages)])
 		from += len(page.Messages)
 	}
 	require.Len(w.T, read.Messages, view.Messages-read.First)
+}
+
+// query asks a worker about an agent, and stores the answer in out.
+func (w *World) query(id string, out any, name string, args ...any) {
+	value, err := w.Temporal.QueryWorkflow(w.T.Context(), id, "", name, args...)
+	require.NoError(w.T, err)
+	require.NoError(w.T, value.Get(out))
 }
 
 // Transcript waits until an agent waits with so many messages, and returns them in short.

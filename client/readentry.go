@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// maxRuns limits how many runs of one agent [Client.ReadEntry] reads. If the listed run has ended since the list was made, the
+// agent may continue in a newer run, and ReadEntry then reads the newer run.
+const maxRuns = 5
+
+// ReadEntry returns a snapshot of an agent in a list, without its messages, calls, inbox and sub-agents. The entry e comes from
+// [Client.List]. ReadEntry reads Temporal's history and needs no worker. If the agent has completed, failed or was cancelled,
+// ReadEntry reads only the last event, and the snapshot has only the ID, the agent's name, the task, the status, Stopped, Class
+// and Spent. Otherwise, ReadEntry reads the whole history of the newest run.
+//
+// The error is [ErrNotFound] if the agent was deleted after List returned e. It is a [*history.UnreadableError] if the
+// history does not fit this version of the workflow or cannot be decoded.
+func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
+	for range maxRuns {
+		switch e.Status {
+		case Completed:
+			return c.completed(ctx, e)
+		case Failed, Cancelled:
+			return c.failed(ctx, e)
+		}
+		run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})
+		if err != nil {
+			return Snapshot{}, err
+		}
+		if run.Closed == nil || e.Status.Ended() {
+			return snapshot(e.ID, e.Status, e.Task, run), nil
+		}
+		// The agent has ended since the list was made, or continues in a new run.
+		found, err := c.describe(ctx, e.ID)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		e.Status, e.RunID = found.status, found.runID
+	}
+	return Snapshot{}, fmt.Errorf("read agent %q: the run ended while it was read, %d times in a row; try again", e.ID, maxRuns)
+}
+
+// completed implements [Client.ReadEntry] for an agent that has completed. It reads the result of the workflow.
+func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
+	var result protocol.Result
+	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
+		return Snapshot{}, wrap("read", e.ID, err)
+	}
+	spent := result.Spent
+	if spent == (agent.Spending{}) { // the result of an agent of the first version
+		spent = result.Usage.Spent()
+	}
+	return Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
+}
+
+// failed implements [Client.ReadEntry] for an agent that failed or was cancelled. It reads the error of the workflow.
+func (c *Client) failed(ctx context.Context, e Entry) (Snapshot, error) {
+	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)
+	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
+		return Snapshot{}, wrap("read", e.ID, err)
+	}
+	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Spent: protocol.Spent(err)}
+	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		s.Class = failure.Type()
+	}
+	return s, nil
+}

@@ -1,0 +1,127 @@
+package client
+
+import (
+	"cmp"
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// Status is the status of an agent. In a [Started], an [Entry] and a [Child], every agent that has not ended has the status
+// [Running]. A [Snapshot] and a [Progress] distinguish [Running], [Waiting] and [Held].
+type Status = agent.Status
+
+// The statuses of an agent. An agent with one of the first three has not ended.
+const (
+	Running    = agent.Running // a turn is running
+	Waiting    = agent.Waiting // the agent waits for a message, or for a person's decision on a tool call
+	Held       = agent.HeldUp  // a failure holds the turn until the agent gets a message
+	Completed  = agent.Completed
+	Failed     = agent.Failed
+	Cancelled  = agent.Cancelled
+	Terminated = agent.Terminated
+	TimedOut   = agent.TimedOut
+	// Unknown is the status of a sub-agent in a [Snapshot] if Temporal has deleted the sub-agent's history and the parent does
+	// not know how the sub-agent ended. A program that lists agents can also use it for an agent that it cannot read.
+	Unknown = agent.Unknown
+)
+
+// WaitsFor says what an agent waits for, and so who has to act.
+type WaitsFor = agent.WaitsFor
+
+// The values of WaitsFor. The zero WaitsFor means that the turn is running and waits for none of these, or that the agent has
+// ended.
+const (
+	WaitsForMessage   = agent.WaitsForMessage   // the user's next message
+	WaitsForApproval  = agent.WaitsForApproval  // a person's decision on a tool call
+	WaitsForPerson    = agent.WaitsForPerson    // the turn is held: a person has to correct what made it fail, and send a message
+	WaitsForSubAgents = agent.WaitsForSubAgents // the answers of sub-agents: all open calls wait for sub-agents
+)
+
+// Snapshot describes an agent at one time. [Client.Show] and [Client.Read] set all fields. [Client.Look] and
+// [Client.ReadEntry] leave Messages, First, Pending, Inbox and Children empty.
+type Snapshot struct {
+	ID     string
+	Agent  string
+	Status Status
+	// WaitsFor is empty while the turn is running, unless all open calls wait for sub-agents. It is also empty if the agent has ended.
+	WaitsFor WaitsFor
+	// Task is the beginning of the first message; empty if the message is not known.
+	Task string
+	// Messages are the messages that the agent holds. First is the index of the first of them in the whole transcript, counted
+	// from 0. The messages before First were summarised: see [Client.Earlier]. Count is the number of messages in the whole
+	// transcript.
+	Messages []agent.Message
+	First    int
+	Count    int
+	// Retry is a failed call that is tried again; nil if there is none. [Client.Read] and [Client.ReadEntry] always leave it nil.
+	Retry *Retry
+	// Pending are the tool calls without a result.
+	Pending []agent.Call
+	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut and their
+	// images removed: see [workflows.Waiting]. While the turn is held, the messages stay in the inbox.
+	Inbox []agent.InboxMessage
+	// Children are all running sub-agents and the newest sub-agents that have ended. ChildCount is the number of all sub-agents.
+	Children   []Child
+	ChildCount int
+	Usage      agent.Usage
+	// Spent is the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
+	Spent *agent.Spending
+	// Answer is the text of the agent's last answer; empty if there is none. Stopped names the limit that ended the last turn:
+	// "model_calls", "tokens", "cost" or "time"; empty if no limit did. Failure says why the turn is held, or why the agent
+	// ended without completing; empty otherwise.
+	Answer  string
+	Stopped string
+	Failure string
+	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no type.
+	Class string
+}
+
+// Child is a sub-agent in a [Snapshot].
+type Child struct {
+	ID     string
+	Agent  string
+	Status Status
+}
+
+// snapshot returns what a run says about an agent, without the fields that [Client.ReadEntry] leaves empty. The parameters status
+// and task are what Temporal says about the agent; task may be empty.
+func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
+	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run))}
+	s := run.State
+	if s == nil {
+		return snap
+	}
+	spent := s.Spent()
+	snap.Count, snap.ChildCount, snap.Usage, snap.Spent = s.Count(), s.ChildCount(), s.Usage, &spent
+	snap.Answer, snap.Stopped = s.Answer(), s.Turn.Stopped
+	if !status.Ended() {
+		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()
+	}
+	switch {
+	case snap.Status == Held:
+		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
+	case status.Ended() && status != Completed:
+		snap.Failure = protocol.EndText(run.End)
+		if failed, ok := errors.AsType[*temporal.ApplicationError](run.End); ok {
+			snap.Class = failed.Type()
+		}
+	}
+	return snap
+}
+
+// taskOf returns the beginning of the agent's first message; empty if the run does not have it.
+func taskOf(run *history.Run) string {
+	switch s := run.State; {
+	case run.Start.Message != nil && run.Start.From == nil:
+		return workflows.TaskText(run.Start.Message.Text)
+	case s != nil && s.Dropped == 0 && len(s.Messages) > 0:
+		return workflows.TaskText(s.Messages[0].Content)
+	}
+	return ""
+}
