@@ -73,14 +73,11 @@ when the demo ends, also after Ctrl-C.`,
 // function prints the agent's messages and its problems, like the commands run and tail. There is one exception: it prints
 // nothing about a missing worker, because the demo starts the workers itself.
 func demoPrinter(w io.Writer) func(client.Progress) {
-	show, wait := newTranscriptPrinter(w), newWaitNotice(w, "", 0)
-	wait.stop()
+	follow := newFollower(w, w, "", "", 0, false)
+	follow.wait.stop()
 	return func(p client.Progress) {
 		if !p.NoWorker {
-			wait.update(p)
-		}
-		if p.Message != nil {
-			show.message(*p.Message)
+			follow.see(p)
 		}
 	}
 }

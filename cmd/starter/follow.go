@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,24 +42,15 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 		return err
 	}
 	plain := !f.json && !f.quiet
-	words := newPreview(stdout, plain)
-	defer words.end()
-	show := newTranscriptPrinter(words.beside(stdout))
+	follow := newFollower(stdout, stderr, queue, started.ID, f.limit, plain)
+	defer follow.end()
 	if !plain {
-		show = newTranscriptPrinter(io.Discard)
+		follow.messages = nil
 	}
-	wait := newWaitNotice(words.beside(stderr), queue, f.limit)
-	wait.id, wait.live = started.ID, words
-	defer wait.stop()
-	status, err := follow(ctx, c, started.ID, f.limit, func(p client.Progress) {
-		wait.update(p)
-		if p.Message != nil {
-			show.message(*p.Message)
-		}
-	})
-	words.end()
+	status, err := follow.watch(ctx, c)
+	follow.end()
 	if err != nil {
-		return goesOn(ctx, unanswered(err, wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
+		return goesOn(ctx, unanswered(err, follow.wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
 	}
 	end, err := endOf(ctx, c, started.ID, status)
 	if err != nil {
@@ -81,36 +71,6 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 		fmt.Fprintln(stderr, usageLine(end.Usage, f.link))
 	}
 	return end.verdict()
-}
-
-// follow watches an agent until it waits, is held or has ended, and returns this status. It calls the function handle with
-// every [client.Progress] that [client.Client.Watch] yields.
-//
-// The parameter limit is how long follow waits for a worker to answer; 0 means no limit. After this time the error is
-// [client.ErrNoWorker]. Every progress without NoWorker starts the time again, even a progress with NoServer: while
-// Temporal does not answer, it is not known whether a worker is missing.
-func follow(ctx context.Context, c *client.Client, id string, limit time.Duration, handle func(client.Progress)) (client.Status, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	answered := func() {}
-	if limit > 0 {
-		timer := time.AfterFunc(limit, func() { end(client.ErrNoWorker) })
-		defer timer.Stop()
-		answered = func() { timer.Reset(limit) }
-	}
-	for p, err := range c.Watch(ctx, id, 0) {
-		if err != nil {
-			return "", err
-		}
-		if !p.NoWorker {
-			answered()
-		}
-		handle(p)
-		if p.Status != "" && p.Status != client.Running {
-			return p.Status, nil
-		}
-	}
-	return "", context.Cause(ctx)
 }
 
 // ending describes how an agent's turn ended.

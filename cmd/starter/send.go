@@ -49,28 +49,25 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				return err
 			}
 			defer done()
-			words := newPreview(stdout, !asJSON)
-			defer words.end()
-			wait := newWaitNotice(words.beside(cmd.ErrOrStderr()), queue, limit)
-			wait.id = id
-			wait.live = words
-			defer wait.stop()
-			before, err := reach(ctx, c, id, wait)
+			follow := newFollower(stdout, cmd.ErrOrStderr(), queue, id, limit, !asJSON)
+			defer follow.end()
+			follow.messages = nil // send prints only the answer
+			before, err := reach(ctx, c, id, follow.wait)
 			if err != nil {
-				return unanswered(err, wait, "the message was not sent")
+				return unanswered(err, follow.wait, "the message was not sent")
 			}
 			steer := !next && before.Status != client.Waiting
 			bounded, _, cancel := within(ctx, limit)
 			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer})
 			cancel()
 			if err != nil {
-				return unanswered(err, wait, fmt.Sprintf(
+				return unanswered(err, follow.wait, fmt.Sprintf(
 					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", sent.MessageID))
 			}
-			wait.limit = 0 // from here on the command waits without a limit, because the agent has the message
-			wait.over()
+			follow.wait.limit = 0 // from here on the command waits without a limit, because the agent has the message
+			follow.wait.over()
 			if sent.Duplicate && !asJSON {
-				fmt.Fprintf(words.beside(cmd.ErrOrStderr()), "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
+				fmt.Fprintf(follow.stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 			}
 			// Do not wait for the answer to a duplicate: it may have come long ago.
 			if detach || sent.Duplicate {
@@ -79,8 +76,8 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				}
 				return nil
 			}
-			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, wait.update)
-			words.end()
+			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, follow.see)
+			follow.end()
 			if err != nil {
 				return goesOn(ctx, withExitCode(err, queue), id)
 			}

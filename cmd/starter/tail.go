@@ -64,37 +64,32 @@ type statusView struct {
 
 // tail prints the messages of an agent until the agent has ended or ctx ends.
 func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
-	words := newPreview(stdout, !o.json)
-	defer words.end()
-	stdout, stderr = words.beside(stdout), words.beside(stderr)
-	wait := newWaitNotice(stderr, queue, 0)
-	wait.live = words
-	defer wait.stop()
-	from, err := firstOf(ctx, c, id, o.last, wait)
+	follow := newFollower(stdout, stderr, queue, id, 0, !o.json)
+	defer follow.end()
+	if o.json {
+		follow.messages = nil
+	}
+	from, err := firstOf(ctx, c, id, o.last, follow.wait)
 	if err != nil {
 		return err
 	}
-	show := newTranscriptPrinter(stdout)
 	stands := client.Running
 	for p, err := range c.Watch(ctx, id, from) {
 		if err != nil {
 			return err
 		}
-		wait.update(p)
+		follow.see(p)
 		switch {
 		case p.Rewound:
-			fmt.Fprintf(stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
-		case p.Message == nil:
-		case o.json:
-			err = encodeJSON(stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
-		default:
-			show.message(*p.Message)
+			fmt.Fprintf(follow.stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
+		case p.Message != nil && o.json:
+			err = encodeJSON(follow.stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
 		}
 		if p.Status != "" && p.Status != stands {
 			if stands = p.Status; o.json && stands != client.Running {
-				err = encodeJSON(stdout, statusView{stands}, "")
+				err = encodeJSON(follow.stdout, statusView{stands}, "")
 			} else if !o.json && stands != client.Running {
-				fmt.Fprintf(stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
+				fmt.Fprintf(follow.stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
 			}
 		}
 		if err != nil {
