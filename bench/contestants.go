@@ -80,18 +80,30 @@ func register(temporal client.Client, w worker.Worker) error {
 	if err != nil {
 		return err
 	}
-	tools := new(tool.Registry)
-	if err := tools.Add(read); err != nil {
+	big, err := tool.Func(bigTool, "", tool.ReadOnly, func(context.Context, struct {
+		Page int `json:"page"`
+	}) (string, error) {
+		return strings.Repeat(answer, 1000), nil
+	})
+	if err != nil {
 		return err
+	}
+	tools := new(tool.Registry)
+	for _, t := range []tool.Tool{read, big} {
+		if err := tools.Add(t); err != nil {
+			return err
+		}
 	}
 	doing, err := activities.New(activities.Options{
 		Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
 		Models: map[string]activities.Model{
 			"main": {Client: clientFunc(model), Model: "m"}, "counting": {Client: clientFunc(counting), Model: "m"},
+			"big": {Client: clientFunc(bigModel), Model: "m"},
 		},
 		Agents: []activities.Agent{
 			{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}},
 			{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls, ContextTokens: window}},
+			{Name: "resumed", Model: "big", Tools: []string{bigTool, agent.ReadResult}, Limits: agent.Limits{ModelCalls: manyCalls, ToolResultBytes: 5000}},
 		},
 	})
 	if err != nil {
