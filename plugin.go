@@ -50,6 +50,7 @@ type Plugin struct {
 	activities *activities.Activities
 	models     map[string]activities.Model
 	digest     string
+	hide       *redact.Redactor // hides the secrets of the options
 	closed     sync.Once
 
 	mu        sync.Mutex
@@ -71,14 +72,15 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 		return nil, errors.New("reagent: the Temporal client is nil")
 	}
 	o.TaskQueue = cmp.Or(o.TaskQueue, DefaultTaskQueue)
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	hide := redact.New(o.secrets()...)
+	o.Logger = slog.New(hide.Handler(cmp.Or(o.Logger, slog.Default()).Handler()))
 	if len(o.Agents) == 0 {
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
 	}
-	p := &Plugin{temporal: temporal, options: o}
+	p := &Plugin{temporal: temporal, options: o, hide: hide}
 	if err := p.build(ctx); err != nil {
 		p.Close()
-		return nil, fmt.Errorf("reagent: %w", err)
+		return nil, hide.Error(fmt.Errorf("reagent: %w", err))
 	}
 	return p, nil
 }
@@ -95,7 +97,7 @@ func (p *Plugin) build(ctx context.Context) error {
 	p.activities, err = activities.New(activities.Options{
 		Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry,
 		ToolTimeout: o.ToolTimeout, KeepDir: o.KeepDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
-		Redact: redact.New(o.secrets()...).Text,
+		Redact: p.hide.Text,
 	})
 	if err != nil {
 		return err

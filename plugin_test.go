@@ -1,6 +1,7 @@
 package reagent_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -90,4 +91,19 @@ func TestSecondWorkerDoesNotStart(t *testing.T) {
 	second := worker.New(offline(t), "agents", options)
 	require.ErrorContains(t, second.Start(), "another worker has this Plugin already: call New once for each worker")
 	second.Stop()
+}
+
+// A program's own log gets the stderr of MCP servers. It must not get the secrets of the options.
+func TestAttackLogOfAProgramHasNoSecret(t *testing.T) {
+	const secret = "tok-0123456789abcdefghij"
+	var log bytes.Buffer
+	o := valid()
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Secrets = []string{secret}
+	o.MCPServers = []mcp.Server{{Name: "loud", Command: []string{"sh", "-c", "echo the token is " + secret + " >&2"}}}
+	_, err := reagent.New(t.Context(), offline(t), o)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), secret)
+	require.Contains(t, log.String(), "the token is [hidden]")
+	require.NotContains(t, log.String(), secret)
 }

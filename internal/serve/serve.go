@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	hide := redact.Random(cfg.Secrets()...)
-	log := slog.New(slog.NewTextHandler(redacting{stderr, hide}, &slog.HandlerOptions{Level: level}))
+	log := slog.New(hide.Handler(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
 	cfg.TaskQueue = cmp.Or(o.TaskQueue, cfg.TaskQueue)
 
 	signals := make(chan os.Signal, 2)
@@ -120,18 +120,4 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	case <-signals:
 		return errors.New("stopped at once by a second signal; another worker continues the agents")
 	}
-}
-
-// redacting is a writer that hides secrets in the lines of a log.
-type redacting struct {
-	io.Writer
-	hide *redact.Redactor
-}
-
-// Write writes one line of the log without the secrets. It must get whole lines, because it finds secrets only within one call.
-func (r redacting) Write(line []byte) (int, error) {
-	if _, err := io.WriteString(r.Writer, r.hide.Text(string(line))); err != nil {
-		return 0, err
-	}
-	return len(line), nil
 }

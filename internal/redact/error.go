@@ -1,0 +1,25 @@
+package redact
+
+// hiddenError is the error that [Redactor.Error] returns.
+type hiddenError struct {
+	error
+	text string
+}
+
+// Error returns an error with the text of err without the secrets. It wraps err. If the text contains no secret, Error returns
+// err. Nil gives nil.
+func (r *Redactor) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := r.Text(err.Error()); text != err.Error() {
+		return hiddenError{err, text}
+	}
+	return err
+}
+
+// Error returns the text without the secrets.
+func (e hiddenError) Error() string { return e.text }
+
+// Unwrap returns the error whose text may contain secrets.
+func (e hiddenError) Unwrap() error { return e.error }

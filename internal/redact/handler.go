@@ -1,0 +1,75 @@
+package redact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+)
+
+// handler is the handler that [Redactor.Handler] returns.
+type handler struct {
+	slog.Handler
+	redactor *Redactor
+}
+
+// Handler returns a handler that hides the secrets in the records of a log and then passes the records on to next. It hides them
+// in messages and in the values of attributes, but not in the keys of attributes. A value that contains a secret becomes a text.
+func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{next, r} }
+
+// Handle implements [slog.Handler].
+func (h handler) Handle(ctx context.Context, record slog.Record) error {
+	hidden := slog.NewRecord(record.Time, record.Level, h.redactor.Text(record.Message), record.PC)
+	record.Attrs(func(a slog.Attr) bool {
+		hidden.AddAttrs(h.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, hidden)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.Handler.WithAttrs(h.attrs(attrs)), h.redactor}
+}
+
+// WithGroup implements [slog.Handler].
+func (h handler) WithGroup(name string) slog.Handler {
+	return handler{h.Handler.WithGroup(name), h.redactor}
+}
+
+func (h handler) attrs(attrs []slog.Attr) []slog.Attr {
+	hidden := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		hidden[i] = h.attr(a)
+	}
+	return hidden
+}
+
+// attr returns the attribute without the secrets. If its value contains none, the value keeps its type.
+func (h handler) attr(a slog.Attr) slog.Attr {
+	value := a.Value.Resolve()
+	switch value.Kind() {
+	case slog.KindGroup:
+		value = slog.GroupValue(h.attrs(value.Group())...)
+	case slog.KindString:
+		value = slog.StringValue(h.redactor.Text(value.String()))
+	case slog.KindAny:
+		if text, found := h.secret(value.Any()); found {
+			value = slog.StringValue(text)
+		}
+	default: // numbers, times and the like contain no secret
+	}
+	return slog.Attr{Key: a.Key, Value: value}
+}
+
+// secret reports whether a handler could print a secret of the value, and returns the value as a text without the secrets.
+// Handlers print values with package fmt or as JSON.
+func (h handler) secret(value any) (text string, found bool) {
+	if raw, ok := value.([]byte); ok {
+		value = string(raw)
+	}
+	printed := fmt.Sprintf("%+v", value)
+	text = h.redactor.Text(printed)
+	encoded, err := json.Marshal(value)
+	return text, text != printed || err == nil && h.redactor.Text(string(encoded)) != string(encoded)
+}
