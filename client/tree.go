@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 )
 
@@ -93,9 +92,10 @@ func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 		return ended, nil
 	}
 	found, err := p.client.temporal.DescribeWorkflowExecution(ctx, id, "")
-	if err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
+	deleted := errors.As(err, new(*serviceerror.NotFound))
+	if err != nil && !deleted {
 		return false, served(fmt.Sprintf("describe agent %q", id), err)
 	}
-	p.ended[id] = found.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	p.ended[id] = deleted || closeStatus(found.GetWorkflowExecutionInfo().GetStatus()).Ended() // a paused workflow has not ended
 	return p.ended[id], nil
 }

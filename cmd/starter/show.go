@@ -252,7 +252,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
 	}
 	if earlier := s.ChildCount - len(s.Children); earlier > 0 {
-		fmt.Fprintf(w, "… %d sub-agents ended before these\n", earlier)
+		fmt.Fprintf(w, "… %d more sub-agents, which ended long ago or have not started\n", earlier)
 	}
 	for _, c := range s.Children {
 		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", printable.Name(c.ID), printable.Name(c.Agent), c.Status)

@@ -19,14 +19,15 @@ import (
 // not shorten other fields such as IDs. If these fields and the short arguments alone need more than limit bytes, the copy
 // is longer than limit. So limit must be at least a few kilobytes. Fit does not modify its argument.
 func Fit(reply llm.Reply, limit int) llm.Reply {
+	did := &log{lines: slices.Clone(reply.Repaired)}
 	size := func() int {
+		reply.Repaired = did.lines
 		encoded, _ := json.Marshal(reply) // cannot fail: the reply has only strings and numbers
 		return len(encoded)
 	}
 	if size() <= limit {
 		return reply
 	}
-	did := &log{lines: slices.Clone(reply.Repaired)}
 	m := &reply.Message
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	if full := len(m.Reasoning); full > 0 {
@@ -47,10 +48,8 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 		did.addf("the arguments of %s had %d bytes and were removed, so the call is not run", quote(c.Name), len(c.Arguments))
 		c.Arguments = fmt.Sprintf(`"%d bytes, left out: too many"`, len(c.Arguments))
 	}
-	reply.Repaired = did.lines
 	if full := m.Content; size() > limit && full != "" {
 		did.addf("the text had %d bytes and was cut", len(full))
-		reply.Repaired = did.lines
 		// The JSON form of a byte has up to six bytes, so the number of bytes to keep is found by trying.
 		for keep := min(len(full), limit); keep > 0 && size() > limit; keep = keep * 7 / 8 {
 			m.Content = cut(full, keep)

@@ -39,6 +39,20 @@ func TestFitLeavesOutWhatIsTooLong(t *testing.T) {
 	}
 }
 
+// The texts that say what was left out count, too.
+func TestFitCountsItsOwnNotes(t *testing.T) {
+	t.Parallel()
+	given := llm.Reply{Message: llm.Message{Role: llm.Assistant}}
+	for range 4 {
+		given.Message.ToolCalls = append(given.Message.ToolCalls, llm.ToolCall{ID: "1", Name: "write", Arguments: `{"content":"` + strings.Repeat("x", 1200) + `"}`})
+	}
+	for limit := 2000; limit < 6000; limit++ {
+		encoded, err := json.Marshal(repair.Fit(given, limit))
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(encoded), limit)
+	}
+}
+
 func TestFitLeavesWhatFits(t *testing.T) {
 	t.Parallel()
 	given := llm.Reply{Message: llm.Message{Role: llm.Assistant, Content: "Sunny.", Reasoning: "hm"}}

@@ -42,7 +42,7 @@ func calculator() tool.Tool {
 // accepts strings, ranges and closures; evaluate returns an error for these.
 func calculate(expression string) (n number, err error) {
 	if len(expression) > maxExpression {
-		return number{}, fmt.Errorf("the expression is longer than %d characters", maxExpression)
+		return number{}, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
 	}
 	tree, err := parser.Parse(expression)
 	if err != nil {

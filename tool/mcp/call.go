@@ -42,21 +42,21 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	for attempt := 1; ; attempt++ {
 		sess, err := s.connected(limited)
 		if err != nil {
-			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, err))
+			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, err))
 		}
 		d, err := sess.call(limited, t.name, args)
 		switch d.fate() {
 		case answered:
 			return s.result(t.name, d), nil
 		case unknown:
-			return tool.Result{}, s.errorf("%s: %w: %w", t.name, tool.ErrOutcomeUnknown, s.cause(ctx, err))
+			return tool.Result{}, s.errorf("%s: %w: %w", t.name, tool.ErrOutcomeUnknown, s.cause(ctx, limited, err))
 		case refused:
 			// The session may be the reason for the refusal, so the next call gets a new session.
 			s.drop(sess)
 			return tool.Result{}, s.errorf("%s did not run: HTTP %d %s", t.name, d.status, http.StatusText(d.status))
 		case unreached:
 			if limited.Err() != nil || attempt == 2 {
-				return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, err))
+				return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, err))
 			}
 			s.drop(sess)
 		}
@@ -134,15 +134,15 @@ func describeFailure(name string, failure *jsonrpc.Error) string {
 }
 
 // cause converts an error of the SDK into an error without secrets. The text of err may contain the URL and its secrets,
-// so the new error does not wrap err. ctx is the context of the caller of [remote.Call]. If this context has ended, cause
-// returns the context's error.
-func (s *Source) cause(ctx context.Context, err error) error {
+// so the new error does not wrap err. The parameter ctx is the context of the caller of [remote.Call]. If it has ended, cause
+// returns its error. The parameter limited is ctx with the time limit of a call.
+func (s *Source) cause(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, errClosed), s.life.Err() != nil:
 		return errClosed
-	case errors.Is(err, context.DeadlineExceeded) && s.server.Timeout > 0:
+	case limited.Err() != nil:
 		return fmt.Errorf("no answer within %v", s.server.Timeout)
 	}
 	return errors.New(s.reason(err))
