@@ -60,7 +60,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 			fmt.Sprintf("the workflow %s is not the sub-agent that was asked for", in.ID), protocol.ForeignAgent, nil)
 	}
 	switch info.GetStatus() {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		pause := min(time.Duration(activity.GetInfo(ctx).Attempt)*500*time.Millisecond, maxAwaitPause)
 		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" is still running", protocol.StillRunning,
 			temporal.ApplicationErrorOptions{NextRetryDelay: pause, Category: temporal.ApplicationErrorCategoryBenign})
