@@ -11,14 +11,14 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// InvalidOutputError is the error if an agent's answer does not fit its JSON schema, or cannot be decoded into the type that
-// the caller asked for.
+// InvalidOutputError is the error of [Ask] if the agent's answer does not fit the JSON schema of the type that the caller
+// asked for, or cannot be decoded into this type.
 type InvalidOutputError = client.InvalidOutputError
 
-// Ask starts an agent in task mode, waits for its answer, and returns the answer decoded from JSON. Ask sets o.OutputSchema to
-// the JSON schema of T, which the model gets, and sets o.Mode to task mode. If an agent with the ID o.ID exists, Ask starts
-// nothing and returns the answer of that agent. If the answer does not fit the schema, the error is an [*InvalidOutputError].
-// If ctx ends before the agent has answered, Ask returns an error, and the agent keeps running.
+// Ask gives a task to a new agent, waits for the answer, and returns the answer as a value of type T. The model gets the JSON
+// schema of T, so that it answers in JSON. Ask itself sets the fields OutputSchema and Mode of o. If an agent with the ID
+// o.ID exists, Ask starts nothing and returns the answer of that agent. If the answer does not fit the schema, the error is
+// an [*InvalidOutputError]. If ctx ends before the agent has answered, Ask returns an error, and the agent keeps running.
 func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T
 	var err error
@@ -56,8 +56,7 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// decode decodes the JSON text of an answer into a T. If the text is not JSON, or if the JSON does not fit T, the error names
-// T.
+// decode decodes an answer from JSON into a T. If the answer is not JSON, or does not fit T, the error names T.
 func decode[T any](answer string) (T, error) {
 	var decoded T
 	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {

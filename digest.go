@@ -17,12 +17,13 @@ const (
 	digestMark = " definitions "
 	// compareTimeout limits the time of compareDefinitions.
 	compareTimeout = 5 * time.Second
-	// polledWithin is the time for which a worker counts as running after its last poll. A poll lasts up to one minute. Temporal lists a
-	// worker for five minutes after its last poll, even if the worker has ended.
+	// polledWithin is the time for which a worker counts as running after its last poll. A poll lasts up to one minute. Temporal
+	// lists a worker for five minutes after its last poll, even if the worker has ended.
 	polledWithin = 90 * time.Second
 )
 
-// identity returns the identity of the worker, which the Web UI shows: process ID, host and the digest of the definitions.
+// identity returns the identity of this worker, which Temporal's Web UI shows: the process ID, the host, and the digest of
+// the worker's agent definitions. Other workers compare this digest with their own: see compareDefinitions.
 func identity(digest string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -31,10 +32,10 @@ func identity(digest string) string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
 }
 
-// compareDefinitions compares the digest of this worker's definitions with the digests in the identities of the other running
-// workers of the task queue. It logs a warning for each worker with a different digest. A difference is usually a mistake: a
-// new agent gets its definition from whichever worker reads it first. If Temporal does not list the workers within
-// compareTimeout, compareDefinitions writes a log entry and returns; the worker then starts without the comparison.
+// compareDefinitions logs a warning for each other running worker of the task queue that defines its agents differently. This
+// is usually a mistake: a new agent gets its definition from whichever worker reads it first. The parameter digest is that of
+// this worker's definitions. The digests of the other workers are in their identities. If Temporal does not list the workers
+// within compareTimeout, compareDefinitions writes a log entry and returns; the worker then starts without the comparison.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// models returns the models of the options in the form that package activities needs. It creates a client for each model without
-// a Client. It returns an error if a model has no Name or if its client cannot be created.
+// models returns the models of the options in the form that package activities needs. It creates a client for each model
+// whose [Model.Client] is nil. It returns an error if a model has no Name or if its client cannot be created.
 func (o Options) models() (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
@@ -41,10 +41,9 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
-// secrets returns the texts that activities replace in payloads: all texts in Secrets, and the values in Models and
-// MCPServers that look random (see [redact.OnlyRandom]). The values in Models and MCPServers are keys, headers, environment
-// variables and URL query values. Each word of such a value is also in the result if the word looks random, because the key
-// of "Bearer KEY" may appear in a payload without "Bearer".
+// secrets returns the texts that activities hide in payloads: all texts in o.Secrets, and secret values from o.Models and
+// o.MCPServers. A secret value is a key, header, environment variable or URL query value that looks random: see
+// [redact.OnlyRandom]. If a value has several words, such as "Bearer KEY", each word that looks random is in the result.
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {

@@ -29,18 +29,21 @@ const (
 	stopTimeout = 2 * time.Minute
 )
 
-// Plugin adds agents to one worker. When the worker starts, the plugin registers the workflow and the activities of agents. It
-// also starts an activity worker for each model with a request rate and for each stateful MCP server, because each of these has
-// a task queue of its own. When the worker stops, the plugin stops the activity workers and the MCP servers.
+// Plugin adds agents to one worker. When the worker starts, the plugin registers the workflow and the activities of agents.
+// It also starts an activity worker for each model with a request rate, and for each stateful MCP server that runs in this
+// process, because each of these has a task queue of its own. When the worker stops, the plugin stops the activity workers
+// and the MCP servers.
 //
 // The plugin sets three options of the worker if they are zero. It sets StickyScheduleToStartTimeout to 1 second, so that
-// another worker soon takes over after a crash. It sets WorkerStopTimeout to 2 minutes, so that running calls have time to end
-// when a deploy stops the worker. It sets Identity to a text with a digest of the definitions; without the plugin, the worker
-// would have the identity of the client. A worker without a deployment version reads the identities of the other workers of its
-// task queue when it starts, and logs a warning for each worker with another digest.
+// another worker soon takes over after a crash. It sets WorkerStopTimeout to 2 minutes, so that running calls have time to
+// end when a deploy stops the worker. It sets Identity to a text with a digest of the definitions; without the plugin, the
+// worker would have the identity of the client.
 //
-// The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the activity
-// limits of the worker, but none of its interceptors.
+// A worker without a deployment version reads the identities of the other workers of its task queue when it starts. It logs a
+// warning for each worker with another digest.
+//
+// The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the
+// activity limits of the worker, but none of its interceptors.
 type Plugin struct {
 	worker.PluginBase
 
@@ -62,9 +65,10 @@ type Plugin struct {
 	running   []worker.Worker
 }
 
-// New checks the options and connects the MCP servers. To find mistakes, it also makes the definition of each agent once. The
-// returned error names the mistakes. Create the worker with the same Temporal client that New gets. If ctx ends after New has
-// returned, the plugin keeps working.
+// New returns a plugin for a worker that runs the agents of the options. Pass it to the worker in worker.Options.Plugins, and
+// create the worker with the same Temporal client. New checks the options, connects the MCP servers, and makes the definition
+// of each agent once to find mistakes. The returned error names the mistakes. If ctx ends after New has returned, the plugin
+// keeps working.
 //
 // If the worker is never started, call [Plugin.Close].
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
@@ -106,11 +110,12 @@ func (p *Plugin) build(ctx context.Context) error {
 	return err
 }
 
-// Tools returns the names of the worker's tools by their source: first the tools of [Options.Tools], then those of each MCP server.
+// Tools returns the names of the worker's tools, grouped by their source. The first source is [Options.Tools]. The MCP
+// servers follow.
 func (p *Plugin) Tools() []ToolSource { return slices.Clone(p.tools.sources) }
 
-// Close stops the MCP servers. If the worker has been started, stopping the worker calls Close. Only the first call has an
-// effect.
+// Close stops the MCP servers. A worker that has been started calls Close when it stops, so call it only if the worker is
+// never started. Only the first call has an effect.
 func (p *Plugin) Close() {
 	p.closed.Do(func() {
 		if p.tools != nil {
@@ -122,7 +127,7 @@ func (p *Plugin) Close() {
 // Name implements [worker.Plugin].
 func (p *Plugin) Name() string { return "reagent" }
 
-// ConfigureWorker implements [worker.Plugin]. It sets the options that are zero: see [Plugin].
+// ConfigureWorker implements [worker.Plugin]. It sets those options of the worker that are zero: see [Plugin].
 func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorkerOptions) error {
 	o := c.WorkerOptions
 	o.StickyScheduleToStartTimeout = cmp.Or(o.StickyScheduleToStartTimeout, stickyTimeout)
@@ -169,8 +174,9 @@ func (p *Plugin) StartWorker(
 	return err
 }
 
-// claim marks the plugin as started by the worker with the given instance key. It returns an error if the plugin belongs to
-// another worker, if it has been started before, or if the worker's task queue is not Options.TaskQueue.
+// claim records that the worker with the given instance key has started the plugin, because one plugin serves only one
+// worker. It returns an error if the plugin belongs to another worker, or if it has been started before. It also returns an
+// error if the worker's task queue is not Options.TaskQueue.
 func (p *Plugin) claim(key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,8 +190,8 @@ func (p *Plugin) claim(key string) error {
 	return nil
 }
 
-// startOthers creates and starts the activity workers. They have no deployment version, because a stateful MCP server has one
-// process, which serves the agents of all versions.
+// startOthers creates and starts the activity workers: see [Plugin]. They have no deployment version, because a stateful MCP
+// server has one process, which serves the agents of all versions.
 func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,8 +219,9 @@ func (p *Plugin) startOthers() error {
 	return nil
 }
 
-// StopWorker implements [worker.Plugin]. It calls next, which stops the worker, and stops the activity workers at the same
-// time. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only calls next.
+// StopWorker implements [worker.Plugin]. It calls the function next, which stops the worker, and stops the activity workers
+// at the same time. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only calls
+// next.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {

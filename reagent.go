@@ -57,10 +57,11 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Agent defines one agent.
+// Agent defines one agent: its model, instructions, tools, sub-agents and limits.
 type Agent = activities.Agent
 
-// Limits are the limits of an agent, for example on its model calls, its tokens and the time of a turn. See [agent.Limits].
+// Limits are the limits of an agent, for example on its model calls, its tokens, and the time for one message. See
+// [agent.Limits].
 type Limits = agent.Limits
 
 // Model is a model at an endpoint with OpenAI's chat completions API, or a model that an [llm.Client] calls.
@@ -82,14 +83,15 @@ type Model struct {
 	IdleTimeout time.Duration
 	// NoStream turns off streaming.
 	NoStream bool
-	// SendReasoning sends the reasoning in the replies of the running turn back to the model. Some providers require this.
+	// SendReasoning sends the reasoning in the model's replies back to the model, while the agent works on the same message.
+	// Some providers require this.
 	SendReasoning bool
 	// Params are sent with every request.
 	Params llm.Params
 	// Price is the price of one token. Zero means that costs are not counted.
 	Price agent.Price
-	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of this worker. Zero means no
-	// limit.
+	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of this worker. Zero
+	// means no limit.
 	RequestsPerMinute int
 	TokensPerMinute   int
 }
@@ -97,7 +99,7 @@ type Model struct {
 // Tool is a tool that runs in this process. [Func] makes a tool of a Go function.
 type Tool = tool.Tool
 
-// These are the effects of tools. The effect decides what happens to a call if its worker crashes.
+// The effects of tools. The effect of a tool decides whether a call of the tool runs again after its worker has crashed.
 const (
 	// ReadOnly tools change nothing. After a crash of the worker, the call runs again.
 	ReadOnly = tool.ReadOnly
@@ -117,7 +119,8 @@ func Func[In, Out any](name, description string, effect tool.Effect, fn func(con
 	return made
 }
 
-// invalidTool holds the error with which [tool.Func] failed.
+// invalidTool is the tool that [Func] returns for a function that cannot be a tool. It carries the error of [tool.Func] to
+// [New], because Func itself returns no error.
 type invalidTool struct {
 	Tool
 	err error

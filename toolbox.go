@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// ToolSource names the tools of one source. The source is [Options.Tools] or an MCP server.
+// ToolSource names the tools that come from one source. The source is [Options.Tools] or an MCP server.
 type ToolSource struct {
 	// Server is the name of the MCP server. It is empty for the tools of [Options.Tools].
 	Server string
@@ -33,8 +33,8 @@ type toolbox struct {
 	sources []ToolSource
 }
 
-// newToolbox connects the MCP servers of the options, and returns a toolbox with their tools and Options.Tools. The error names
-// every MCP server that failed.
+// newToolbox returns a toolbox with the tools in Options.Tools and the tools of the MCP servers, to which it connects. The
+// error names every MCP server that failed.
 func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	t := new(toolbox)
 	problems := []error{t.addTools(o.Tools)}
@@ -121,7 +121,7 @@ type ServerError struct {
 	Err    error
 }
 
-// Error returns the problem and what to check.
+// Error returns the problem and what the user should check.
 func (e *ServerError) Error() string {
 	if e.Server.URL != "" {
 		return fmt.Sprintf("%v: check that the server is running and that its url is right", e.Err)
@@ -135,8 +135,8 @@ func (e *ServerError) Error() string {
 // Unwrap returns Err.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// listed is a tool source for a stateful MCP server that runs in another worker. It holds the server's tools. Calls of these
-// tools go to the task queue of that worker.
+// listed is a [tool.Source] with the tools of a stateful MCP server that runs in another worker. Calls of these tools go to
+// the task queue of that worker.
 type listed []tool.Tool
 
 // Tools implements [tool.Source]. It returns the tools that the server had when this worker started.

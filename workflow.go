@@ -16,7 +16,7 @@ import (
 
 // Task is a task that a workflow gives to an agent.
 type Task struct {
-	// Agent is the name of the definition. Message is the text of the task. Both are required.
+	// Agent is the name of the agent's definition. Message is the text of the task. Both are required.
 	Agent   string
 	Message string
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or
@@ -34,12 +34,13 @@ type Task struct {
 	OutputSchema json.RawMessage
 }
 
-// Result is the answer of an agent and its usage.
+// Result is the answer of an agent, with the tokens and the cost that the agent and its sub-agents have used.
 type Result = protocol.Result
 
-// Run runs an agent as a child of the calling workflow, and waits until it has ended. The agent keeps running if the calling
-// workflow ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or paid for
-// twice. If the agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for cancellation.
+// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The agent keeps running if the
+// calling workflow ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or
+// paid for twice. If the agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for
+// cancellation.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}
@@ -55,9 +56,9 @@ func Run(ctx workflow.Context, t Task) (Result, error) {
 	return workflows.Run(ctx, id, t.TaskQueue, start)
 }
 
-// RunAs runs an agent as [Run] does, and returns its answer decoded from JSON. It sets OutputSchema to the JSON schema of T,
-// which the model is given. If T has no JSON schema, or if the answer cannot be decoded into a T, the error is an application
-// error of type [agent.InvalidOutput].
+// RunAs runs an agent as [Run] does, and returns its answer decoded from JSON. The model gets the JSON schema of T; RunAs
+// itself sets OutputSchema to this schema. If T has no JSON schema, or if the answer cannot be decoded into a T, the error is
+// an application error of type [agent.InvalidOutput].
 func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	var none T
 	var err error
@@ -75,13 +76,14 @@ func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	return answer, nil
 }
 
-// invalidOutput returns err as a non-retryable application error of type [agent.InvalidOutput]. A workflow that fails with it is
-// not retried, even if it has a retry policy: a retry would get the same answer.
+// invalidOutput returns err as a non-retryable application error of type [agent.InvalidOutput]. A workflow that fails with
+// this error is not retried, even if the workflow has a retry policy: a retry would get the same answer.
 func invalidOutput(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), agent.InvalidOutput, err)
 }
 
-// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images and OutputSchema.
+// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images and OutputSchema. Run puts them into the agent's
+// ID, so that different tasks get different agents.
 func (t Task) digest() string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %q %q", t.Agent, t.Message, t.Images, t.OutputSchema)

@@ -46,9 +46,9 @@ type Agent struct {
 	Tools []string
 	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
-	// KeepAgents lets sub-agents that are still running continue when the agent completes. A sub-agent is still running then if,
-	// for example, its call was answered as interrupted. If KeepAgents is false, these sub-agents are cancelled. An agent that
-	// fails or is cancelled always cancels them.
+	// KeepAgents lets sub-agents that are still running continue when the agent completes. Such a sub-agent exists if, for
+	// example, the agent has stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent that fails
+	// or is cancelled always cancels them.
 	KeepAgents bool
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
@@ -110,7 +110,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Activities implements the activities. It is safe for concurrent use. Create it with [New].
+// Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier runs. It
+// is safe for concurrent use. Create it with [New].
 type Activities struct {
 	temporal    client.Client
 	agents      map[string]Agent
@@ -136,8 +137,9 @@ type Activities struct {
 	log       *slog.Logger
 }
 
-// New checks the options and returns the activities. The error names every agent with a mistake in its configuration, so that
-// the worker fails when it starts. New does not look up the agents' tools: [Activities.Check] and [Activities.LoadAgent] do.
+// New returns the activities of a worker with the given options. It checks the options, so that a worker with a mistake in them
+// fails when it starts. The error names every agent with a mistake. New does not look up the agents' tools: call
+// [Activities.Check] for this.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {
 		return nil, errors.New("activities: Options.Temporal is not set")
@@ -245,7 +247,7 @@ type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
-// Register registers the activities with a worker.
+// Register registers the activities with a worker, under the names that package protocol defines.
 func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: protocol.LoadAgent})
 	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: protocol.CallModel})

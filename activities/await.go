@@ -15,33 +15,35 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause is the longest delay between two attempts of AwaitAgent. It also has a second use: if more than
-// maxAwaitPause has passed since a sub-agent ended, AwaitAgent does not wait for a resume of the sub-agent (see resumeGrace).
+// maxAwaitPause is the longest delay between two attempts of [Activities.AwaitAgent], which waits for the end of a sub-agent. It
+// has a second use: if the sub-agent ended more than maxAwaitPause ago, the parent gets its failure without the delay
+// resumeGrace.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the time for which AwaitAgent waits for a resume after a sub-agent was terminated, was cancelled or timed out.
-// If the sub-agent is resumed within this time, the parent keeps waiting for it. Otherwise the next attempt of AwaitAgent
-// returns the sub-agent's failure. AwaitAgent waits for a resume only once for each run of the sub-agent.
+// resumeGrace is a delay before the parent of a sub-agent gets the sub-agent's failure. There is such a delay if the sub-agent
+// was terminated, was cancelled or timed out. During this time, someone may resume the sub-agent, that is, continue it in a new
+// run. The parent then keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of this activity has stored the given run ID in its heartbeat details. An attempt
-// stores the ID of a run if it finds that the run has ended and may be resumed.
+// seen reports whether an earlier attempt of this activity has stored the given run ID in its heartbeat details. AwaitAgent
+// stores the ID of a sub-agent's run when it delays the sub-agent's failure (see resumeGrace). So it delays the failure only once
+// for each run.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
 }
 
-// AwaitAgent returns the answer or the failure with which a sub-agent ended. If the sub-agent is still running, or has just
-// ended and may be resumed (see resumeGrace), AwaitAgent returns a retryable error of type [protocol.StillRunning] with the
-// delay until the next attempt. It does not wait inside one attempt, because a waiting activity occupies a slot of the worker:
-// a tree of agents that is deeper than the number of slots would deadlock. AwaitAgent looks up the workflow by its ID without
-// a run ID, so it also finds a sub-agent that was reset, resumed or continued as new.
+// AwaitAgent returns the answer or the failure with which a sub-agent ended. It finds the sub-agent even after a reset, a resume
+// or a continue-as-new.
 //
-// The error has the type [protocol.ForeignAgent] if the key in the workflow's memo is not the key in the input. The workflow
-// is then not the sub-agent that the parent started. If the workflow does not exist any more, AwaitAgent returns no error, but
-// an AgentEnd that says so in the field Failure.
+// AwaitAgent never waits itself. If the sub-agent is still running, AwaitAgent returns a retryable error of type
+// [protocol.StillRunning], and Temporal calls AwaitAgent again after the delay that the error contains. It returns the same error
+// if the sub-agent has just ended and may be resumed (see resumeGrace).
+//
+// If the sub-agent's workflow does not exist any more, AwaitAgent returns no error, but says so in the field Failure of the
+// result. If the workflow is not the sub-agent that the parent started, the error has the type [protocol.ForeignAgent].
 func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput) (protocol.AgentEnd, error) {
-	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "")
+	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "") // without a run ID: the newest run
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
 		return protocol.AgentEnd{Failure: "it is gone: Temporal keeps closed workflows for the namespace's retention only"}, nil
 	}
@@ -61,6 +63,8 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 	}
 	switch info.GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+		// AwaitAgent does not wait here, because a waiting activity occupies a slot of the worker: a tree of agents that is deeper
+		// than the number of slots would deadlock.
 		pause := min(time.Duration(activity.GetInfo(ctx).Attempt)*500*time.Millisecond, maxAwaitPause)
 		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" is still running", protocol.StillRunning,
 			temporal.ApplicationErrorOptions{NextRetryDelay: pause, Category: temporal.ApplicationErrorCategoryBenign})

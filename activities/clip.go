@@ -27,9 +27,10 @@ const (
 	longCallBytes = 2048
 )
 
-// fit shortens a reply so that it fits into a payload. It cuts long fields. If the content parts of the message are too large
-// together, it removes all of them. If the tool calls are too large together, it removes the last tool calls. The field Repaired
-// of the returned reply lists what was removed. Without fit, a reply that is too large would be paid for and lost.
+// fit shortens a model's reply so that it fits into a Temporal payload. Temporal rejects a reply that is too large, and it would
+// be lost after it was paid for. fit cuts long fields. If the content parts of the message are too large together, fit removes
+// all of them. If the tool calls are too large together, fit removes the last tool calls. The field Repaired of the returned
+// reply says what was removed.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -57,9 +58,9 @@ func fit(reply llm.Reply) llm.Reply {
 	return repair.Fit(reply, maxReplyBytes)
 }
 
-// fitting returns how many of the given tool calls a reply may keep. It adds up the sizes of the calls, beginning with the
-// first, until the sum exceeds [callsBytes]. A large call counts only as [longCallBytes] plus the size of its ID, because
-// [repair.Fit] can later remove the call's arguments.
+// fitting returns how many of the given tool calls, counted from the first, fit into [callsBytes] bytes together. The arguments
+// of a large call do not count, because [repair.Fit] can remove them later. Such a call counts as [longCallBytes] plus the size
+// of its ID.
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {
@@ -72,7 +73,7 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut shortens a text that is longer than limit bytes to at most limit bytes, including an ellipsis at its end. Then it
-// replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a failure with such bytes. These replacements may make
-// the text longer than limit again.
+// cut returns the text if it has at most limit bytes. Otherwise it returns the beginning of the text with an ellipsis, together
+// at most limit bytes. cut also replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a failure with such bytes.
+// These replacements may make the result longer than limit.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

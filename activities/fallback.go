@@ -11,22 +11,22 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate. The candidates of a
-// request are the models that can answer it, in the order in which they are called.
+// nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate. The candidates are the
+// models that can answer a request, in the order in which they are called.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to call. The first candidate has the number 0. After the last candidate, a new
-// round begins with the first candidate again, and the number continues to increase. For example, if there are 3 candidates,
-// number 4 means the candidate with index 1, in the second round.
+// candidate returns the number of the candidate to call. The candidates are the models that can answer the request, and the first
+// one has the number 0. After the last candidate, the first one follows again, and the number continues to increase. For example,
+// if there are 3 candidates, number 4 means the candidate with index 1, in the second round.
 func (h *heartbeat) candidate() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.tried.Candidate
 }
 
-// fallBack chooses the next candidate after a candidate has failed. The parameter turn is the number of the candidate that has
-// failed (see the method candidate). The parameter n says how many candidates there are. The parameter failed is the error of
-// the candidate. fallBack returns a retryable error, and the next attempt calls the chosen candidate.
+// fallBack chooses the candidate that the next attempt calls, after the call of a candidate has failed (see the method
+// candidate). It returns a retryable error, so that Temporal starts the next attempt. The parameter turn is the number of the
+// candidate that has failed, the parameter n is how many candidates there are, and the parameter failed is the candidate's error.
 //
 // The delay before the next attempt is nextCandidateDelay. If the next attempt begins a new round through the candidates, the
 // delay is at least the retry delay of the candidate's error. A candidate with an error that is not retryable (see
@@ -38,7 +38,7 @@ func (h *heartbeat) candidate() int {
 //   - The error is retryable, but the call has had its maximum number of attempts.
 //   - The workflow has cancelled the call.
 //   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.
-//   - The context is too long. The core then makes a summary, and other models are not tried.
+//   - The context is too long. The agent then makes a summary of the conversation, and other models are not tried.
 func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)
 	if !ok || app.Type() == string(llm.ContextTooLong) || app.Type() == protocol.Interrupted {

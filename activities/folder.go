@@ -25,11 +25,11 @@ const (
 	temporaryPrefix = ".kept-"
 )
 
-// folder stores the results of effects in the files of a directory, one file for each key. Several processes may use the same
-// directory. A folder is safe for concurrent use.
+// folder stores the results of model calls and tool calls in the files of a directory, one file for each key. So the results
+// survive a crash of the worker. Several processes may use the same directory. A folder is safe for concurrent use.
 //
-// A file gets its name when it is complete, so a crash of the process leaves no incomplete result. A crash of the machine may
-// leave a file empty or missing, because files are not synced.
+// Each file is written under a temporary name and renamed when it is complete. So a crash of the process leaves no incomplete
+// result. A crash of the machine may leave a file empty or missing, because files are not synced.
 type folder struct {
 	dir   string
 	bytes int64
@@ -39,8 +39,8 @@ type folder struct {
 	written int64 // bytes written since the last call of prune
 }
 
-// openFolder returns the folder in the directory dir. It creates the directory if it does not exist, and checks that it can
-// write to it. It also calls prune, which removes old files.
+// openFolder returns a folder that stores its files in the directory dir. It creates the directory if it does not exist. It
+// returns an error if it cannot write to the directory. It also removes old files: see the method prune.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -56,8 +56,8 @@ func openFolder(dir string) (*folder, error) {
 	return f, f.prune()
 }
 
-// fileKey matches the keys that may be part of a file name. A key comes from a workflow, and must not name a file outside of the
-// directory.
+// fileKey matches the keys of results that may be part of a file name. Keys come from workflows. A key that does not match might
+// name a file outside of the directory.
 var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 
 // path returns the path of the file for a key.
@@ -90,7 +90,7 @@ func (f *folder) write(key string, data []byte) error {
 }
 
 // read returns the data that is stored under key. It returns nil if there is no file, if the file is older than the folder's
-// maximum age, or if key does not match fileKey. An empty file is an error.
+// maximum age, or if key does not match fileKey. It returns an error if the file is empty or cannot be read.
 func (f *folder) read(key string) ([]byte, error) {
 	if !fileKey.MatchString(key) {
 		return nil, nil
@@ -112,8 +112,8 @@ func (f *folder) read(key string) ([]byte, error) {
 	return data, err
 }
 
-// prune removes the files that are older than the folder's maximum age. Then it removes the oldest files until the rest is
-// within the folder's size limit.
+// prune removes the files that are older than the folder's maximum age. Then it removes the oldest files until the remaining
+// files are within the folder's size limit.
 func (f *folder) prune() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -31,7 +31,8 @@ const (
 )
 
 // heartbeat sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat details
-// say how often the effect was tried; the next attempt reads them. A heartbeat is safe for concurrent use.
+// tell the next attempt what this attempt has done, for example how often it has called the model or the tool. A heartbeat is
+// safe for concurrent use.
 //
 // It does not use the SDK's activity.RecordHeartbeat, for two reasons. RecordHeartbeat cancels the activity's context when the
 // network fails for a second. And RecordHeartbeat does not report whether Temporal has accepted the heartbeat.
@@ -52,14 +53,14 @@ type heartbeat struct {
 	mu    sync.Mutex
 	tried protocol.Progress
 	end   ending
-	// follows is the attempt that runs the effect, if this attempt only waits for the effect. It is nil if this attempt runs the
-	// effect itself.
+	// follows is the attempt that runs the effect (the model call or tool call), if this attempt only waits for the effect. It is
+	// nil if this attempt runs the effect itself.
 	follows *heartbeat
 	// contact is the latest time at which Temporal certainly considered the attempt alive.
 	contact time.Time
 }
 
-// ending is the reason why an attempt ended before its effect had ended.
+// ending says whether and why an activity attempt ended before its work was finished.
 type ending int
 
 const (
@@ -74,13 +75,15 @@ const (
 	attemptStopped
 )
 
-// maxDoingBytes limits protocol.Progress.Doing, in bytes.
+// maxDoingBytes is the maximum size, in bytes, of the text in protocol.Progress.Doing. The text says what the activity does.
 const maxDoingBytes = 200
 
-// maxProgressBytes limits protocol.Progress.Text, in bytes.
+// maxProgressBytes is the maximum size, in bytes, of the text in protocol.Progress.Text. The text is the end of the reply that is
+// arriving from the model.
 const maxProgressBytes = 2000
 
-// startHeartbeat begins to send heartbeats for the activity attempt with the context ctx. The caller must call stop.
+// startHeartbeat begins to send heartbeats for the activity attempt with the context ctx. When the attempt ends, the caller must
+// call stop on the returned heartbeat.
 func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
@@ -97,8 +100,8 @@ func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	return h
 }
 
-// beat sends heartbeats until the attempt ends or stop is called. If the context of the attempt ends, beat calls finish with the
-// reason.
+// beat sends heartbeats until the attempt ends or stop is called. If the attempt's context ends, beat marks the attempt as ended:
+// see the method finish.
 func (h *heartbeat) beat() {
 	var ticks <-chan time.Time
 	if h.info.HeartbeatTimeout > 0 {
@@ -109,7 +112,7 @@ func (h *heartbeat) beat() {
 	for {
 		select {
 		case <-ticks:
-			// record ends the attempt if Temporal has ended it. All other errors are network errors, and the attempt continues.
+			// record calls finish if Temporal has ended the attempt. After any other error the attempt continues.
 			_ = h.record(h.beating)
 		case <-h.over:
 			return
@@ -128,8 +131,8 @@ func (h *heartbeat) beat() {
 }
 
 // record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled, or
-// that it does not know the attempt, record returns the error and calls finish, which marks the attempt as ended. Any other
-// error means that Temporal was not reached.
+// that it does not know the attempt, record also marks the attempt as ended: see the method finish. After any other error the
+// attempt continues, because the usual reason is that Temporal could not be reached for a moment.
 func (h *heartbeat) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
 	defer cancel()
@@ -151,9 +154,9 @@ func (h *heartbeat) record(ctx context.Context) error {
 	return err
 }
 
-// whyGone returns why Temporal no longer knows the attempt. It returns attemptCancelled if the run has completed or was
-// cancelled, because such a run needs no effects. Otherwise it returns attemptLost, because another attempt or run may need the
-// effect. It also returns attemptLost if it cannot read the status of the run.
+// whyGone returns why Temporal no longer knows the attempt. It returns attemptCancelled if the workflow run has completed or was
+// cancelled, because nothing needs the attempt's result then. Otherwise it returns attemptLost, because another attempt or a
+// later run may need the result. It also returns attemptLost if it cannot read the status of the run.
 func (h *heartbeat) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
 	defer cancel()
@@ -170,7 +173,7 @@ func (h *heartbeat) whyGone() ending {
 	}
 }
 
-// finish marks the attempt as ended for the given reason. Calls after the first do nothing.
+// finish marks the attempt as ended. The parameter end is the reason. Calls after the first do nothing.
 func (h *heartbeat) finish(end ending) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,12 +190,13 @@ func (h *heartbeat) ended() ending {
 	return h.end
 }
 
-// own returns nil if Temporal still considers the attempt alive. It returns an error if the attempt has ended, or if Temporal
-// cannot be asked.
+// own checks that Temporal still considers the attempt alive. It is called directly before a model call or tool call: an attempt
+// that Temporal has given up must not make the call, because another attempt may make it. own returns an error if the attempt has
+// ended, or if Temporal cannot be asked.
 //
-// To ask Temporal, own sends a heartbeat. It asks only if the last contact with Temporal is at least half of the heartbeat
-// timeout ago, for example because the process was suspended. If the last contact is more recent, or if there is no heartbeat
-// timeout, own does not ask Temporal, and returns nil unless the attempt has ended.
+// To ask Temporal, own sends a heartbeat. It does so only if the last contact with Temporal is at least half of the heartbeat
+// timeout ago, for example because the process was suspended. After a more recent contact, own assumes that the attempt is alive.
+// It assumes the same if there is no heartbeat timeout.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")
@@ -213,17 +217,18 @@ func age(t time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// lost returns how many attempts before this attempt were lost, because their workers crashed or lost contact with Temporal. An
-// attempt that failed before the activity's code ran, for example because its input could not be decoded, counts as lost, too.
+// lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or lost
+// contact with Temporal. An attempt that failed before the activity's code ran, for example because its input could not be
+// decoded, counts as lost, too.
 func (h *heartbeat) lost() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return max(0, int(h.info.Attempt)-1-h.tried.Reported)
 }
 
-// tookWorkersDown reports whether to give up the effect because it crashes its workers. This is the case if at least maxLost
-// attempts were lost and the previous attempt ended with a heartbeat timeout. If the workflow cannot be described,
-// tookWorkersDown returns a retryable error.
+// tookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at least
+// maxLost attempts were lost and the previous attempt ended with a heartbeat timeout. If Temporal cannot be asked how the
+// previous attempt ended, tookWorkersDown returns a retryable error.
 func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	if h.lost() < maxLost {
 		return false, nil
@@ -243,16 +248,16 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// workerLost returns the error of an activity that is given up because it crashes its workers. The parameter what becomes a part
-// of the error text. It says what the activity did, in the past tense, such as "made this model call".
+// workerLost returns the error of an activity that is given up because it crashes its workers. The parameter what says what the
+// activity did, in the past tense, such as "made this model call". It becomes a part of the error text.
 func (h *heartbeat) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
 }
 
-// checkLost returns the error of workerLost if tookWorkersDown returns true. If tookWorkersDown fails, checkLost returns its
-// error. Otherwise it returns nil. See workerLost for the parameter what. An activity calls checkLost before its own work,
-// because any step of this work may be the step that crashes the process.
+// checkLost returns an error if the activity has to be given up because it crashes its workers, or if this cannot be found out
+// (see tookWorkersDown). An activity calls checkLost before its own work, because any step of this work may be the step that
+// crashes the process. The parameter what is that of workerLost.
 func (h *heartbeat) checkLost(what string) error {
 	down, err := h.tookWorkersDown(h.ctx)
 	if err == nil && down {
@@ -261,15 +266,16 @@ func (h *heartbeat) checkLost(what string) error {
 	return err
 }
 
-// describe sets protocol.Progress.Doing to the beginning of the given text, on one line.
+// describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows it.
+// describe keeps only the beginning of the text, on one line.
 func (h *heartbeat) describe(doing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
-// attempt counts one more try of the effect, and returns how often the effect was tried so far, including this time. It clears
-// the partial text.
+// attempt counts one more try of the model call or tool call. It returns how often the call was tried so far, including this time
+// and the tries of earlier attempts of the activity. It clears the partial text of the earlier try.
 func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -279,17 +285,19 @@ func (h *heartbeat) attempt() int {
 	return h.tried.Tried
 }
 
-// attempts returns how often the effect was tried so far, in this attempt and all earlier attempts of the activity.
+// attempts returns how often the model call or tool call was tried so far, in this attempt and all earlier attempts of the
+// activity.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
-// repeats returns how many attempts there were before this attempt, and how many of them were lost.
+// repeats returns how often the model call was tried before the current try, and how many attempts of the activity were lost. A
+// lost attempt may have tried the call, so the first number is never below the second.
 func (h *heartbeat) repeats() agent.Repeats {
 	lost := h.lost()
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// countReturn counts an attempt that ends without running the tool, because another worker may have the result. It returns how
-// many such attempts there were, including this attempt. The number is stored in protocol.Progress.Sought.
+// countReturn counts an attempt that ends without running the tool, because another worker may have the tool's result. It returns
+// how many such attempts there were, including this attempt.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -297,8 +305,7 @@ func (h *heartbeat) countReturn() int {
 	return h.tried.Sought
 }
 
-// empty counts an empty reply and adds its token usage to the usage of earlier empty replies. It returns the totals over all
-// attempts so far.
+// empty counts one more empty reply of the model, with its token usage. It returns the totals over all attempts so far.
 func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -306,7 +313,8 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// addDelta appends the text of a delta to the partial text. protocol.Progress.Text keeps only the last maxProgressBytes bytes.
+// addDelta appends a delta, which is a piece of a streamed reply, to the partial text in the heartbeats. The partial text keeps
+// only its last maxProgressBytes bytes.
 func (h *heartbeat) addDelta(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -318,16 +326,16 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow records which attempt runs the effect. If another attempt runs it, the parameter running is that attempt's heartbeat,
-// and the heartbeats of this attempt then contain that attempt's progress. If this attempt runs the effect itself, the parameter
-// is nil, and this attempt sends its own progress.
+// follow sets whose progress the heartbeats of this attempt contain. If another attempt runs the model call or tool call and this
+// attempt only waits for it, the parameter running is the heartbeat of the other attempt. If this attempt runs the call itself,
+// the parameter is nil.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follows = running
 }
 
-// progress returns the details for the next heartbeat. The partial text in the field Text is redacted.
+// progress returns the details for the next heartbeat. Secrets in the partial text of the reply are redacted.
 func (h *heartbeat) progress() protocol.Progress {
 	h.mu.Lock()
 	own, follows := h.tried, h.follows
@@ -342,8 +350,8 @@ func (h *heartbeat) progress() protocol.Progress {
 }
 
 // report tells Temporal that the attempt is about to fail with the error err, so that the next attempt does not count this
-// attempt as lost. It adds 1 to protocol.Progress.Reported and sends a heartbeat. If err is not retryable, report does
-// nothing, because no attempt follows. It also does nothing if Temporal has already ended the attempt.
+// attempt as lost. To do so, it sends a heartbeat. If err is not retryable, report does nothing, because no attempt follows. It
+// also does nothing if Temporal has already ended the attempt.
 func (h *heartbeat) report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return
@@ -357,7 +365,7 @@ func (h *heartbeat) report(err error) {
 	_ = h.record(context.WithoutCancel(h.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
-// stop ends the heartbeats. It returns when no heartbeat is being sent any more.
+// stop ends the heartbeats, and waits until no heartbeat is being sent any more.
 func (h *heartbeat) stop() {
 	h.stopped()
 	h.wait.Wait()

@@ -16,8 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/flight"
 )
 
-// index lists the activities that one run scheduled, and says where their results are in the run's history. It does not
-// contain the results: they are read later, when they are needed. So an index is small, and a worker can cache the indexes of
+// index lists the activities that one run of an agent scheduled, and says where their results are in the run's history. It does
+// not contain the results: they are read later, when they are needed. So an index is small, and a worker can cache the indexes of
 // all earlier runs of its agents. An index must not be modified after it was made.
 type index struct {
 	// activities says where the result of each activity is in the history, by activity ID. It also has an entry for each
@@ -46,9 +46,11 @@ type location struct {
 // page with this result.
 const pageEvents = 50
 
-// resultOf returns the result that an activity had in a run, or nil if the run has no result of it. The second return value
-// reports whether the run scheduled the activity. The parameter activityID may also be the workflow ID of a sub-agent. The
-// result is then nil, and the second return value reports whether the run started the sub-agent.
+// resultOf returns the result that an activity had in a run, or nil if the run has no result of the activity. The result named
+// scheduled reports whether the run scheduled the activity.
+//
+// The parameter activityID may also be the workflow ID of a sub-agent. Then resultOf returns no result, and scheduled reports
+// whether the run started the sub-agent.
 func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -62,8 +64,8 @@ func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID
 	return result, true, err
 }
 
-// index returns the index of a run. The index of a closed run is cached. The index of an open run is made again at each call,
-// because its history grows.
+// index returns the index of a run (see the type index). The index of a closed run is cached. The index of an open run is made
+// again at each call, because its history grows.
 func (a *Activities) index(ctx context.Context, workflowID, runID string) (*index, error) {
 	if x, ok := a.indexes.GetIfPresent(runID); ok {
 		return x, nil
@@ -94,7 +96,7 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
-// add updates the index with one event of the history. The parameter page is the index of the event's page in x.pages. The
+// add updates the index with the next event of the history. The parameter page is the index of the event's page in x.pages. The
 // parameter names maps the ID of each ActivityTaskScheduled event so far to its activity ID; add also updates this map.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
@@ -115,9 +117,9 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// resultAt returns an activity's result from the history of a run. The parameter x is the index of the run, and the parameter
-// at says where the result is in the history. If the result is not cached, resultAt reads the page of the history that has the
-// result. If the page does not have it, resultAt removes the index from the cache and returns an error.
+// resultAt returns an activity's result from the cache or from the history of a run. The parameter x is the index of the run, and
+// the parameter at is what this index says about the place of the result. If the result is not at that place in the history,
+// resultAt removes the index from the cache and returns an error. The next attempt then makes a new index.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil

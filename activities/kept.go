@@ -9,9 +9,9 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// kept stores the results of effects by key. A worker stores a result before it reports the result to Temporal. If the report
-// does not arrive in time, a later attempt reports the stored result, and the effect is not repeated. Results are in memory and,
-// if there is a folder, also in files. A kept is safe for concurrent use.
+// kept stores the results of model calls and tool calls by key. A worker stores a result before it reports the result to
+// Temporal. If the report does not arrive in time, a later attempt reports the stored result, and the call is not repeated.
+// Results are in memory and, if there is a folder, also in files. A kept is safe for concurrent use.
 type kept struct {
 	memory *otter.Cache[agent.Key, []byte] // JSON
 	folder *folder                         // nil if results are in memory only
@@ -58,8 +58,8 @@ func (k *kept) has(key agent.Key) bool {
 	return k.get(key, &result)
 }
 
-// get decodes the result that is stored under the key into out, and reports whether there is a result. If the file cannot be
-// read or decoded, get logs the error and returns false.
+// get decodes the result that is stored under the key into the variable to which the parameter out points, and reports whether
+// there is a result. If the result cannot be read or decoded, get logs the error and returns false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	if !ok && k.folder != nil {

@@ -28,11 +28,11 @@ import (
 const maxDefinitionBytes = 1_500_000
 
 // LoadAgent returns an agent's definition, made from the configuration and the tools of this worker. The agent keeps the
-// definition until it is reloaded, even if the configuration changes. If an earlier run has loaded the definition already,
-// LoadAgent returns the definition of that run.
+// definition until it is reloaded, even if the configuration changes. If an earlier run of the agent has loaded the definition
+// already, LoadAgent returns the definition of that run.
 //
-// The error has the type [protocol.UnknownAgent] if this worker does not serve the agent, and [protocol.BadAgent] if the
-// definition cannot be made.
+// The error has the type [protocol.UnknownAgent] if this worker does not serve the agent. It has the type [protocol.BadAgent] if
+// the definition cannot be made.
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -82,14 +82,14 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 }
 
 // Check makes the definition of each agent that this worker serves, and returns all errors together. Call it when the worker
-// starts.
+// starts, to find mistakes in the configuration.
 func (a *Activities) Check(ctx context.Context) error {
 	_, err := a.Digest(ctx)
 	return err
 }
 
-// Digest returns 12 hexadecimal digits of a hash of all definitions that this worker serves. Workers whose definitions are equal
-// have the same digest. The error is the same as that of [Activities.Check].
+// Digest returns 12 hexadecimal digits of a hash of all definitions that this worker serves. Two workers have the same digest if
+// their definitions are equal. The error is the same as that of [Activities.Check].
 func (a *Activities) Digest(ctx context.Context) (string, error) {
 	var problems []error
 	all := sha256.New()
@@ -101,9 +101,9 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
 }
 
-// childBudget returns how long a call waits for a sub-agent. The parameter turn is the time limit of the sub-agent's turns. The
-// returned time is this limit plus a tenth of it, or plus 30 seconds if that is more. So a sub-agent that stops at its own limit
-// can still answer in time.
+// childBudget returns how long an agent waits for a sub-agent that it has called. The parameter turn is the sub-agent's time
+// limit for its work on one message. The returned time is this limit plus a tenth of it, or plus 30 seconds if that is more. So a
+// sub-agent that stops at its own limit can still answer in time.
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
 // define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,

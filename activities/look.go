@@ -15,19 +15,19 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// LookAgent returns how long a sub-agent has been idle. This is the time since the newest event in its history and in the
-// histories of all running sub-agents below it. The result is zero for a sub-agent that has ended, because the parent
-// will soon receive the sub-agent's answer or failure.
+// LookAgent returns how long a sub-agent has been idle, so that its parent can stop waiting for it. This is the time since the
+// newest event in the history of the sub-agent and in the histories of all running sub-agents below it. The result is zero for a
+// sub-agent that has ended, because the parent will soon receive the sub-agent's answer or failure.
 func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {
-		return protocol.AgentProgress{}, fmt.Errorf("look at agent %s: %w", in.ID, err)
+		return protocol.AgentProgress{}, fmt.Errorf("read the progress of agent %s: %w", in.ID, err)
 	}
 	return protocol.AgentProgress{IdleMS: max(0, time.Since(last).Milliseconds())}, nil
 }
 
-// lastEvent returns the time of the newest event of a running agent and of all running sub-agents below it. It returns the
-// current time if the agent is not running or does not exist.
+// lastEvent returns the time of the newest event in the histories of a running agent and of all running sub-agents below it. It
+// returns the current time if the agent is not running or does not exist.
 func (a *Activities) lastEvent(ctx context.Context, id string) (time.Time, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if errors.As(err, new(*serviceerror.NotFound)) {

@@ -27,23 +27,26 @@ const (
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns one page of the messages that other runs of the agent took and that this run may lack. Each message
-// occurs once. The messages of base runs, and of runs that continued a base run as new, come first; the messages of all other
-// runs follow. Within both groups, the messages of older runs come first.
+// FindMessages returns one page of the messages that other runs of the agent took and that the searching run may lack. The
+// searching run is the run that executes this activity after a reset.
 //
-// The predecessors of this run are the run whose state this run took over when it began, the run whose state that run took
-// over, and so on. When Temporal resets a run, it creates a new run, and the run that was reset is the base run of the new run.
-// Below, "base run" means a base run of this run or of a predecessor, or a base run of such a base run.
+// Two terms are needed to say which messages these are. A reset starts a new run, and the run that was reset is the base run of
+// the new run. The predecessor of a run is the run whose state it took over when it began, for example by a resume. Below, the
+// base runs of predecessors and of base runs count as base runs, too. The predecessors of predecessors count as predecessors.
 //
-// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. So the result
-// depends on the run that took the messages:
+// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. So the result depends
+// on the run that took the messages:
 //
-//   - From a base run, or a run that continued a base run as new, FindMessages returns only the messages that the run itself
-//     had received from FindMessages. The reset has already decided which of the other messages are delivered again.
-//   - From a predecessor it returns nothing, because the state of this run has the predecessor's messages.
-//   - From a run with another incarnation it returns nothing.
-//   - From any other run it returns the messages that senders sent to the run, and the messages that the run had received from
+//   - From a predecessor, FindMessages returns nothing, because the state of the searching run has the predecessor's messages.
+//   - From a base run, it returns only the messages that the base run itself had received from FindMessages. The reset has
+//     already decided which of the other messages are delivered again. The same applies to a run that continued a base run as
+//     new.
+//   - From a run with another incarnation, it returns nothing: that run belongs to another agent, which had the same ID.
+//   - From any other run, it returns the messages that senders sent to the run, and the messages that the run had received from
 //     FindMessages.
+//
+// Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first; the messages of
+// all other runs follow. Within both groups, the messages of older runs come first.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -84,10 +87,13 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	return found, nil
 }
 
-// inOrder returns the IDs of messages and the times at which a run first took them, in Unix milliseconds. Each ID occurs once.
-// The IDs are ordered by time, the oldest message first. If the IDs and times have more than maxOrderBytes, the newest messages
-// are left out. If the run that first took a message is deleted, the message's time is unknown. Such a message has the time 0 and
-// comes first. inOrder sorts the slice that it is given.
+// inOrder returns the IDs of messages in the order in which runs first took the messages, the oldest message first. The agent
+// uses this order to sort found messages into its inbox. The second result has the time at which each message was first taken, in
+// Unix milliseconds.
+//
+// Each ID occurs once. If the IDs and times have more than maxOrderBytes, the newest messages are left out. If the run that first
+// took a message is deleted, the time of the message is unknown. Such a message has the time 0 and comes first. inOrder sorts the
+// slice that it is given.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -111,9 +117,9 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns the next messages, as many as fit into one page. The parameter skip is the number of messages that the
-// earlier pages had. If several messages have the same ID, only the first of them counts and is returned. The field More of
-// the result reports whether there are further messages.
+// page returns one page of the given messages. The page begins after the messages of the earlier pages, and holds as many
+// messages as fit. The parameter skip is the number of messages that the earlier pages had. If several messages have the same ID,
+// only the first of them counts and is returned. The field More of the result reports whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -134,7 +140,7 @@ func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	return found
 }
 
-// relations holds how the runs of an agent are related to the searching run, that is, the run that executes FindMessages.
+// relations holds how the other runs of an agent are related to the searching run, which is the run that executes FindMessages.
 type relations struct {
 	a    *Activities
 	id   string                  // the ID of the agent
@@ -148,9 +154,9 @@ type relations struct {
 	past map[string]bool
 }
 
-// trace fills the fields own, bases and past. The parameter run is the ID of the searching run. trace goes from the searching
-// run to its predecessors (see [Activities.FindMessages]), one after the other. It stops at a run that began without the state
-// of another run, and at a predecessor for which messagesOf returns nil.
+// trace finds the predecessors and base runs of the searching run (see [Activities.FindMessages]), and fills the fields own,
+// bases and past. The parameter run is the ID of the searching run. trace goes back from each run to its predecessor. It stops at
+// a run that has no predecessor, and at a predecessor whose history is deleted or cannot be read (see messagesOf).
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -172,9 +178,11 @@ func (r *relations) trace(ctx context.Context, run string) error {
 	return nil
 }
 
-// source returns the ID of the run whose state the given run took over when it began, or "" if it began without the state of
-// another run. A run that resumes an agent may not have read the state yet. In this case source returns the run whose state
-// the given run would read now; see [history.Newest]. The parameter t holds the messages of the given run.
+// source returns the ID of a run's predecessor: the run of the same agent whose state the run took over when it began. It returns
+// "" if there is none. The parameter run is the ID of the run, and the parameter t holds the messages of the run.
+//
+// If the run resumes the agent, it may not have read the state yet. In this case source returns the run whose state it would read
+// now; see [history.Newest].
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
@@ -186,7 +194,7 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	return newest.RunID, err
 }
 
-// addBases adds the base runs of a run to bases, then the base runs of these base runs, and so on. The parameter t holds the
+// addBases adds the base runs of a run to r.bases, then the base runs of these base runs, and so on. The parameter t holds the
 // messages of the run.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
@@ -205,9 +213,9 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	return nil
 }
 
-// messagesOf returns the messages of a run, and reads each run only once. It returns nil if the history of the run is deleted.
-// If the history cannot be read for another reason, messagesOf returns an error in the first attempts of the activity.
-// Beginning with attempt number recallAttempts, it returns nil, because one unreadable run must not stop the agent.
+// messagesOf returns the messages of a run, and reads each run only once. It returns nil if the history of the run is deleted. If
+// the history cannot be read for another reason, messagesOf returns an error in the first attempts of the activity. From attempt
+// number recallAttempts on, it returns nil instead, because one unreadable run must not stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {
@@ -255,8 +263,8 @@ type runMessages struct {
 	searches, reads map[int64]bool
 }
 
-// all returns the messages of the fields t.listed, t.found, t.admitted and t.messages. A message may occur several times. The
-// messages of t.listed have only an ID and a time.
+// all returns all messages that the history of the run mentions. A message may occur several times. The messages of the field
+// listed have only an ID and a time.
 func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }
@@ -275,7 +283,7 @@ func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runM
 	return t, nil
 }
 
-// add adds what an event of the history says about messages. The data converter dc decodes the payloads.
+// add adds what one event of the run's history says about messages. The data converter dc decodes the payloads.
 func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
 		var start agent.Start

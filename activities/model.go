@@ -22,9 +22,9 @@ const (
 	maxErrorBytes = 2_000
 )
 
-// CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
-// this worker has stored the reply for an earlier attempt: it then returns that reply. The type of the error is an [llm.Class],
-// or an error type of package protocol.
+// CallModel makes a model call and returns the reply. If an earlier run has recorded the reply, or this worker has stored the
+// reply for an earlier attempt, CallModel returns that reply and does not call the model. If the model call fails, the type of
+// the error is an [llm.Class]. Most other errors have an error type of package protocol.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -59,8 +59,8 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	return result, err
 }
 
-// reply assembles the request of the activity, calls the model, and returns the activity's result. The activity's ID is the
-// key of the request.
+// reply makes the model call of an activity: it assembles the request, calls the model, and returns the activity's result. The
+// activity's ID is the key of the request.
 func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -91,8 +91,8 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
 }
 
-// checkRequest returns an error if the request must not be sent. It checks the output schema, because the answer is later
-// checked against this schema. It also calls [llm.Request.Check].
+// checkRequest returns an error if the request must not be sent. It calls [llm.Request.Check]. It also checks the output schema,
+// because the answer is later checked against this schema.
 func checkRequest(req llm.Request) error {
 	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
 		return fmt.Errorf("the request was not sent: output_schema: %w", err)
@@ -100,9 +100,9 @@ func checkRequest(req llm.Request) error {
 	return req.Check()
 }
 
-// ask sends the request to the current candidate of the effect. The parameter summary says whether the request asks for a
-// summary of the conversation. If the candidate fails and the request has several candidates, ask returns an error that makes
-// the next attempt call another candidate; see fallBack.
+// ask sends the request to a model. The parameter summary says whether the request asks for a summary of the conversation. The
+// request may name several candidates, that is, models that can answer it; ask calls one of them. If that model fails and there
+// are other candidates, ask returns an error that makes the next attempt call another candidate (see fallBack).
 func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -157,10 +157,11 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	return llm.Reply{}, failed
 }
 
-// modelError converts an error of a model's client into the error of the activity. The error is retryable if its class is
-// retryable and the parameter attempt, the number of this attempt, is below [protocol.MaxModelAttempts]. The retry delay is the delay
-// that the provider set. If the provider set none, the delay grows from one second to one minute with the number of attempts.
-// The error's details are the counts of empty replies.
+// modelError converts err, an error of a model's client, into the error of the activity. The parameter attempt says how often the
+// model was called, including the failed call. The error is retryable if its class is retryable and attempt is below
+// [protocol.MaxModelAttempts]. The retry delay is the delay that the provider set. If the provider set none, the delay grows from
+// one second to one minute with the number of attempts. The parameter empty counts the empty replies so far; the counts become
+// the details of the error.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, redact(err.Error()))

@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// bytesPerToken is the number of bytes of a request that are roughly one token. The function estimate uses it.
+// bytesPerToken is the approximate number of bytes of a request that make one token. The function estimate uses it.
 const bytesPerToken = 4
 
 // pace creates a rate limiter for each model that has a token limit. Before a model call, the function wait takes the
@@ -34,8 +34,8 @@ func (a *Activities) wait(ctx context.Context, model string, req llm.Request) er
 	return limiter.WaitN(ctx, min(estimate(req), limiter.Burst()))
 }
 
-// used compares the provider's count of the tokens of a call with the estimate. If the count is higher, used takes the
-// difference from the model's limiter. If it is lower, used gives nothing back.
+// used corrects the model's limiter after a call. If the provider counted more tokens than were estimated for the request, used
+// takes the difference from the limiter. If the provider counted fewer tokens, used gives nothing back.
 func (a *Activities) used(model string, req llm.Request, reply llm.Reply) {
 	limiter := a.paces[model]
 	if limiter == nil {

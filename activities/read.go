@@ -13,12 +13,12 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgent returns one page of an agent's compressed state. It makes the state from the history of the run that the input
-// names. There is one exception: for the first page of a resume, it may read a newer run instead, which [history.Newest]
-// chooses. The field Page.RunID then names the run that was read.
+// ReadAgent returns one page of the compressed state of an agent, so that a new run can continue with this state. It makes the
+// state from the history of the run that the input names. There is one exception: for the first page of a resume, it may read a
+// newer run instead, which [history.Newest] chooses. The field RunID of the result then names the run that was read.
 //
-// The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot
-// be replayed, and [protocol.StateSize] if the state is too large.
+// The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot be
+// replayed, and [protocol.StateSize] if the state is too large.
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -87,7 +87,7 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 	return page, nil
 }
 
-// packedState is a compressed state. ReadAgent returns it page by page.
+// packedState is the compressed state of an agent. ReadAgent returns it page by page.
 type packedState struct {
 	data   []byte // the result of protocol.Pack
 	events int64  // the number of events that were read for the state

@@ -17,13 +17,14 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// readBytes is the number of bytes that read_result returns if the model sets no length.
+// readBytes is the number of bytes that the tool read_result returns if the model does not say how many it wants.
 const readBytes = 16 << 10
 
-// headBytes is the size that is reserved in a result of read_result for the first line. This line says which bytes follow.
+// headBytes is the number of bytes that the tool read_result reserves for the first line of its result. This line says which
+// bytes follow.
 const headBytes = 100
 
-// readArguments are the arguments of read_result.
+// readArguments are the arguments of the tool read_result (see resultReader).
 type readArguments struct {
 	Handle string `json:"handle" jsonschema:"the handle in the note of what was left out"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the byte from which on to read; 0 is the first"`
@@ -59,11 +60,13 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult returns the whole result of a tool call. The handle is the beginning of the hash in the call's key. findResult
-// searches the histories of the agent's runs: this run first, and then the other runs, newest first.
+// findResult returns the result of an earlier tool call for the tool read_result. The parameter handle identifies the call: it is
+// the beginning of the hash in the call's key. findResult searches the histories of the agent's runs: this run first, and then
+// the other runs, newest first.
 //
-// It prefers a result that was not recalled. A run that recalls a result stores only the part that the transcript shows, and an
-// earlier run has the whole result. If no run has the whole result any more, findResult returns the recalled result.
+// Histories may contain the result several times. If a run has recalled the result from an earlier run, its history stores only
+// the part that the transcript shows. So findResult prefers a result that was not recalled. It returns a recalled result only if
+// there is no other any more.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
@@ -75,7 +78,7 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 	}
 	earlier, err := a.earlier(ctx, here.ID, here.RunID)
 	if err != nil {
-		return "", fmt.Errorf("%w: look for earlier runs: %w", tool.ErrNotRun, err)
+		return "", fmt.Errorf("%w: list the earlier runs: %w", tool.ErrNotRun, err)
 	}
 	for _, run := range earlier {
 		found, err := a.resultIn(ctx, here.ID, run, handle)
@@ -92,7 +95,7 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 	return shown.Content, nil // the history with the whole result is deleted
 }
 
-// content returns the content of a result. It returns "" if r is nil.
+// content returns the content of a tool result. It returns "" if r is nil.
 func content(r *protocol.ToolResult) string {
 	if r == nil {
 		return ""
@@ -100,8 +103,8 @@ func content(r *protocol.ToolResult) string {
 	return r.Content
 }
 
-// resultIn returns the result with the given handle from the history of one run. It returns nil if the run has no such result, or
-// if its history is deleted.
+// resultIn returns the result with the given handle (see findResult) from the history of one run. It returns nil if the run has
+// no such result, or if its history is deleted.
 func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (*protocol.ToolResult, error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {

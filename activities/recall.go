@@ -19,13 +19,14 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// names returns the ID of the agent to which an activity belongs, and the key of the activity's effect.
+// names returns the ID of the agent to which an activity belongs, and the key of the effect that the activity runs, such as a
+// model call. The parameter ctx is the context of the activity.
 func names(ctx context.Context) (agentID string, key agent.Key) {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 }
 
-// memory is what the earlier runs of an agent say about an effect.
+// memory is what the earlier runs of an agent say about an effect, such as a model call or a tool call.
 type memory struct {
 	result *commonpb.Payloads // nil if no earlier run has a result
 	// searched says that all earlier runs were searched, and that none of their histories is deleted.
@@ -35,12 +36,14 @@ type memory struct {
 	doubt bool
 }
 
-// recall searches the earlier runs of the agent for the result of the activity's effect. It searches only in two cases. In the
-// first case, e.Base is set, because the agent was reset or resumed. In the second case, e.Run is not the run of the activity,
-// because another run scheduled the activity and a reset copied it. Otherwise recall reads nothing and returns the zero memory.
+// recall searches the earlier runs of the agent for the result of the activity's effect, so that the effect is not repeated. If
+// no earlier run can have had the effect, recall reads nothing and returns the zero memory. The parameter e says whether this is
+// so.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
+	// There are two reasons to search. If e.Base is set, the agent was reset or resumed. If e.Run is not the run of the activity,
+	// another run scheduled the activity, and a reset copied it.
 	again := e.Run != "" && e.Run != protocol.RunSuffix(here.RunID)
 	if e.Base == "" && !again {
 		return memory{}, nil
@@ -66,8 +69,9 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	return m, nil
 }
 
-// earlierRuns returns the IDs of the runs from which the activity's run may recall results. These are the runs in Temporal's
-// list, newest first, and then the base runs that the list does not have.
+// earlierRuns returns the IDs of the runs whose results the activity may use instead of running its effect again. These are all
+// other runs in Temporal's list of runs, newest first. After them come e.Base and the runs that this run was reset from, if the
+// list does not have them.
 func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
@@ -89,7 +93,7 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	return runs, nil
 }
 
-// recalled decodes the result in m into out, and reports whether there is a result.
+// recalled decodes the result in m into the variable to which the parameter out points, and reports whether m has a result.
 func (a *Activities) recalled(m memory, out any) (bool, error) {
 	if m.result == nil {
 		return false, nil
@@ -100,28 +104,27 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier returns the IDs of all other runs of a workflow ID, newest first. The parameter runID is the ID of the activity's
-// own run. The other runs are, for example, runs that this run continues, runs that it was reset from, and runs that were
-// reset from the same run.
+// earlier returns the IDs of all other runs of a workflow ID, newest first. The parameter runID is the ID of the activity's own
+// run. The other runs are, for example, runs that this run continues, runs that it was reset from, and runs that were reset from
+// the same run.
 //
-// Temporal's list of runs is updated late, by seconds if the cluster is busy. If an earlier run was missing from the list, the
-// effects of that run would be repeated. So earlier uses the list only if it contains the activity's own run, which started
-// after all other runs. Until then, earlier returns a retryable error. A list that was used is cached, because no other run of
-// the workflow ID starts while this run is open.
+// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the model calls
+// and tool calls of that run would be repeated. So earlier returns a retryable error until the list has the activity's own run.
+// That run is the newest, so the list is complete then.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runs, ok := a.lists.GetIfPresent(runID); ok {
 		return runs, nil
 	}
 	return flight.Do(ctx, &a.flights, "list\n"+runID, func(ctx context.Context) ([]string, error) {
 		runs, err := a.list(ctx, workflowID, runID)
-		if err == nil {
+		if err == nil { // the list stays right, because no other run of the workflow ID starts while this run is open
 			a.lists.Set(runID, runs)
 		}
 		return runs, err
 	})
 }
 
-// list reads the list of runs from Temporal. It returns the same as the method earlier, but it does not use a cache.
+// list does the same as the method earlier, but it does not use a cache.
 func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
@@ -134,23 +137,25 @@ func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]stri
 	return slices.Clip(slices.Delete(runs, self, self+1)), nil // callers share the slice, and must not append to it in place
 }
 
-// notListed returns the retryable error of an activity that needs the list of runs while the list is incomplete.
+// notListed returns a retryable error for an activity that needs Temporal's list of runs while the list is incomplete. Its text
+// is that of the error err.
 func notListed(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }
 
-// listDelay is the retry delay of an activity that found the list of runs incomplete.
+// listDelay is the retry delay of an activity that found Temporal's list of runs incomplete.
 const listDelay = 200 * time.Millisecond
 
-// maxLineages is the maximum number of runs for which a worker caches the base runs.
+// maxLineages limits the size of the cache in Activities.lineages. It is the maximum number of runs whose base runs are cached:
+// see the method bases.
 const maxLineages = 10_000
 
 // maxListed limits the size of the cache in Activities.lists. The size is the number of all cached run IDs plus the number of
 // lists.
 const maxListed = 200_000
 
-// bases returns the IDs of the runs that a run was reset from. It reads them from the run's own history, because this is always
-// up to date. The result is cached, because the base runs of a run do not change.
+// bases returns the IDs of a run's base runs, that is, the runs that it was reset from. It reads them from the run's own history,
+// because this is always up to date. The result is cached, because the base runs of a run do not change.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if bases, ok := a.lineages.GetIfPresent(runID); ok {
 		return bases, nil
@@ -164,7 +169,7 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 	})
 }
 
-// readBases reads the history of a run. It returns the same as the method bases, but it does not use a cache.
+// readBases does the same as the method bases, but it does not use a cache.
 func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -14,10 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall searches the earlier runs of an agent for the result of a call for a sub-agent. It returns the result from the
-// newest run that has a result. If no run has a result, it returns whether any of the runs started the sub-agent. RecallCall
-// reads the state of a run only if the run's history has a trace of the call (see stateWith). It skips a run if the run's
-// history is deleted or cannot be read (see recallAttempts).
+// RecallCall searches the earlier runs of an agent for the result of a call for a sub-agent, so that the call is not made again.
+// It returns the result from the newest run that has a result. If no run has a result, the field Started says whether any of the
+// runs started the sub-agent. RecallCall skips a run if the run's history is deleted or cannot be read (see recallAttempts).
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -56,13 +55,15 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	return out, nil
 }
 
-// recallAttempts is the number of the first activity attempt that skips runs with histories that cannot be read. Earlier
-// attempts return an error instead, because the reason may be temporary, for example a codec server that does not answer.
+// recallAttempts is the number of the first activity attempt that skips earlier runs with histories that cannot be read. The
+// attempts before it return an error instead, because the reason may be temporary, for example a codec server that does not
+// answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run if the run's history has a trace of the call: the model call that requested it,
-// an activity for the call, or the start of the call's sub-agent. It returns nil if the history has no trace of the call, is
-// deleted, or cannot be read (see recallAttempts).
+// stateWith returns the state at the end of a run, but only if the run's history has a trace of the given call for a sub-agent.
+// Runs without a trace are skipped, because it takes time to make a state. A trace is the model call that requested the
+// sub-agent, an activity for the call, or the start of the sub-agent. If there is no trace or no state (see lastState), stateWith
+// returns nil.
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -84,7 +85,8 @@ func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agen
 	return a.lastState(ctx, from)
 }
 
-// lastState returns the state at the end of a run, or nil if there is none. The state is cached.
+// lastState returns the state at the end of a run. It returns nil if the run has no state or the state cannot be read (see
+// packLast). The state is cached.
 func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
 	packed, known := a.states.GetIfPresent(name)

@@ -24,13 +24,14 @@ const (
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request of the activity, and also the messages of the request as a transcript. It takes the messages
-// from this worker's cache and from the activity's input, and queries the workflow for the remaining messages. If the request
-// does not ask for a summary, assemble also stores the transcript in the cache, for the next request.
+// assemble returns the request that the activity has to send to the model, and also the messages of the request as a transcript.
+// The activity's input does not contain the whole request. So assemble takes messages from this worker's cache and from the
+// input, and gets the remaining messages by queries of the workflow. It caches the transcript for the next request, except if the
+// request asks for a summary.
 //
-// The activity's ID is the key of the request. Cached messages may be wrong, so assemble computes the key of the request
-// that it has assembled. If this key is not the activity's ID, assemble makes the request again, at last with all messages from
-// the workflow. If the key is still wrong, the error has the type [protocol.Mismatch].
+// The activity's ID is the key of the request. Cached messages may be wrong, so assemble computes the key of the request that it
+// has assembled. If this key is not the activity's ID, assemble makes the request again, at last with all messages from the
+// workflow. If the key is still wrong, the error has the type [protocol.Mismatch].
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -76,9 +77,9 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		"the request that the workflow holds now does not have the key in the activity's ID", protocol.Mismatch, nil)
 }
 
-// complete returns the transcript t with all messages of the request. The missing messages come from three sources. complete
-// appends first the messages in the parameter results, then messages from queries of the workflow, and at the end the messages
-// in the parameter delta.
+// complete adds to the transcript t the messages of the request that t lacks, and returns the longer transcript. It adds first
+// the messages in the parameter results, then messages from queries of the workflow, and at the end the messages in the parameter
+// delta. The parameter results holds cached results of tool calls. The parameter delta holds messages from the activity's input.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -97,8 +98,10 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 	return t.extended(messages[t.count():]), nil
 }
 
-// head returns the request prefix with the given prefix hash, from the cache or from the workflow. The parameter compact says
-// whether the request asks for a summary. The error has the type [protocol.Mismatch] if the workflow has another prefix.
+// head returns the request prefix: the candidates, the parameters, the tools and the system message of the request. It takes the
+// prefix from the cache or gets it by a query of the workflow. The parameter hash is the hash of the prefix. The parameter
+// compact says whether the request asks for a summary. The error has the type [protocol.Mismatch] if the workflow has another
+// prefix.
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil
@@ -115,9 +118,9 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 	return *page.Head, nil
 }
 
-// read queries the workflow of this activity for a part of the request. It repeats a query that fails, until queryPatience has
-// passed, the worker stops or the context ends. It then returns an error. It repeats queries itself, so that a failed query does
-// not count as an attempt at the model call.
+// read queries the workflow of this activity for a part of the request. It repeats a query that fails, so that a failed query
+// does not count as an attempt at the model call. It returns an error if queryPatience has passed, if the worker stops, or if the
+// context ends.
 func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protocol.RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
@@ -145,7 +148,7 @@ func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protoc
 	}
 }
 
-// query queries the workflow once.
+// query queries the workflow once for a part of the request.
 func (a *Activities) query(ctx context.Context, workflowID, runID string, in protocol.RequestInput) (protocol.RequestPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -157,12 +160,12 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 	return page, value.Get(&page)
 }
 
-// transcript holds the messages of one agent that this worker has in its cache.
+// transcript holds the messages of one agent as a worker caches them for the agent's next request.
 type transcript struct {
-	origin   agent.ModelIdentity
-	chain    string        // the transcript hash of messages
-	messages []llm.Message // the method extended appends in place, so only one activity may use the slice at a time
-	bytes    int           // the approximate size of messages in memory
+	origin   agent.ModelIdentity // the part of a request's key that does not depend on the messages
+	chain    string              // the transcript hash of messages
+	messages []llm.Message       // the method extended appends in place, so only one activity may use the slice at a time
+	bytes    int                 // the approximate size of messages in memory
 }
 
 func (t transcript) count() int { return len(t.messages) }
@@ -184,7 +187,8 @@ type cache struct {
 	answers     *otter.Cache[call, llm.Message]   // tool results
 }
 
-// call identifies a tool call by the ID that the provider gave it. A later reply may use the same ID for another call.
+// call identifies a tool call in the cache by the ID that the provider gave it. A later reply may use the same ID for another
+// call.
 type call struct{ agentID, id string }
 
 // newCache returns a cache with a size limit in bytes.
@@ -212,7 +216,8 @@ func newCache(bytes int) (*cache, error) {
 	return &cache{transcripts, heads, answers}, err
 }
 
-// take removes the transcript of an agent from the cache and returns it. It returns an empty transcript if there is none.
+// take removes the transcript of an agent from the cache and returns it, so that no other activity uses it. It returns an empty
+// transcript if there is none.
 func (c *cache) take(agentID string) transcript {
 	t, _ := c.transcripts.Invalidate(agentID)
 	return t
@@ -220,8 +225,8 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend appends the reply to the cached transcript of an agent. The parameter t is the transcript of the request that the reply
-// answers. If the cached transcript has another transcript hash than t, extend removes it from the cache instead.
+// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. The parameter t is the
+// transcript that was sent to the model. If the cached transcript is not equal to t, extend removes it from the cache instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
 		c.put(agentID, now.extended([]llm.Message{reply}))
@@ -236,9 +241,9 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops
-// at the first call that has no cached result. A cached result may belong to another call with the same ID. So the caller must
-// make the model request with these results, and compare its key with the key in the activity's ID.
+// results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops at
+// the first call that has no cached result. A cached result may belong to another call with the same ID. So the caller must check
+// the key of the request that it makes with these results.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

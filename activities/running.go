@@ -13,14 +13,15 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// running holds the effects in flight on this worker, by key. The zero value is ready for use. It is safe for concurrent use.
+// running holds the effects in flight on this worker, by key. An effect is a model call or a tool call. The zero value is ready
+// for use. It is safe for concurrent use.
 type running struct {
 	mu      sync.Mutex
 	effects map[agent.Key]*effect
 }
 
-// effect is one effect in flight. It may outlive the attempt that started it: if Temporal ends this attempt, the effect
-// continues, and a later attempt joins it.
+// effect is a model call or a tool call in flight. It may outlive the attempt that started it: if Temporal ends this attempt, the
+// effect continues, and a later attempt waits for its result.
 type effect struct {
 	// ctx is the context of the effect. It does not end with the attempt that started the effect; it ends only when cancel is
 	// called. The timeouts of tools and models limit the duration of the effect.
@@ -41,12 +42,12 @@ type effect struct {
 	unwanted, cancelled bool
 }
 
-// once returns the result of an activity's effect, and makes sure that this worker never runs the effect twice at the same
-// time. If the effect is in flight on this worker, once waits until it ends. If this worker has stored the result of the
-// effect, once returns the stored result. Otherwise once calls the function run. It then passes the result to the function
-// keep, and stores the result if keep returns true.
+// once returns the result of an activity's effect, which is a model call or a tool call. It makes sure that this worker never
+// runs the effect twice at the same time. If the effect is in flight on this worker, once waits for its result. If this worker
+// has stored the result, once returns the stored result. Otherwise once calls the function run. It then stores the result if the
+// function keep returns true for it.
 //
-// If another attempt runs the effect and this attempt ends before the effect, once returns an error. The method leave decides
+// If this attempt ends while it waits for an effect that another attempt runs, once returns an error. The method leave decides
 // whether the effect continues.
 func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
@@ -76,8 +77,9 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 	}
 }
 
-// begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. It returns when the effect
-// has ended, even if Temporal has ended the attempt earlier. So a worker that is stopping waits for the effect.
+// begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. The functions keep and run
+// are those of the function once. begin returns when the effect has ended, even if Temporal has ended the attempt earlier. So a
+// worker that is stopping waits for the effect.
 func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -103,8 +105,8 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join adds an attempt to the effect in flight with the given key. If no such effect is in flight, join adds a new effect, and
-// the result named began is true: the caller must then run the effect.
+// join makes an attempt wait for the effect in flight with the given key. If no such effect is in flight, join adds a new effect,
+// and the result named began is true: the caller must then run the effect. The parameter beat is the heartbeat of the attempt.
 func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,8 +127,8 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	return e, true
 }
 
-// runsHere reports whether the activity's effect is in flight on this worker, or whether this worker has stored its result. In
-// both cases the attempt does not start the effect.
+// runsHere reports whether this worker is running the activity's effect already, or has stored the result of the effect. In both
+// cases the attempt does not start the effect.
 func (a *Activities) runsHere(ctx context.Context) bool {
 	_, key := names(ctx)
 	a.running.mu.Lock()
@@ -134,7 +136,7 @@ func (a *Activities) runsHere(ctx context.Context) bool {
 	return a.running.effects[key] != nil || a.kept.has(key)
 }
 
-// end removes an effect that has ended, and wakes the attempts that wait for it.
+// end removes an effect that has ended from r, and wakes the attempts that wait for the effect.
 func (r *running) end(key agent.Key, e *effect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,9 +144,10 @@ func (r *running) end(key agent.Key, e *effect) {
 	close(e.done)
 }
 
-// leave removes an attempt that has ended from the attempts that wait for the effect. When no attempt waits any more, leave
-// cancels the effect if one of its attempts was cancelled or stopped. If all attempts were lost, the effect continues, because a
-// later attempt may need its result.
+// leave is called when an attempt has ended and the effect has not. It removes the attempt from those that wait for the effect.
+// When no attempt waits any more, leave decides whether the effect continues. If the workflow cancelled an attempt, or the worker
+// is stopping, leave cancels the effect. If all attempts were lost, the effect continues, because a later attempt may need its
+// result.
 func (e *effect) leave(beat *heartbeat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -168,9 +171,9 @@ func (e *effect) wasCancelled() bool {
 	return e.cancelled
 }
 
-// confirm returns nil if Temporal still considers one of the effect's attempts alive. Otherwise it returns a retryable error. It
-// is called immediately before the effect calls a model or a tool. At that time, another worker may have run the effect already,
-// because this process was suspended or had no network.
+// confirm is called immediately before the effect calls a model or a tool. It returns nil if Temporal still considers one of the
+// effect's attempts alive. Otherwise it returns a retryable error, because another worker may have run the effect already. This
+// happens if this process was suspended or had no network.
 func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)

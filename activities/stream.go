@@ -12,7 +12,8 @@ import (
 // Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. Programs that embed a
 // worker implement it to show text while it grows. It receives no chunks of summaries.
 //
-// Chunks are a preview. They never enter history, they are not redacted, and the chunks of a failed attempt are discarded.
+// Chunks are a preview. They never enter history, and they are not redacted. The chunks of a failed attempt are no part of a
+// reply.
 //
 // The goroutine that reads the reply calls Stream, so Stream must return soon. Calls for different agents are concurrent.
 type Streamer interface {
@@ -52,7 +53,7 @@ type Hub struct {
 	listeners map[*listener]struct{}
 }
 
-// listener is one call of Hub.Listen.
+// listener is the receiver of the chunks for one call of Hub.Listen.
 type listener struct {
 	agentID string // empty means all agents
 	pieces  chan Chunk
@@ -63,8 +64,8 @@ type listener struct {
 // listener misses new chunks.
 const hubBuffer = 1024
 
-// Stream passes a chunk to the listeners of its agent. It does not block: if the buffer of a listener is full, the listener
-// misses the chunk.
+// Stream passes a chunk to the listeners of the chunk's agent, and to the listeners of all agents. It does not block: if the
+// buffer of a listener is full, the listener misses the chunk.
 func (h *Hub) Stream(p Chunk) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +85,7 @@ func (h *Hub) Stream(p Chunk) {
 
 // Listen returns a sequence of the chunks of an agent's replies. An empty ID means the replies of all agents. The sequence
 // contains the chunks that arrive after Listen is called, including chunks that arrive before the loop over the sequence begins.
-// It ends when the context ends. A break out of the loop also ends it. The sequence can be used in one loop only.
+// The sequence ends when the context ends or the loop is left. It can be used in one loop only.
 func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
 	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
 	h.mu.Lock()

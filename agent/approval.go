@@ -2,11 +2,11 @@ package agent
 
 import "slices"
 
-// Approval is the approval state of a tool call. It is empty for a call that needs no approval.
+// Approval says whether a person has approved a tool call. It is empty for a call that needs no approval.
 type Approval string
 
 const (
-	// Asked means that the call waits for a person to decide.
+	// Asked means that a person was asked to approve the call, and has not approved it.
 	Asked Approval = "asked"
 	// Approved means that a person has approved the call, so it may run.
 	Approved Approval = "approved"
@@ -25,14 +25,14 @@ type Decision struct {
 	Used bool `json:"used,omitempty"`
 }
 
-// maxDecisions is the largest number of decisions in a state. If the state has this number of decisions and a new one
-// comes, the oldest one is removed. The state keeps a decision even after it was applied to its call, so that a second
-// delivery of the same decision changes nothing. The state also keeps a decision whose call does not exist yet: after a
-// reset, Temporal delivers all earlier decisions at once.
+// maxDecisions is the largest number of decisions in a state. When a further decision comes, the oldest one is removed.
+// A decision stays in the state after it was applied to its call, so that a second delivery of the same decision
+// changes nothing. A decision may also be in the state before its call exists: after a reset, Temporal delivers all
+// earlier decisions at once.
 const maxDecisions = 1000
 
-// ask makes a call wait for a decision, unless the state already has an unused decision for the call. In that case, ask
-// applies the decision at once.
+// ask makes the call wait for a person's decision. After a reset, the decision may have come before the call. If the
+// state has an unused decision for the call, ask applies this decision at once.
 func (s *State) ask(c *Call) {
 	c.Approval = Asked
 	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used })
@@ -42,9 +42,8 @@ func (s *State) ask(c *Call) {
 	}
 }
 
-// decided stores a new decision and returns true. If the decision's call already waits for a decision, decided also
-// applies the decision to the call. If the state already has a decision for this call, decided does nothing and returns
-// false.
+// decided stores a person's decision in the state. If the call waits for this decision, decided also applies it to the
+// call. decided returns false and changes nothing if the state already has a decision for the call.
 func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
 		return false
@@ -68,7 +67,8 @@ func (s *State) decided(e Decided) bool {
 	return true
 }
 
-// decide applies a decision to a call. A denial becomes the call's result. Changed arguments give the call a new key.
+// decide applies the decision d to the call c. A denial becomes the result of the call. An approval lets the call run.
+// If the person has changed the arguments, the call gets the new arguments and a new key.
 func (s *State) decide(c *Call, d Decision, now int64) {
 	if !d.Approve {
 		c.Result = &Result{Content: textDenied(d.Reason), IsError: true, Time: now}

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Money is an amount in 10⁻¹² US dollars. It is a whole number because limits depend on it, and the result must be the
-// same on every machine. A price of 0.15 dollars per million tokens is 150,000 per token.
+// Money is an amount in 10⁻¹² US dollars. It is a whole number, so that a sum is the same on every machine. For
+// example, a price of 0.15 dollars per million tokens is 150,000 for each token.
 type Money int64
 
 // Dollar is one US dollar.
@@ -22,14 +22,16 @@ func (m Money) String() string {
 	return fmt.Sprintf("$%d.%04d", hundredths/10_000, hundredths%10_000)
 }
 
-// Price is the price of one token. The zero Price means that the model costs nothing, or that its price is unknown.
+// Price has the prices of a model for one token. The zero Price means that the model costs nothing, or that its prices
+// are unknown.
 type Price struct {
 	Input  Money `json:"input,omitempty"`
 	Cached Money `json:"cached,omitempty"` // price of an input token that the provider had in its cache
 	Output Money `json:"output,omitempty"`
 }
 
-// Of returns the cost of a reply with the usage u. The cached tokens in u are part of its input tokens.
+// Of returns the cost of one model reply at these prices. The parameter u counts the tokens of the reply and of its
+// request. The cached tokens in u are part of the input tokens.
 func (p Price) Of(u llm.Usage) Money {
 	cached := min(u.CachedTokens, u.InputTokens)
 	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
@@ -56,26 +58,28 @@ func (s Spending) Sub(t Spending) Spending {
 	return s
 }
 
-// Tokens returns the number of input and output tokens.
+// Tokens returns the number of input tokens and output tokens together.
 func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
-// Grant limits the spending of a sub-agent and all agents below it. It is a share of what is left of the parent's
-// budget. A zero field means no limit. A grant is not part of any key. If a sub-agent's workflow already exists, the
-// sub-agent keeps the grant with which it was started.
+// Grant limits what a sub-agent and all agents below it may spend together. The parent gives each new sub-agent a share
+// of what is left of its own budget. A zero field means no limit. A sub-agent keeps the grant with which it was
+// started. The grant is not part of the sub-agent's key, so a parent that was reset finds the sub-agent even if its own
+// budget has changed.
 type Grant struct {
 	Tokens int   `json:"tokens,omitempty"`
 	Cost   Money `json:"cost,omitempty"`
 }
 
-// Spent returns what the agent and all agents below it have spent. What a sub-agent spent is included as soon as the
-// sub-agent has reported it, which happens at its end.
+// Spent returns what the agent and all agents below it have spent. A sub-agent reports its spending when it ends. Until
+// then, Spent does not include the spending of this sub-agent.
 func (s *State) Spent() Spending { return s.Usage.Spent() }
 
-// Spent returns the tokens and the cost of the agent and of all agents below it that have ended.
+// Spent returns the tokens and the cost of the agent itself and of the sub-agents that have ended. The spending of a
+// sub-agent includes that of all agents below it.
 func (u Usage) Spent() Spending { return Spending{u.Usage, u.Cost}.Add(u.Descendants) }
 
-// bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower of two
-// limits: the one in the agent's definition and the one in its grant. Zero means no limit.
+// bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower of two: the
+// limit in the agent's definition and the limit in its grant. Zero means no limit.
 func (s *State) bounds() Grant {
 	return Grant{
 		Tokens: lowerLimit(s.Definition.Limits.Tokens, s.Grant.Tokens),
@@ -91,7 +95,8 @@ func lowerLimit[T int | Money](a, b T) T {
 	return a
 }
 
-// reserved returns what has been spent, plus the grants of the sub-agents that have not yet reported what they spent.
+// reserved returns how much of the agent's budget is not free: what has been spent, plus the grants of the sub-agents
+// that have not yet reported their spending.
 func (s *State) reserved() Spending {
 	all := s.Spent()
 	for _, c := range s.Children {
@@ -101,8 +106,8 @@ func (s *State) reserved() Spending {
 	return all
 }
 
-// slice returns the grant for each of n new sub-agents. The rest of this agent's budget is divided equally among the
-// sub-agents and this agent.
+// slice returns the grant for each of n new sub-agents. It divides what is left of this agent's budget equally among
+// the new sub-agents and this agent.
 func (s *State) slice(n int) Grant {
 	bounds, spent := s.bounds(), s.reserved()
 	var g Grant
@@ -116,9 +121,10 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild records what the sub-agent c says it has spent, and releases its grant in the agent's budget. A resumed
-// sub-agent reports everything since its first start, so a new report replaces the earlier one. If the parameter spent
-// is nil, there is no report, and the grant stays reserved.
+// settleChild adds the spending that a sub-agent has reported to the usage of this agent. It also frees the part of the
+// budget that was reserved for the sub-agent. A resumed sub-agent reports everything since its first start, so a new
+// report replaces the earlier one. The parameter spent is the report. If it is nil, there is no report, and the
+// reservation stays.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant
@@ -130,8 +136,8 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
 }
 
-// price returns the price of a token of the model candidate with the given name. An empty name means the first
-// candidate. price returns the zero Price if the price is unknown.
+// price returns the prices of one of the agent's model candidates. The parameter name is the name of the candidate;
+// empty means the first candidate. If the prices are unknown, price returns the zero Price.
 func (s *State) price(name string) Price {
 	for i, c := range s.Definition.Candidates {
 		if (c.Name == name || name == "") && i < len(s.Definition.Prices) {

@@ -6,10 +6,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Call is one tool call of the model. Its key identifies it. The key is a hash of the key of the model call (Model),
-// the call's position in the reply, the tool's name and the arguments.
+// Call is one call of a tool or of a sub-agent that a model reply asks for. The key of a call is a hash of the model
+// call's key, the position in the reply, the tool's name and the arguments.
 type Call struct {
-	Key       Key    `json:"key"`
+	Key Key `json:"key"`
+	// Model is the key of the model call whose reply asks for this call. Position is the index of this call in the reply.
+	// CallID is the ID that connects the call with its result in a request.
 	Model     Key    `json:"model"`
 	Position  int    `json:"position"`
 	CallID    string `json:"call_id"`
@@ -25,20 +27,20 @@ type Call struct {
 	Result   *Result  `json:"result,omitempty"`
 }
 
-// Result is the result of a call. An error is a result, too, so the transcript has exactly one result for each call.
+// Result is the result of a call, as the model gets it. An error is a result, too, so every call gets exactly one
+// result in the transcript.
 type Result struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Interrupted reports whether the call was answered as interrupted: its real result may still come later, as a late
-	// result. A late result replaces this result if this result is not yet in the transcript. Otherwise the late result
-	// enters the transcript as a message. A call gets at most one late result, with one exception: after the failure of
-	// a sub-agent, the answer of the resumed sub-agent may follow.
+	// Interrupted reports whether the call was answered as interrupted: this result says that the real result did not
+	// come in time, or that nobody knows what the call has done. The real result may come later. It replaces this
+	// result if this result is not yet in the transcript. Otherwise it is a late result: see [LateResult].
 	Interrupted bool  `json:"interrupted,omitempty"`
 	Time        int64 `json:"time"`
 }
 
-// maxInterrupted is the largest number of calls in [State].Interrupted, which are the calls that still accept a late
-// result. If there are more, the oldest ones are removed and accept no late result any more.
+// maxInterrupted is the largest number of calls that accept a late result: see [State].Interrupted. If there are more,
+// the oldest ones are removed, and no longer accept a late result.
 const maxInterrupted = 100
 
 // openCalls returns a copy of the calls without a result.
@@ -60,10 +62,12 @@ func (s *State) hasOpenCall() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Result == nil })
 }
 
-// BatchSize returns how many calls of the last reply may run: see [Limits].CallsPerReply. It is 0 when no call is open.
+// BatchSize returns how many tool calls of the last model reply may run, which is at most [Limits].CallsPerReply if
+// this limit is set. It returns 0 when no call is open. If the number is large, each result is cut to a smaller size,
+// so that all of them fit into one history.
 func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
 
-// runs returns how many calls may run if a reply has the given number of calls.
+// runs returns how many calls of one model reply may run. The parameter calls is the number of calls in the reply.
 func (d *Definition) runs(calls int) int {
 	if limit := d.Limits.CallsPerReply; limit > 0 {
 		return min(calls, limit)
@@ -71,11 +75,12 @@ func (d *Definition) runs(calls int) int {
 	return calls
 }
 
-// Pending returns the calls without a result, in the model's order.
+// Pending returns the calls that have no result yet, in the order in which the model asked for them.
 func (s *State) Pending() []Call { return s.openCalls() }
 
-// openAll creates s.Calls from the calls of a reply. The parameter model is the key of the model call. A call that
-// cannot run gets an error result at once. If refusal is not empty, every call gets it as its error result.
+// openAll sets s.Calls to the tool calls of a new model reply. The parameter model is the key of the model call. A call
+// that cannot run gets an error result at once. If the parameter refusal is not empty, no call runs, and each gets this
+// text as its error result.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -112,8 +117,9 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 	}
 }
 
-// uniqueIDs returns a copy of calls in which each call has an ID of its own. A call gets a new ID if it has none, or if
-// an earlier call has the same one. In a request, the ID connects a call with its result.
+// uniqueIDs returns a copy of the given calls in which each call has an ID of its own. In a request, the ID connects a
+// call with its result. A call gets a new ID if it has none, or if an earlier call has the same ID. The new ID is a
+// hash of the call's position and of the parameter model, the key of the model call.
 func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	seen := map[string]bool{}
@@ -141,16 +147,16 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	return true
 }
 
-// unanswered reports whether a better result than r may still come for the call. There are two cases. Either r says
-// that the call was interrupted, or r is the failure of a sub-agent. A sub-agent that failed may be resumed, and may
-// then answer.
+// unanswered reports whether a better result than r may still come for the call c. This is so in two cases: r says that
+// the call was interrupted, or r is the failure of a sub-agent. A sub-agent that failed may be resumed, and may then
+// answer.
 func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
-// answer gives a call the result r, and reports whether it did so. A call without a result always gets r. A call with a
-// result gets r in two cases only. Either the old result says that the call was interrupted, and r does not say this.
-// Or the old result is the failure of a sub-agent, and r is the sub-agent's answer.
+// answer gives the call c the result r, and reports whether it did so. If c has a result already, r replaces it in two
+// cases only. The old result says that the call was interrupted, and r does not say this. Or the old result is the
+// failure of a sub-agent, and r is the sub-agent's answer.
 func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
@@ -162,11 +168,10 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater looks in s.Interrupted for a call that accepts r as a late result. It considers only the calls for which
-// fits(call) is true, and takes the newest of them that accepts r. A call that already got the failure of its sub-agent
-// accepts only the sub-agent's answer. If repairLater finds a call, it puts a message with r into the inbox and returns
-// true; otherwise it returns false. The late result enters the transcript as a message, because the transcript is never
-// edited. The parameter child is the sub-agent that has ended; it is nil if r is the result of a tool.
+// repairLater handles a late result: see [LateResult]. It looks in s.Interrupted for the newest call that accepts the
+// result r, and puts a message with r into the inbox. It returns false if there is no such call. The function in the
+// parameter fits selects the calls to look at. A call that already got the failure of its sub-agent accepts only the
+// sub-agent's answer. The parameter child is the sub-agent that has ended, or nil if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
@@ -189,9 +194,10 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
-// lateID returns the ID of the message that brings the late result of the call with the given key. If the parameter
-// again is true, the call already got the failure of its sub-agent, and the message brings the answer of the resumed
-// sub-agent. This message has another ID. Both IDs have a space, so they never equal the message ID of a client.
+// lateID returns the ID of the message that brings a late result: see [LateResult]. The parameter call is the key of
+// the call. The parameter again is true if the call already got the failure of its sub-agent, and the message brings
+// the answer of the resumed sub-agent. Such a message has another ID, because the failure may have come in a message,
+// too. Both IDs have a space, so they never equal the message ID of a client.
 func lateID(call Key, again bool) string {
 	if again {
 		return "late " + string(call) + " resumed"
@@ -199,8 +205,8 @@ func lateID(call Key, again bool) string {
 	return "late " + string(call)
 }
 
-// late returns the message with the late result r of the call c. The parameter after becomes the message's field After:
-// see [InboxMessage].
+// late returns the message that brings r, a late result of the call c: see [LateResult]. The parameter after becomes
+// the field After of the message: see [InboxMessage].
 func late(c Call, r Result, after int) InboxMessage {
 	return InboxMessage{
 		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
@@ -208,17 +214,18 @@ func late(c Call, r Result, after int) InboxMessage {
 	}
 }
 
-// repaired reports whether a late result for the given call waits in the inbox. A late result that is an error does not
-// count.
+// repaired reports whether the inbox has a late result for the call with the given key. A late result that is an error
+// does not count.
 func (s *State) repaired(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
 		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
 	})
 }
 
-// interruptAll answers every open call with an error result. The parameter why is the reason; the model reads it in
-// each result. For a call that waits for approval, the result says that the call was not run. For every other call, it
-// says that the call was interrupted and that the outcome is unknown, because the tool may have done its work.
+// interruptAll gives every open call an error result, because the agent stops waiting for the calls. The parameter why
+// is the reason; the model reads it in each result. If a call waits for approval, its result says that the call was not
+// run. Every other result says that the call was interrupted and that the outcome is unknown, because the tool may have
+// done its work.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -235,8 +242,9 @@ func (s *State) interruptAll(why string, now int64) {
 	}
 }
 
-// answerCalls moves the results of all calls into the transcript. It does nothing if a call is still open. The results
-// enter in the order of the calls in the reply, so the next request does not depend on which result came first.
+// answerCalls moves the results of all calls into the transcript, once every call has a result. Before that, it does
+// nothing. The results enter in the order of the calls in the reply, so the next request does not depend on which
+// result came first.
 func (s *State) answerCalls() {
 	if len(s.Calls) == 0 || s.hasOpenCall() {
 		return

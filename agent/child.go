@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Child is a sub-agent that this agent has asked for. Several calls may wait for one sub-agent.
+// Child is a sub-agent: an agent that does a task for this agent, in a workflow of its own. The model asks for it by a
+// call, and several calls may wait for the same sub-agent.
 type Child struct {
 	Key Key `json:"key"`
 	// ID is the sub-agent's agent ID, which is its workflow ID.
@@ -17,8 +18,8 @@ type Child struct {
 	Agent    string `json:"agent"`
 	Task     string `json:"task"`
 	Instance string `json:"instance,omitempty"`
-	// Interrupted reports whether a call for this sub-agent was answered as interrupted while the sub-agent goes on.
-	// The model may ask for the sub-agent again. The new call then waits for the same sub-agent.
+	// Interrupted reports whether a call for this sub-agent was answered as interrupted (see [Result]) while the
+	// sub-agent goes on. The model may ask for the sub-agent again. The new call then waits for the same sub-agent.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Started reports whether the sub-agent's workflow has been started, in this run of its parent or in an earlier
 	// run. From then on the parent only waits for it. If the workflow no longer exists, the parent must not start it
@@ -32,28 +33,28 @@ type Child struct {
 	Answered Key `json:"answered,omitempty"`
 	// Spent counts the tokens and the cost of the sub-agent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
-	// After is set if an earlier run of the parent still waited for a late answer of the sub-agent. It is the number of
-	// messages that this earlier run had. In this run, the answer enters the running turn only when the transcript has
-	// that many messages.
+	// After is the number of messages that the transcript must have before a late answer of the sub-agent may enter the
+	// running turn. It is set if an earlier run of the parent still waited for this answer at its end: it is the number
+	// of messages that this earlier run had. 0 means that there is no such condition.
 	After int `json:"after,omitempty"`
-	// Grant is what the sub-agent may spend. It is reserved in the parent's budget. It becomes zero when the sub-agent
-	// has reported what it spent, because nothing is reserved any more.
+	// Grant is what the sub-agent may spend. This amount is reserved in the parent's budget. It becomes zero when the
+	// sub-agent has reported its spending, because nothing is reserved any more.
 	Grant Grant `json:"grant,omitzero"`
 }
 
-// ChildIdleMS is the longest time, in milliseconds, that a call without a time budget waits for a sub-agent in which
-// nothing happens. If the sub-agent and all agents below it have no event for this time, the call is answered as
-// interrupted.
+// ChildIdleMS is the longest time, in milliseconds, that a call waits for a sub-agent in which nothing happens. If the
+// sub-agent and all agents below it have no event for this time, the call is answered as interrupted: see [Result]. A
+// call with a time budget of its own ([Tool].BudgetMS) waits as long as the budget says.
 const ChildIdleMS = 15 * 60_000
 
-// childArguments are the arguments of a call for a sub-agent.
+// childArguments are the arguments with which a model calls a sub-agent: see [ChildSchema].
 type childArguments struct {
 	Task     string `json:"task"`
 	Instance string `json:"instance"`
 	Continue string `json:"continue"`
 }
 
-// ChildSchema is the JSON schema of the arguments of a call for a sub-agent.
+// ChildSchema is the JSON schema of the arguments with which a model calls a sub-agent.
 const ChildSchema = `{"type":"object","properties":{` +
 	`"task":{"type":"string","description":"What the agent is to do. It knows nothing of this conversation, so say all it needs."},` +
 	`"instance":{"type":"string","description":"A name of your choice, to have a second agent for a task that is worded the same."},` +
@@ -80,8 +81,8 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
-// Waiting returns the open calls and the interrupted calls that may still get the result of one sub-agent. The
-// parameter child is the key of this sub-agent.
+// Waiting returns the calls that may still get the result of one sub-agent. The parameter child is the key of the
+// sub-agent. The calls are those that have no result yet, and those that accept a late result: see [LateResult].
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
 	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
@@ -100,8 +101,8 @@ const (
 	maxIDBytes = 1000
 )
 
-// cannotStart returns the reason, as a text for the model, why no new sub-agent with the given name may be started; ""
-// if it may be started.
+// cannotStart returns the reason why this agent cannot have one more sub-agent, as a text for the model. It returns ""
+// if there is no such reason. The parameter name is the name of the sub-agent's definition.
 func (s *State) cannotStart(name string) string {
 	running := 0
 	for _, c := range s.Children {
@@ -118,9 +119,10 @@ func (s *State) cannotStart(name string) string {
 	return ""
 }
 
-// openChild decides which sub-agent a call waits for. If the call gives a handle, it is the sub-agent with this handle.
-// Otherwise it is an interrupted sub-agent with the same input. If there is none, openChild adds a new sub-agent, which
-// may spend the given grant. A call that cannot have a sub-agent gets an error result.
+// openChild decides which sub-agent the call c waits for. The arguments of the call may name a known sub-agent by its
+// handle (see [Key.Handle]): the call then waits for that sub-agent. Otherwise, the call waits for a sub-agent with the
+// same input that has an interrupted call. If there is none, openChild adds a new sub-agent, which may spend the given
+// grant. A call that cannot have a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -173,12 +175,13 @@ func (s *State) depthLimit() int {
 	return s.Definition.Limits.Depth
 }
 
-// maxMinted is the largest number of entries in [State].ChildCounts.
+// maxMinted is the largest number of entries in [State].ChildCounts. If there are more, dropChildCounts removes some of
+// them.
 const maxMinted = 2000
 
-// addChild adds a new sub-agent to s.Children and returns its key. The key depends on the input and on the number of
-// earlier sub-agents with the same input, so a second sub-agent with this input has another key. The number comes from
-// s.ChildCounts, which a compaction does not change.
+// addChild adds a new sub-agent to s.Children and returns its key. The key is a hash of the input and of the number of
+// earlier sub-agents with the same input. So a second sub-agent with this input gets another key. The number comes from
+// s.ChildCounts, which still counts the sub-agents that were removed from s.Children.
 func (s *State) addChild(input childInput, grant Grant) Key {
 	id := digest(input)[:32]
 	if s.ChildCounts == nil {
@@ -200,7 +203,7 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropChildCounts removes the half of the entries of s.ChildCounts that has the smallest counts. It raises
+// dropChildCounts keeps s.ChildCounts small: it removes the half of the entries that has the smallest counts. It raises
 // s.ChildCountFloor to the greatest removed count. For an input without an entry, addChild counts from this floor. So
 // two sub-agents with the same input never get the same number.
 func (s *State) dropChildCounts() {
@@ -213,12 +216,13 @@ func (s *State) dropChildCounts() {
 	}
 }
 
-// maxDoneChildren is the number of ended sub-agents that stay in the state although no call or message refers to them.
-// They stay so that people can see them.
+// maxDoneChildren is the number of ended sub-agents that [State.Drop] keeps, for people to see, although no call or
+// message refers to them.
 const maxDoneChildren = 20
 
-// dropChildren removes the oldest ended sub-agents to which no call or message refers, until maxDoneChildren of them
-// are left. If a removed sub-agent never reported what it spent, its whole grant counts as spent.
+// dropChildren keeps s.Children small. It removes ended sub-agents to which no call or message refers, except the
+// newest ones: see maxDoneChildren. If a removed sub-agent never reported what it spent, its whole grant counts as
+// spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
@@ -250,7 +254,8 @@ func (s *State) dropChildren() {
 // state.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns the oldest interrupted sub-agent with the given input; nil if there is none.
+// interruptedChild returns the oldest sub-agent with the given input that has an interrupted call: see
+// [Child].Interrupted. It returns nil if there is none.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
@@ -261,7 +266,7 @@ func (s *State) interruptedChild(input childInput) *Child {
 	return nil
 }
 
-// handle returns the short name by which an interrupted result names the sub-agent: the first 8 digits of its key.
+// handle returns the short name by which the model can ask for this sub-agent again: the first 8 digits of its key.
 func (c *Child) handle() string { return string(c.Key[len(KindChild)+1:])[:8] }
 
 func (s *State) childByHandle(agent, handle string) *Child {
@@ -273,8 +278,9 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// takeLate removes a late result of the child from the inbox and returns it, for a call that asks for the child again.
-// It returns nil if there is none. It does not take a late result that is reserved for one call: see [LateResult].For.
+// takeLate removes a late result (see [LateResult]) of a sub-agent from the inbox and returns it, so that a new call
+// for the sub-agent gets it. The parameter child is the key of the sub-agent. takeLate returns nil if there is no late
+// result, or if it is reserved for another call: see [LateResult].For.
 func (s *State) takeLate(child Key) *Result {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
@@ -303,13 +309,13 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the state has already recorded the end of the sub-agent that brought the result r. It returns
-// false if the state has recorded no end of the sub-agent. It also returns false if the recorded end is a failure and r
-// is an answer: in this case, the sub-agent was resumed after the recorded end, and r comes from a second end.
+// ended reports whether the state has already recorded the end of the sub-agent c that brought the result r. A
+// sub-agent that failed may be resumed and end a second time, with an answer. So if the recorded end is a failure, and
+// r is an answer, ended returns false.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
-// Knows reports whether both of the following are true: the state has already recorded the end of the sub-agent that
-// the event e reports, and no open call waits for this sub-agent.
+// Knows reports whether the event e brings nothing new, so that the driver need not apply it. This is the case if the
+// state has already recorded this end of the sub-agent, and no call without a result waits for the sub-agent.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&
@@ -317,9 +323,9 @@ func (s *State) Knows(e ChildFinished) bool {
 }
 
 // childFinished gives the result of a sub-agent to the calls in s.Calls that wait for it, and reports whether the state
-// has changed. If there is no such call, the newest call in s.Interrupted that waits for the sub-agent gets the result,
-// as a late result. A sub-agent that failed may be resumed and end again, with an answer. The answer then replaces the
-// failure. If the failure is already in the transcript, the answer enters as a late result.
+// has changed. If no call there takes the result, the newest call in s.Interrupted that waits for the sub-agent gets
+// it, as a late result: see [LateResult]. A sub-agent that failed may be resumed and then answer. The answer replaces
+// the failure, or enters as a late result if the failure is already in the transcript.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Compaction is a summary that requests send in place of the beginning of the transcript.
+// Compaction is a summary that requests send in place of the beginning of the transcript, because the conversation has
+// become too long for the model.
 type Compaction struct {
 	// From is the number of messages at the beginning of the transcript that the summary replaces.
 	From int `json:"from"`
@@ -17,8 +18,8 @@ type Compaction struct {
 	Task *llm.Message `json:"task,omitempty"`
 }
 
-// messages returns the messages that requests send in place of the beginning of the transcript: the summary, and after
-// it the task, if there is one. It returns nil if c is nil.
+// messages returns the messages that requests send in place of the beginning of the transcript: the summary, and then
+// the task, if there is one. It returns nil if c is nil.
 func (c *Compaction) messages() []llm.Message {
 	if c == nil {
 		return nil
@@ -47,8 +48,8 @@ func (s *State) compaction() *Compaction {
 	return nil
 }
 
-// from returns the number of messages at the beginning of the transcript that a summary replaces. Requests send all
-// messages after them.
+// from returns the number of messages at the beginning of the transcript that the latest summary replaces; 0 if there
+// is no summary. Requests send all messages after these.
 func (s *State) from() int {
 	if c := s.compaction(); c != nil {
 		return c.From
@@ -59,8 +60,8 @@ func (s *State) from() int {
 // Count returns the number of messages in the whole transcript.
 func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 
-// compact returns the step that shortens the next request by a summary. The step's Key is empty if no summary can
-// shorten the request.
+// compact returns the step that asks the model for a summary, so that the next request is shorter. The step's Key is
+// empty if no summary can shorten the request.
 func (s *State) compact() Compact {
 	from, ok := s.cut()
 	if !ok {
@@ -73,14 +74,15 @@ func (s *State) compact() Compact {
 	return Compact{Key: s.SummaryIdentity().Key(chain), Count: count, From: from}
 }
 
-// SummaryIdentity returns the part of the keys of summary requests that does not depend on the messages.
+// SummaryIdentity returns what the keys of all requests for a summary have in common: everything in a key except the
+// messages. For all other model calls, see [State.ModelIdentity].
 func (s *State) SummaryIdentity() ModelIdentity {
 	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
 // SentToCompact returns one message of a request for a summary. The parameter i is the index of the message, and the
-// parameter count is the number of messages in the request; both leave out the system message. The last message of the
-// request is the instruction to summarise. The messages before it are the messages to summarise.
+// parameter count is the number of messages in the request. The system message has no index and is not counted. The
+// last message of the request is the instruction to summarise. The messages before it are those to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}
@@ -88,10 +90,10 @@ func (s *State) SentToCompact(i, count int) llm.Message {
 	return s.Sent(i)
 }
 
-// cut returns the number of messages, from the beginning of the transcript, that the next summary replaces. The result
-// ok is false if no summary can shorten the request, or if maxCompactions was reached. The first message after the
-// summary is always a message of the user or the assistant, so a call and its result stay together. At least one
-// message stays.
+// cut decides how much the next summary replaces. It returns the number of messages, counted from the beginning of the
+// transcript. The first message after them is never a result, so a call and its result stay together. At least one
+// message is not replaced. The result ok is false if no summary can shorten the request, or if maxCompactions was
+// reached.
 func (s *State) cut() (from int, ok bool) {
 	if s.Compacted >= maxCompactions {
 		return 0, false
@@ -120,8 +122,8 @@ func (s *State) cut() (from int, ok bool) {
 }
 
 // shortens reports whether the request gets shorter if the next summary replaces the first n messages of the
-// transcript. The parameter n must be greater than s.from(), the number of messages that the current summary replaces.
-// shortens returns false if n is greater by 1 only, and the additional message is a user's message. Requests send the
+// transcript. The current summary already replaces s.from() messages, and n must be greater. If n is greater by 1 only,
+// and the additional message is a user's message, the request gets no shorter. The reason is that requests send the
 // user's latest message after the summary, so they would send this message again.
 func (s *State) shortens(n int) bool {
 	return n > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
@@ -138,8 +140,8 @@ func messageBytes(m llm.Message) int {
 	return size
 }
 
-// summarised stores the summary that the reply e contains. Later requests send it. If the reply has no text, summarised
-// holds the turn.
+// summarised stores the summary in the reply e, so that later requests send it. The parameter step is the step that
+// asked for the summary. If the reply has no text, summarised holds the turn: see [Held].
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
@@ -171,16 +173,16 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.advanceTranscript(e.Time)
 }
 
-// overflowed records that the request for a summary was itself too long. The next request for a summary covers fewer
-// messages.
+// overflowed records that a request for a summary was itself too long for the model. The next request for a summary
+// covers fewer messages. The parameter step is the step that asked for the summary.
 func (s *State) overflowed(step Compact) {
 	s.CutBelow = step.From
 	s.Compacted++
 }
 
-// Drop prepares the state for the next run of the agent. It removes the messages that are no longer sent, earlier
-// summaries, and sub-agents that ended long ago. The histories of earlier runs still have them. Drop does not write to
-// the old slices, so a shallow copy of the state keeps them.
+// Drop makes the state smaller for the next run of the agent. It removes messages that requests no longer send, earlier
+// summaries, and sub-agents that ended long ago. All of them stay in the histories of earlier runs. Drop does not write
+// to the state's slices, so it does not change a shallow copy of the state.
 func (s *State) Drop() {
 	s.dropChildren()
 	c := s.compaction()
@@ -192,8 +194,9 @@ func (s *State) Drop() {
 	s.Compactions = s.Compactions[len(s.Compactions)-1:]
 }
 
-// full reports whether two conditions hold: the tokens in u, the usage of the last reply, have reached
-// [Limits].ContextTokens, and a compaction can cut messages.
+// full reports whether a reply shows that the context is too long, so that a summary is needed. Two conditions must
+// hold: the tokens of the reply and its request have reached [Limits].ContextTokens, and a summary can shorten the
+// request. The parameter u counts these tokens.
 func (s *State) full(u llm.Usage) bool {
 	limit := s.Definition.Limits.ContextTokens
 	if limit == 0 || u.InputTokens+u.OutputTokens < limit {

@@ -42,7 +42,8 @@ type Tool struct {
 
 	// Ref is the name by which a worker finds the tool. It is empty for a sub-agent.
 	Ref string `json:"ref,omitempty"`
-	// Effect is one of the effect constants of package tool; empty means at-most-once.
+	// Effect says whether a call may run again. It is one of the constants of the type tool.Effect; empty means
+	// at-most-once.
 	Effect string `json:"effect,omitempty"`
 	// Queue is the task queue of the one worker that can run the tool; empty means the agent's own task queue.
 	Queue string `json:"queue,omitempty"`
@@ -73,8 +74,8 @@ func (d *Definition) RequestPrefix() llm.Request {
 	return head
 }
 
-// SummaryPrefix returns the request prefix of a request for a summary. It differs from RequestPrefix in two parameters
-// only: the model must not call a tool, and there is no output schema. Everything else is equal, so that a provider
+// SummaryPrefix returns the request prefix for a summary of the conversation. It is equal to the result of
+// RequestPrefix, with two exceptions: the model must not call a tool, and there is no output schema. So a provider
 // finds the common beginning in its cache.
 func (d *Definition) SummaryPrefix() llm.Request {
 	head := d.RequestPrefix()

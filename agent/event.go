@@ -2,18 +2,19 @@ package agent
 
 import "github.com/reagent-dev/reagent/llm"
 
-// Event is something that has happened to an agent. An event may be delivered more than once: the second time it
-// changes nothing but a count in [Usage]. Times are Unix milliseconds of the workflow clock.
+// Event is something that has happened to an agent, such as a message from a user or a reply of the model.
+// [State.Apply] applies it. An event may be delivered more than once: from the second time on, it changes nothing but a
+// count in [Usage]. Times in events are Unix milliseconds of the workflow clock.
 type Event interface{ event() }
 
 type (
-	// DefinitionLoaded stores the definition in the state.
+	// DefinitionLoaded says that the definition was read. It stores the definition in the state.
 	DefinitionLoaded struct {
 		Key        Key
 		Definition Definition
-		// MayHaveRun says how an open call is answered if the definition lacks its tool. If true, the call is answered
-		// as interrupted, because it may have run. If false, the call is answered as one that could not be run. It is
-		// false only in the replay of a history of an earlier version, which gave this second answer.
+		// MayHaveRun says how an open call is answered if the definition lacks its tool. If true, the result says that
+		// the call may have run. If false, the result says that the call could not be run. It is false only in the
+		// replay of a history of an earlier version, which gave this second answer.
 		MayHaveRun bool
 	}
 
@@ -25,7 +26,7 @@ type (
 		Message string
 	}
 
-	// MessageReceived puts a message into the inbox. A held agent goes on.
+	// MessageReceived puts a message into the inbox. If the turn is held, it goes on: see [Held].
 	MessageReceived struct {
 		Message InboxMessage
 		Time    int64
@@ -58,8 +59,8 @@ type (
 		Time          int64
 	}
 
-	// ModelFailed says that a model call failed. It holds the turn. If the request was too long, the agent compacts the
-	// conversation instead.
+	// ModelFailed says that a model call failed, and holds the turn: see [Held]. If the request was too long, the agent
+	// asks for a summary of the conversation instead.
 	ModelFailed struct {
 		Key     Key
 		Class   string
@@ -104,22 +105,22 @@ type (
 		Reattached bool
 	}
 
-	// ChildInterrupted answers the calls that wait for a sub-agent as interrupted, for the reason Why. The sub-agent
-	// goes on.
+	// ChildInterrupted ends the wait for a sub-agent: the calls that wait for it are answered as interrupted. Why is
+	// the reason, as a text for the model. The sub-agent goes on.
 	ChildInterrupted struct {
 		Key  Key
 		Why  string
 		Time int64
 	}
 
-	// Decided is a person's decision on a call. The call may come later than the decision.
+	// Decided is a person's decision on a call. It may come before the call does.
 	Decided struct {
 		Decision Decision
 		Time     int64
 	}
 
-	// Stopped holds the turn and answers its open calls as interrupted. The reason is an interrupt by a person, or a
-	// step that cannot be carried out.
+	// Stopped holds the turn (see [Held]) and answers its open calls as interrupted. The reason is an interrupt by a
+	// person, or a step that cannot be carried out.
 	Stopped struct {
 		Key     Key
 		Class   string
@@ -127,14 +128,14 @@ type (
 		Time    int64
 	}
 
-	// TimeReached ends the turn with the number Turn, because the turn has reached its time limit.
+	// TimeReached ends a turn that has reached its time limit. Turn is the number of this turn.
 	TimeReached struct {
 		Turn int
 		Time int64
 	}
 
-	// Resumed lets the agent go on in a new run after the run RunID has ended. If Reload is true, the definition is
-	// read again. Open calls keep their keys.
+	// Resumed lets an agent that has ended go on in a new run. RunID is the ID of the run that had ended. If Reload is
+	// true, the definition is read again. Open calls keep their keys.
 	Resumed struct {
 		RunID  string
 		Reload bool
@@ -145,13 +146,13 @@ type (
 	// nothing.
 	ReloadAsked struct{ ID string }
 
-	// Rewound says that the run Run began by a reset of an earlier run. Run is the end of a run ID.
+	// Rewound says that this run of the agent began by a reset of an earlier run. Run is the end of the ID of this run.
 	Rewound struct{ Run string }
 
-	// MessagesFound puts messages that other runs of the agent took into the inbox. Run is the end of the ID of the run
-	// for which the search was made; it becomes [State].Searched. Order lists the IDs of these messages and of the
-	// messages in the inbox, in the order in which they were sent. A message that is not in Order was sent after all
-	// messages in it.
+	// MessagesFound brings messages that other runs of the agent took, and puts them into the inbox. Run is the end of
+	// the ID of the run for which the search was made; it becomes [State].Searched. Order lists the IDs of these
+	// messages and of the messages in the inbox, in the order in which they were sent. A message that is not in Order
+	// was sent after all messages in it.
 	MessagesFound struct {
 		Run      string
 		Messages []InboxMessage
@@ -199,9 +200,9 @@ func (Closed) event()           {}
 func (CancelRequested) event()  {}
 func (Ended) event()            {}
 
-// Apply applies an event to the state and reports whether the state has changed. It returns false for an event that was
-// applied before or that comes too late. [Usage].DuplicateEvents counts such an event if it is a message, a decision, a
-// reply or a result, and the agent has not ended. Apply returns false although this count has changed.
+// Apply applies an event to the state and reports whether the event has changed the state. An event that was applied
+// before, or that comes too late, changes nothing except one count, and Apply returns false. The count is
+// [Usage].DuplicateEvents: until the agent has ended, it counts such messages, decisions, replies and results.
 func (s *State) Apply(e Event) bool {
 	if s.apply(e) {
 		return true

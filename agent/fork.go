@@ -7,9 +7,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ForkPointError says that an agent cannot be forked after its first At messages. There are three possible reasons. The
-// agent does not have that many messages, or At is less than 1. A tool call among these messages has its result after
-// them. Or a compaction has removed messages that the fork needs.
+// ForkPointError says that an agent cannot be forked after the chosen message. A fork is a new agent that begins with
+// the first messages of another agent; At is the number of these messages. There are three possible reasons:
+//
+//   - At is less than 1, or greater than the number of the agent's messages.
+//   - One of these messages contains a tool call, and the result of the call is in a later message.
+//   - A compaction has removed messages that the fork needs.
 type ForkPointError struct {
 	At int // the number of messages that the fork would have
 	// Count is the number of the agent's messages.
@@ -43,9 +46,10 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork returns nil if a fork can begin with the first messages of this agent; the parameter at is the number of
-// these messages. Otherwise it returns a [*ForkPointError]. If this number is less than s.Dropped, a compaction has
-// removed messages that the fork needs. In that case, call CheckFork on the state of an earlier run.
+// CheckFork returns nil if a fork can begin with the first messages of this agent: see [State.Fork]. The parameter at
+// is the number of these messages. Otherwise CheckFork returns a [*ForkPointError]. If the parameter at is less than
+// s.Dropped, this state no longer has messages that the fork needs. In that case, call CheckFork on the state of an
+// earlier run.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -64,8 +68,8 @@ func (s *State) CheckFork(at int) error {
 	return e
 }
 
-// forkable reports whether the agent can be forked after its first n messages. Two conditions must hold: every call in
-// these messages has its result among them, and the state still has all messages that the fork would send.
+// forkable reports whether a fork can begin with the first n messages of this agent. Two conditions must hold: every
+// call in these messages has its result among them, and the state still has all messages that the fork would send.
 func (s *State) forkable(n int) bool {
 	i := n - s.Dropped
 	if n < 1 || i < 0 || i > len(s.Messages) {
@@ -81,11 +85,12 @@ func (s *State) forkable(n int) bool {
 	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
-// Fork returns a new agent with the definition and the first messages of this agent; the parameter at is the number of
-// these messages. If a fork with this number is not possible, Fork returns the error of [State.CheckFork]. The fork has
-// the identity id, so it has its own keys. It has no sub-agents: it does not repeat or await anything of this agent.
-// The parameter now is the current time in Unix milliseconds. If the fork begins in the middle of a turn, the time
-// limit of the turn counts from this time.
+// Fork returns the state of a fork: a new agent with the definition and the first messages of this agent. The parameter
+// at is the number of these messages. The parameter id is the identity of the fork, so the fork has keys of its own.
+// The fork has no sub-agents and no open calls, so it does not repeat or await anything of this agent. The parameter
+// now is the current time in Unix milliseconds. If the fork begins in the middle of a turn, the time limit of the turn
+// counts from this time. If no fork is possible with this number of messages, Fork returns the error of
+// [State.CheckFork].
 func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {
 		return nil, err

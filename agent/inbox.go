@@ -11,7 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InboxMessage is a message that waits in the inbox to enter the transcript.
+// InboxMessage is a message to the agent. It waits in the inbox until it enters the transcript. Most messages come from
+// users; the agent itself makes a message for a late result.
 type InboxMessage struct {
 	// ID is set by the client. The agent drops a message whose ID it has received before. The ID of a client's message
 	// has no white space and no control characters. An ID that this package makes has a space, so it never equals the
@@ -24,37 +25,38 @@ type InboxMessage struct {
 	// Steer makes this a steering message: it enters the running turn before the next model call. Without Steer, the
 	// message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
-	// After is the number of messages that the transcript must have before a steering message may enter the running
-	// turn. Zero means that there is no such condition. Senders set it to the result of [State.Entry]. After is needed
-	// for a reset. Temporal then delivers all earlier messages at once, and After keeps each steering message at its old
-	// position in the transcript.
+	// After keeps a steering message at its position in the transcript after a reset, when Temporal delivers all
+	// earlier messages at once. It is the number of messages that the transcript must have before the message may enter
+	// the running turn. 0 means that there is no such condition. Senders set it to the result of [State.Entry].
 	After int `json:"after,omitempty"`
-	// Run is the end of the ID of the run to which the sender sent the message. The sender has the value of After from
-	// the same run. Empty means that the run is not known.
+	// Run is the end of the ID of the run to which the sender sent the message. The value of After was read from this
+	// run. Empty means that the run is not known.
 	Run string `json:"run,omitempty"`
 	// Fresh says that the message was sent to this run, so no earlier run can have had it. Only the driver sets it.
 	Fresh bool `json:"fresh,omitempty"`
 	// Found says that another run took the message, and this run found it there: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
-	// Brought says that the message was in the inbox when a run began by a reset, and that no search of other runs was
-	// still to be done at that moment. The message is then older than all messages that other runs took.
+	// Brought says that the message is older than all messages that other runs took. It is set when a run begins by a
+	// reset and has the message in its inbox. It is not set while a search of other runs is still to be done.
 	Brought bool `json:"brought,omitempty"`
-	// Late is set if the message carries a late result.
+	// Late is set if the message brings a late result.
 	Late *LateResult `json:"late,omitempty"`
 	// Time is the time at which the agent received the message, in Unix milliseconds.
 	Time int64 `json:"time,omitempty"`
 }
 
-// LateResult is a result that came after its call had been answered as interrupted, or with the failure of its
-// sub-agent.
+// LateResult is the real result of a call that already has another result in the transcript. The call was answered as
+// interrupted (see [Result].Interrupted) or with the failure of its sub-agent. The transcript is never edited, so a
+// late result enters it as a message. A call gets at most one late result, with one exception: a sub-agent may fail
+// late, be resumed, and then answer.
 type LateResult struct {
 	Call   Key    `json:"call"`
 	Child  Key    `json:"child,omitempty"`
 	Result Result `json:"result"`
-	// For is the key of a second call, which asked for the same sub-agent in an earlier run and got this result there. If
-	// this run also makes the second call, that call recalls the result, and the message with this LateResult is dropped.
-	// If this run does not make the second call, the message enters the transcript. If For is empty, the result goes to
-	// the next call that asks for the same sub-agent.
+	// For is set only if the result was recalled from an earlier run (see [Recalled]) in which a second call for the
+	// same sub-agent got it. For is the key of this second call. If this run makes the second call, too, the call
+	// recalls the result itself, and the message with this LateResult is dropped. Otherwise, the message enters the
+	// transcript. If For is empty, the next call that asks for the same sub-agent gets the result.
 	For Key `json:"for,omitempty"`
 }
 
@@ -162,9 +164,9 @@ func checkImages(m InboxMessage) error {
 	return nil
 }
 
-// Accepts returns the reason why the agent would not accept m now. It returns nil if the agent would accept m, or if
-// the agent has not ended and has received m before. Accepts does not check [MaxInbox] and [MaxInboxBytes]; the driver
-// does.
+// Accepts returns nil if the agent accepts the message m now. Otherwise, the error says why it does not. As long as the
+// agent has not ended, it accepts a message that it has received before; the second delivery changes nothing. Accepts
+// does not check [MaxInbox] and [MaxInboxBytes]; the driver does.
 func (s *State) Accepts(m InboxMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
@@ -192,9 +194,10 @@ func (s *State) InboxBytes() int {
 	return size
 }
 
-// messageReceived puts a message into the inbox. It does so even if the agent is closing, because a reset delivers
-// messages and a later close at once, in any order. The driver refuses a message that is sent after a close. If the
-// agent has received the ID before, or the message is invalid, messageReceived does nothing and returns false.
+// messageReceived puts a message into the inbox. If the turn is held, it goes on: see [Held]. If the agent has received
+// the message ID before, or the message is invalid, messageReceived does nothing and returns false. It accepts a
+// message even if the agent is closing, because a reset delivers earlier messages and a later close at once, in any
+// order. The driver refuses a message that is sent after a close.
 func (s *State) messageReceived(e MessageReceived) bool {
 	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
@@ -209,7 +212,7 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	return true
 }
 
-// message returns the message to the model: the text, and after it the images.
+// message returns m as a message to the model: the text, and after it the images.
 func (m InboxMessage) message() llm.Message {
 	message := llm.Message{Role: llm.User, Content: m.Text}
 	for _, image := range m.Images {
@@ -218,8 +221,8 @@ func (m InboxMessage) message() llm.Message {
 	return message
 }
 
-// rememberID records an ID, so that a message or update with this ID has an effect only once. It keeps the newest
-// maxSeen IDs.
+// rememberID records the ID of a message or of another update, so that a second delivery has no effect. It keeps the
+// newest maxSeen IDs.
 func (s *State) rememberID(id string) {
 	s.SeenMessageIDs = append(s.SeenMessageIDs, id)
 	if extra := len(s.SeenMessageIDs) - maxSeen; extra > 0 {
@@ -227,9 +230,9 @@ func (s *State) rememberID(id string) {
 	}
 }
 
-// Entry returns the value of [InboxMessage].After for a steering message that is sent now. It is the smallest number of
-// messages that the transcript can have when the message enters the running turn. A steering message enters after the
-// results of open calls and after the reply to the running model call, so Entry counts these, too.
+// Entry returns the smallest number of messages that the transcript can have when a steering message that is sent now
+// enters the running turn. The sender puts this number into [InboxMessage].After. A steering message enters after the
+// results of open calls and after the reply to a model call in flight, so Entry counts these, too.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
@@ -243,15 +246,15 @@ func (s *State) Entry() int {
 }
 
 // steers returns the index in the inbox of the steering message that enters the running turn now; -1 if there is none.
-// A message may enter only when the transcript has at least as many messages as the message's field After says, and
-// never before the first message of the transcript.
+// It follows these rules:
 //
-// A user's steering message never overtakes an earlier steering message of a user. After a reset, the earlier message
-// may still have to wait when the later message could already enter. The later message then waits, too.
-//
-// The field After is always 0 in a message that was found in another run. Such a message enters directly before a later
-// steering message of a user, or it begins a turn. Anywhere else in the running turn, it would change requests for
-// which the run that was reset has already paid.
+//   - A message enters only when the transcript has at least as many messages as the message's field After says, and
+//     never as the first message of the transcript.
+//   - A user's steering message never overtakes an earlier one. After a reset, the earlier message may still have to
+//     wait for its position. Then the later message waits, too.
+//   - A message that was found in another run enters directly before a later steering message of a user, or it begins a
+//     turn. Anywhere else in the running turn, it would change requests for which the run that was reset has already
+//     paid.
 func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {
@@ -272,10 +275,9 @@ func (s *State) steers() int {
 	return -1
 }
 
-// nextTurn returns the message that begins the next turn. It is the first message in the inbox, with one exception: a
-// late result waits until the transcript has as many messages as its field After says, and until then later messages
-// overtake it. If the inbox has only late results that wait, nextTurn returns the first of them. The inbox must not be
-// empty.
+// nextTurn returns the message that begins the next turn. This is the first message in the inbox that need not wait.
+// Only a late result may have to wait: until the transcript has as many messages as its field After says. If all
+// messages in the inbox have to wait, nextTurn returns the first of them. The inbox must not be empty.
 func (s *State) nextTurn() InboxMessage {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
 	return s.Inbox[max(i, 0)]

@@ -16,23 +16,27 @@ import (
 // never changes. A new formula gets a new key version, and a running agent keeps the version in its state. Absent fields
 // are not encoded, so a new field changes no old key.
 
-// KeyVersion is the key version of new agents. It is the version of the key formulas and of the texts in text.go.
-// Version 2 changed two texts; its formulas are those of version 1.
+// KeyVersion is the key version of new agents: the version of the formulas for keys, and of the texts that this package
+// writes into transcripts. An agent keeps its key version until its end. Version 2 changed two texts; its formulas are
+// those of version 1.
 const KeyVersion = 2
 
-// Key identifies one effect by its content. It consists of a kind, a hyphen and 32 hexadecimal digits: "model-2a5f…".
+// Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
+// needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect. So
+// a later run finds the result of an earlier run under the key, and does not run the effect again. A key consists of a
+// kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…".
 type Key string
 
-// The kinds of keys.
+// The kinds of keys. The kind is the first part of a key, and says what the key is for.
 const (
-	KindDefinition = "definition"
-	KindModel      = "model"
-	KindTool       = "tool"
-	KindChild      = "agent"
-	KindState      = "state"
-	KindLook       = "look"
-	KindMessages   = "messages"
-	KindRecall     = "recall"
+	KindDefinition = "definition" // reading the agent's definition
+	KindModel      = "model"      // a model call
+	KindTool       = "tool"       // a tool call
+	KindChild      = "agent"      // a sub-agent
+	KindState      = "state"      // reading the state of an earlier run
+	KindLook       = "look"       // reading the progress of a sub-agent
+	KindMessages   = "messages"   // searching other runs for messages
+	KindRecall     = "recall"     // searching earlier runs for the result of a call for a sub-agent
 )
 
 // Kind returns the kind of the key, one of the Kind constants. It returns "" for any other text, such as the message ID
@@ -46,16 +50,17 @@ func (k Key) Kind() string {
 	return ""
 }
 
-// Identity is the part that all keys of one agent have in common.
+// Identity is the part that all keys of one agent have in common. It distinguishes the agent from all other agents.
 type Identity struct {
 	KeyVersion int    `json:"key_version"`
 	AgentID    string `json:"agent_id"`
-	// Incarnation distinguishes two agents that have had the same ID. It is new when an agent is started under an old
-	// ID. It stays the same over a reset, a continue-as-new and a resume.
+	// Incarnation distinguishes agents that have had the same ID at different times. It is new when an agent is started
+	// under an old ID. All runs of one agent have the same incarnation: a reset, a continue-as-new and a resume do not
+	// change it.
 	Incarnation string `json:"life"`
 }
 
-// key returns the key of an effect of the given kind. The parameter content holds what distinguishes the effect from
+// key returns the key of an effect of the given kind. The parameter content is what distinguishes the effect from
 // others of its kind. It must have a canonical JSON form: see digest.
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
@@ -69,7 +74,7 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 }
 
 // ModelIdentity is the part that the keys of an agent's model calls have in common. The key of a model call is a hash
-// of its ModelIdentity and its transcript hash, so a worker can check a request against the key.
+// of this part and of the messages that the call sends. So a worker can check that a request belongs to a key.
 type ModelIdentity struct {
 	Identity
 	PrefixHash string `json:"head"` // the prefix hash: see HashPrefix
@@ -84,10 +89,10 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
-// toolKey returns the key of a tool call. The parameter model is the key of the model call that was answered with the
-// tool call. The parameter position is the position of the tool call in the reply. The key depends on the position,
-// because two equal calls in one reply are two effects. It does not depend on the provider's call ID, because a
-// provider may give the same ID to several calls.
+// toolKey returns the key of a tool call. The parameter model is the key of the model call whose reply asks for the
+// tool call. The parameter position is the index of the tool call in this reply. It distinguishes two equal calls in
+// one reply, which are two effects. The provider's call ID is not part of the key, because a provider may give the same
+// ID to several calls.
 func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
@@ -104,7 +109,9 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// StateKey returns the key of the activity that reads a page of the state of the run in.From. Pages count from 0.
+// StateKey returns the key of the activity that reads one page of the state of an earlier run. The field From of the
+// start names this run, with whose state the new run begins. The parameter page counts from 0. The parameter id is the
+// identity of the agent that reads.
 func (in Start) StateKey(id Identity, page int) Key {
 	return id.key(KindState, struct {
 		RunID string `json:"run_id"`
@@ -112,12 +119,12 @@ func (in Start) StateKey(id Identity, page int) Key {
 	}{in.From.RunID, page})
 }
 
-// LookKey returns the key of the activity that reads the progress of the sub-agent for which the given call waits. The
-// activity is not an effect, so it may run several times under this key.
+// LookKey returns the key of the activity that reads the progress of a sub-agent. The parameter call is the key of the
+// call that waits for the sub-agent. The activity only reads, so it may run several times under this key.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
 // RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. The
-// activity is not an effect, so it may run several times under this key.
+// parameter call is the key of this call. The activity only reads, so it may run several times under this key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
 // childInput is the part of a call for a sub-agent that says what the sub-agent is to do. Two calls with equal
@@ -135,26 +142,26 @@ func (id Identity) childKey(input childInput, ordinal int) Key {
 	}{input, ordinal})
 }
 
-// ChildID returns the workflow ID of the sub-agent with the given definition name and key. The ID contains only a part
-// of the key; the memo of the sub-agent's workflow contains the whole key.
+// ChildID returns the workflow ID of a sub-agent. The parameter name is the name of its definition, and the parameter
+// key is its key. The ID contains only a part of the key; the memo of the sub-agent's workflow contains the whole key.
 func ChildID(parentID, name string, key Key) string {
 	digits := string(key[len(KindChild)+1:])
 	return parentID + "/" + name + "-" + digits[:16]
 }
 
-// ChildIncarnation returns the incarnation of the sub-agent with the given key. It depends only on the key. So if a
-// parent asks for the sub-agent again after a reset, the incarnation is the same.
+// ChildIncarnation returns the incarnation of the sub-agent with the given key: see [Identity]. It depends only on the
+// key. So if a parent asks for the sub-agent again after a reset, the incarnation is the same.
 func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns the prefix hash, which is the hash of a request prefix. The parameter head is the request prefix:
-// see [Definition.RequestPrefix].
+// HashPrefix returns the prefix hash of an agent: a hash of what all of its requests have in common. The parameter head
+// is the request prefix: see [Definition.RequestPrefix].
 func HashPrefix(head llm.Request) string { return digest(head) }
 
-// HashMessages returns the transcript hash of a transcript that consists of earlier messages and the given messages.
-// The parameter previous is the transcript hash of the earlier messages; "" if there are none. Only the given messages
-// are hashed, so the time does not grow with the transcript.
+// HashMessages returns the transcript hash: a hash of a list of messages. The list consists of earlier messages and the
+// given messages. The parameter previous is the transcript hash of the earlier messages; "" if there are none. Only the
+// given messages are hashed, so the time does not grow with the transcript.
 func HashMessages(previous string, messages ...llm.Message) string {
 	for _, m := range messages {
 		previous = digest([]any{previous, m})
@@ -162,8 +169,8 @@ func HashMessages(previous string, messages ...llm.Message) string {
 	return previous
 }
 
-// digest returns the SHA-256 of v's canonical JSON in hexadecimal. It panics if v has no canonical JSON. No value of
-// this package's own types causes this: strings are made valid UTF-8, and schemas are checked earlier.
+// digest returns the SHA-256 of the canonical JSON of v, in hexadecimal. It panics if v has no canonical JSON. No value
+// of this package's own types causes this: strings are made valid UTF-8, and schemas are checked earlier.
 func digest(v any) string {
 	text, err := canon.Value(v)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Limits limit an agent. If the agent reaches ModelCalls, Tokens, Cost or Time, it ends its turn with a notice and
-// stays resumable.
+// Limits limit what an agent may use. If the agent reaches ModelCalls, Tokens, Cost or Time, it ends its turn with a
+// message that names the limit.
 type Limits struct {
 	// ModelCalls is the number of model calls in one turn, that is, between a user's message and the answer to it.
 	ModelCalls int
@@ -32,19 +32,19 @@ type Limits struct {
 	CallsPerReply int
 }
 
-// The defaults for limits that a definition does not set. Models ask for up to some tens of calls in one reply.
+// The defaults for limits that a definition does not set.
 const (
 	DefaultModelCalls      = 50
 	DefaultTime            = time.Hour
 	DefaultDepth           = 3
 	DefaultToolResultBytes = 64 << 10
-	DefaultCallsPerReply   = 100
+	DefaultCallsPerReply   = 100 // models ask for up to some tens of calls in one reply
 )
 
 // WithDefaults returns a copy of l in which each zero is replaced by the default of that limit, if the limit has one:
-// see [DefaultModelCalls]. Call it for the limits that a user configures, not for the limits in the [Definition] of a
-// running agent. In the limits of a running agent, zero means no limit, with two exceptions: a Depth of zero allows no
-// sub-agents, and a ToolResultBytes of zero means [DefaultToolResultBytes].
+// [DefaultModelCalls] and the other defaults. Call it for limits that a user configures. Do not call it for the limits
+// in the [Definition] of a running agent: there, zero means no limit. There are two exceptions: a Depth of zero allows
+// no sub-agents, and a ToolResultBytes of zero means [DefaultToolResultBytes].
 func (l Limits) WithDefaults() Limits {
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Time = cmp.Or(l.Time, DefaultTime)

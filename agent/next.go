@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Step is what the agent asks the driver to do next. The driver carries out the step and applies the event that results
-// from it.
+// Step is what the agent asks the driver to do next. The driver is the program that uses this package: it carries out
+// the step and applies the event that results from it. Package workflows has the driver for Temporal.
 type Step interface{ step() }
 
 type (
@@ -20,12 +20,12 @@ type (
 		Agent string
 	}
 
-	// RunTools lists the calls that have no result, in the model's order. The driver starts those that
+	// RunTools asks for the results of the calls that have none, in the model's order. The driver starts those that
 	// [RunTools.Running] returns and that are not in flight. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
 	// Compact asks the model for a summary that replaces the first From messages of the transcript. If Key is empty, no
-	// summary can shorten the request; [State.Advance] then holds the turn.
+	// summary can shorten the request; [State.Advance] then holds the turn: see [Held].
 	Compact struct {
 		Key   Key
 		Count int // number of messages in the request, without the system message
@@ -41,10 +41,9 @@ type (
 		Count int // number of messages in the request, without the system message
 	}
 
-	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, the new run
-	// gets the messages of the run that was reset, because Temporal delivers them again. It does not get messages that
-	// were sent to other runs, such as a run that an earlier reset began. Then is the step that follows if the search
-	// finds nothing.
+	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, Temporal
+	// delivers again the messages of the run that was reset. It does not deliver messages that were sent to other runs,
+	// such as a run that an earlier reset began. Then is the step that follows if the search finds nothing.
 	FindMessages struct {
 		Key  Key
 		Then Step
@@ -67,10 +66,10 @@ func (Wait) step()         {}
 // [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order. These are all calls that already run, and as
-// many further calls as the parameter limit allows, the first ones first. The limit is the number of calls that may run
-// at the same time. A call c already runs if started(c) is true. Running never returns a call that waits for a person's
-// approval.
+// Running returns the calls that are to run now, in the model's order. These are all calls that run already, and
+// further calls from the front of the list until the limit is reached. The parameter limit is the number of calls that
+// may run at the same time. The function in the parameter started reports whether a call runs already. A call that
+// waits for a person's approval is never returned.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -92,7 +91,8 @@ func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	return running
 }
 
-// Wants reports whether the step asks for the effect with the given key.
+// Wants reports whether the step asks for the effect with the given key. A driver uses it to find the effects in flight
+// whose results are no longer needed.
 func Wants(step Step, key Key) bool {
 	switch step := step.(type) {
 	case Load:
@@ -109,10 +109,10 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out one step after the other until it comes to a step that needs an effect or waits for an event. The
-// steps that it carries out take messages from the inbox, hold a turn if its request is too long and no summary can
-// shorten it, and end the agent. Advance reports whether it has changed the state. The parameter now is the current
-// time in Unix milliseconds.
+// Advance carries out the steps that need nothing from outside, one after the other, and applies their events. It stops
+// at a step that needs an effect (see [Key]) or waits for an event. Advance takes messages from the inbox, ends the
+// agent, and holds a turn if its request is too long and no summary can shorten it. It reports whether it has changed
+// the state. The parameter now is the current time in Unix milliseconds.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -137,7 +137,8 @@ func (s *State) Advance(now int64) bool {
 	}
 }
 
-// noRoom returns the event that holds a turn because its request is too long and no summary can shorten it.
+// noRoom returns the event that holds the turn (see [Held]) because its request is too long and no summary can shorten
+// it.
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
@@ -162,7 +163,7 @@ func noRoom(now int64) Event {
 //     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
 //
 // Exception: if the run began by a reset and has not yet searched other runs for messages, Next returns FindMessages
-// instead, in rule 4 and in both lines of rule 6.
+// instead, in rule 4 and in both lines of rule 6. For rule 2, see [Held].
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
@@ -202,16 +203,17 @@ func (s *State) Next() Step {
 }
 
 // take returns the step that moves the message m into the transcript. If the agent must search other runs for messages
-// before that, take returns a [FindMessages] step instead: see the method search.
+// before that, take returns the step for the search: see the method search.
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
-// search returns a [FindMessages] step if the agent must search other runs for messages before it goes on. Otherwise it
-// returns the parameter then. A run that began by a reset must search before it takes a message, because another run
-// may have received a message that was sent earlier. The key of the search contains the number of earlier searches but
-// no run ID. If a further reset copies the step into the history of a new run, the new run has to compute the same key.
+// search makes sure that a run that began by a reset looks for messages in other runs before it goes on. Another run
+// may have received a message that was sent earlier than those in the inbox. If the search is still to be done, the
+// method returns a [FindMessages] step. Otherwise it returns the step in the parameter then.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then
 	}
+	// The key contains no run ID. If a further reset copies the step into the history of a new run, the new run has to
+	// compute the same key.
 	return FindMessages{Key: s.key(KindMessages, s.Searches), Then: then}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recalled is what the last state of an earlier run says about one call for a sub-agent. If that run was reset to a
-// point before the call, the new run gets this information when it makes the same call. So the new run's transcript
-// stays equal to that of the earlier run, even if the sub-agent's own history no longer exists.
+// Recalled is what an earlier run of the agent knew, when it ended, about one call for a sub-agent. If that run was
+// reset to a point before the call, the new run makes the same call again and gets this information. So the new run's
+// transcript becomes equal to that of the earlier run, even if the sub-agent's own history no longer exists.
 type Recalled struct {
-	// Result is the result that answered the call; nil if the earlier run had none.
+	// Result is the result that answered the call; nil if the call had no result.
 	Result *Result `json:"result,omitempty"`
 	// Late are the late results of the call, oldest first.
 	Late []RecalledResult `json:"late,omitempty"`
@@ -24,22 +24,23 @@ type Recalled struct {
 	After   int       `json:"after,omitempty"`
 }
 
-// RecalledResult is a late result: a result that came after its call had been answered.
+// RecalledResult is a late result that an earlier run got for a call: see [LateResult].
 type RecalledResult struct {
 	Result Result `json:"result"`
 	// After is the number of messages in the transcript before this result.
 	After int `json:"after"`
-	// For is the key of another call that got this result as its own result, because it asked for the sub-agent again.
-	// It is empty if this result came as a message.
+	// For is the key of a second call for the same sub-agent that got this result as its own result. It is empty if
+	// this result came as a message.
 	For Key `json:"for,omitempty"`
 }
 
-// RecallCall returns what the state says about a call for a sub-agent. It reads only the Key, Name, CallID and Child of
-// the call.
+// RecallCall returns what the state knows about a call for a sub-agent. It is called on the last state of an earlier
+// run, for a later run that makes the same call: see [Recalled]. It reads only the Key, Name, CallID and Child of the
+// call.
 //
-// If a turn was stopped by its time limit or by a person, its open calls were answered as interrupted. RecallCall does
-// not return such a result: a later run that repeats the call is not stopped at that moment, so its call can wait for
-// the real result. If the real result came as a late result, RecallCall returns it in the field Result.
+// RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person. The
+// later run is not stopped at that moment, so its call can wait for the real result. If the real result came as a late
+// result, RecallCall returns it in the field Result.
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
 	child := s.child(call.Child)
@@ -76,8 +77,8 @@ func (s *State) RecallCall(call Call) Recalled {
 	return r
 }
 
-// resultOf returns the content of the result of the tool call with the given key. The second result is false if the
-// state has no result of this call.
+// resultOf returns the content of the result of the tool call with the given key. The second return value is false if
+// the state has no result of this call.
 func (s *State) resultOf(call Key) (content string, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
@@ -91,9 +92,9 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 	return s.Messages[i].Content, true
 }
 
-// lateResults returns the late results of a call. The field After of each is the number of messages before it in the
-// transcript. If the late result still waits in the inbox, After is at least the number of messages that the transcript
-// has now.
+// lateResults returns the late results of a call: see [LateResult]. The field After of each is the number of messages
+// before it in the transcript. If a late result still waits in the inbox, its After is at least the number of messages
+// that the transcript has now.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
 	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
@@ -112,9 +113,10 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	return late
 }
 
-// answerElsewhere returns the result of a sub-agent if another call got it, because that call asked for the sub-agent
-// again. Otherwise it returns nil. If a later run does not make the other call, the result enters as a message. The
-// field After then gives its position in the transcript: directly after the result of the other call.
+// answerElsewhere handles a call that was answered as interrupted while a second call for the same sub-agent got the
+// sub-agent's result. It returns this result as a late result of the first call; nil if the state does not have it. In
+// a later run that makes only the first call, the late result enters the transcript as a message. The field After gives
+// its position: directly after the result of the second call.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
@@ -134,8 +136,7 @@ func (s *State) waitsFor(call Key) bool {
 }
 
 // insertLateResult puts the message m, which brings a late result, into the inbox. It puts m before the messages of
-// users and before late results with a greater After. So when the transcript has m.After messages, m enters before any
-// of these.
+// users, and before late results that enter the transcript at a later position. So none of these enters before m.
 func (s *State) insertLateResult(m InboxMessage) {
 	s.Usage.Repaired++
 	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })

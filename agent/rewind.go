@@ -2,21 +2,21 @@ package agent
 
 import "slices"
 
-// MayRecall reports whether an earlier run of the agent may have had the effect with the given key. If it returns
-// false, the effect is new: the driver searches no histories, so it does not matter whether they still exist.
+// MayRecall reports whether an earlier run of the agent may have the result of the effect with the given key: see
+// [Key]. If so, the driver searches the histories of earlier runs for the result. If not, the effect is new, and the
+// driver reads no histories. It then does not matter whether they still exist.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
 // rewound records that this run began by a reset. It returns false if this was recorded before. The run that was reset
-// may already have carried out the effects that the agent asks for next, and received the messages in the inbox. So
-// rewound sets s.Recall, and it clears Fresh in all messages.
-//
-// Unless an earlier reset still needs a search for messages of other runs, rewound also sets Brought in all messages.
-// Brought places them before the messages that a search finds. While a search is needed, other runs may have messages
-// that are older than some in the inbox, so the search determines the order.
+// may already have carried out the effects that the agent asks for next. So rewound sets s.Recall, and earlier runs are
+// searched for their results. The run that was reset may also have received the messages in the inbox. So rewound
+// clears Fresh in all of them, and may set Brought: see [InboxMessage].
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
 	}
+	// Brought places the messages before those that a search of other runs finds. While an earlier search is still to be
+	// done, other runs may have messages that are older than some in the inbox, so the search determines the order.
 	searched := s.Reset == s.Searched
 	s.Reset, s.Recall = e.Run, true
 	for i := range s.Inbox {
@@ -26,9 +26,10 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound puts each found message that the agent has not received into the inbox, before the messages that were
-// sent later. It sets After to 0 in the found messages, because After counts messages in the transcript of the other
-// run. It returns false if the state already has the messages of this search.
+// messagesFound puts the messages that a search found in other runs into the inbox. Each comes before the messages that
+// were sent later. A message that the agent has received already is left out. In the found messages, After becomes 0,
+// because it counts the messages of another run. messagesFound returns false if the state already has the result of
+// this search.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
@@ -62,8 +63,8 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	return true
 }
 
-// reopen sets s.Reopened to the keys of the effects that the agent asks for when it is resumed. The run that ended may
-// already have had these effects: see [State.MayRecall].
+// reopen sets s.Reopened to the keys of the effects that a resumed agent asks for first. The run that ended may already
+// have carried out these effects, so the driver looks for their results: see [State.MayRecall].
 func (s *State) reopen() {
 	s.Reopened = nil
 	for _, c := range s.openCalls() {

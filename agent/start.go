@@ -7,8 +7,9 @@ import (
 	"fmt"
 )
 
-// Start is the input of an agent's workflow. It comes from a client, from a schedule, or from a workflow that runs an
-// agent as its child.
+// Start is the input of an agent's workflow. A client, a schedule or a parent workflow starts the agent with it. Each
+// Temporal execution of this workflow is a run of the agent. A reset, a continue-as-new and a resume begin a new run of
+// the same agent.
 type Start struct {
 	// Agent is the name of the definition. Required.
 	Agent string `json:"agent"`
@@ -17,10 +18,10 @@ type Start struct {
 	// KeyVersion is the version of the agent's keys and texts: the constant [KeyVersion] at the time when the agent was
 	// started. It never changes for this agent. Zero means 1.
 	KeyVersion int `json:"key_version,omitempty"`
-	// Incarnation distinguishes this agent from earlier agents with the same ID. A client sets it to a new UUID. If it
-	// is empty, the driver uses the ID of the agent's first run, which a reset does not change.
+	// Incarnation distinguishes this agent from earlier agents with the same ID: see [Identity]. A client sets it to a
+	// new UUID. If it is empty, the driver uses the ID of the agent's first run, which a reset does not change.
 	Incarnation string `json:"life,omitempty"`
-	// Message is the first message. It is required in task mode, unless the start continues an earlier run.
+	// Message is the first message. An agent in task mode needs it, except if this start continues an earlier run.
 	Message *InboxMessage `json:"message,omitempty"`
 
 	// Key, Parent, Depth and MaxDepth are set for a sub-agent. Key is the sub-agent's key. Parent is the ID of the
@@ -33,10 +34,10 @@ type Start struct {
 	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
 
-	// AnswerBytes is the size in bytes to which a sub-agent cuts its answer. It is the size to which the parent cuts
-	// tool results. 0 means that the answer is not cut. Batch is the size of the batch of calls to which the call for
-	// the sub-agent belongs: see [State.BatchSize]. All results of a batch are in the history of one run of the parent,
-	// so a large batch cuts the answer further. 0 means 1.
+	// AnswerBytes is the size in bytes to which a sub-agent cuts its answer; 0 means that the answer is not cut. It is
+	// the size to which the parent cuts tool results. Batch is the number of calls that the parent runs together with
+	// the call for this sub-agent: see [State.BatchSize]. One run of the parent has all of their results in its
+	// history, so a large Batch cuts the answer further. 0 means 1.
 	AnswerBytes int `json:"answer_bytes,omitempty"`
 	Batch       int `json:"batch,omitempty"`
 
@@ -47,12 +48,14 @@ type Start struct {
 	State []byte `json:"state,omitempty"`
 	// From is the run whose history contains the state with which this run begins.
 	From *RunRef `json:"from,omitempty"`
-	// BaseRunID is the ID of a run that ended before this run. This run uses the results in its history instead of
-	// running the effects again. BaseRunID is set if the agent has ever been reset or resumed.
+	// BaseRunID is the ID of the base run, an earlier run of the agent. It is set if the agent has ever been reset or
+	// resumed. This run then looks for results in the history of the base run, and in those of other earlier runs,
+	// instead of running an effect again.
 	BaseRunID string `json:"base,omitempty"`
 }
 
-// RunRef names a run and says how another run goes on from it.
+// RunRef names a run of an agent, and says how another run goes on from it. A run is one Temporal execution of the
+// agent's workflow: see [Start].
 type RunRef struct {
 	// ID and RunID are Temporal's workflow ID and run ID.
 	ID    string `json:"id"`
@@ -68,17 +71,18 @@ type RunRef struct {
 	Reload bool `json:"reload,omitempty"`
 }
 
-// Continues reports whether the agent begins with the state of an earlier run.
+// Continues reports whether the run begins with the state of an earlier run. Otherwise, it begins with an empty
+// transcript.
 func (in Start) Continues() bool { return in.State != nil || in.From != nil }
 
-// Identity returns the part that all keys of the agent have in common. It depends only on the start and the agent's ID,
-// so code of a later version makes the same keys in a replay.
+// Identity returns the part that all keys of the agent have in common. It depends only on the start and on the agent's
+// ID. So in a replay, code of a later version makes the same keys.
 func (in Start) Identity(agentID string) Identity {
 	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Incarnation: in.Incarnation}
 }
 
 // Check returns an error if the start is invalid. It also runs in a replay, so it never refuses a start that an earlier
-// version accepted. [CheckMessage] checks a new message more strictly; call it, too, before you send a start.
+// version accepted. Before you send a start, also call [CheckMessage], which checks its message more strictly.
 func (in Start) Check() error {
 	switch {
 	case in.Agent == "":
@@ -110,10 +114,10 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin checks the fields State and From of the start: the state in State, or the run in From whose state is to
-// be read. It returns an error if the new run may not begin with this state. A run may read the state of another agent
-// only to fork that agent. The parameter id is the agent's ID. The parameter continued is the ID of the run that
-// continued as new into this run; empty if there is none.
+// CheckOrigin returns an error if the new run may not begin with the state of the earlier run that the start names. The
+// field State is this state, or the field From says in which run's history it is. For example, a run may read the state
+// of another agent only to fork that agent. The parameter id is the ID of this agent. The parameter continued is the ID
+// of the run that continued as new into this run; empty if there is none.
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {
@@ -129,8 +133,8 @@ func (in Start) CheckOrigin(id, continued string) error {
 	return nil
 }
 
-// New returns the state of a new agent. The parameter now is the time of the start, in Unix milliseconds. Nothing has
-// happened to the agent except its start. If the start has a first message, this message is in the inbox.
+// New returns the state of a new agent, to which nothing has happened except its start. If the start has a first
+// message, this message is in the inbox. The parameter now is the time of the start, in Unix milliseconds.
 func New(agentID string, in Start, now int64) *State {
 	if in.Mode == "" {
 		in.Mode = Task

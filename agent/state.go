@@ -11,6 +11,17 @@
 //	  │  carries out the step
 //	  │  Apply(event) ─────────▶ state
 //	  └─ repeats
+//
+// The terms of this package:
+//
+//   - Run: one Temporal execution of an agent's workflow. A reset, a continue-as-new and a resume begin a new run of the
+//     same agent. All runs of an agent have the same incarnation: see [Identity].
+//   - Base run: the earlier run whose results a run uses after a reset or a resume: see [Start].
+//   - Turn: the work from a user's message to the answer. A turn is held if it cannot go on before someone acts: see
+//     [Held].
+//   - Effect: a model call, a tool call or a sub-agent: see [Key]. The result of an effect is recalled if it comes from an
+//     earlier run.
+//   - Late result: the real result of a call that was answered without it: see [LateResult].
 package agent
 
 import (
@@ -52,8 +63,7 @@ type State struct {
 	// histories of earlier runs still have them.
 	Messages []Message `json:"messages,omitempty"`
 	Dropped  int       `json:"dropped,omitempty"`
-	// Compactions are the summaries, oldest first. Requests send the last summary. The earlier summaries are kept for
-	// forks.
+	// Compactions are the summaries, oldest first. Requests send the last one. The earlier ones are kept for forks.
 	Compactions    []Compaction `json:"compactions,omitempty"`
 	TranscriptHash string       `json:"chain,omitempty"` // of the messages that are sent: see HashMessages
 
@@ -92,15 +102,16 @@ type State struct {
 
 	// Reset is the newest run of the agent that began by a reset. Searched is the value of Reset at the last search of
 	// other runs for messages: see [FindMessages]. Both are ends of run IDs; empty if there was no reset or no search.
-	// Searches counts the searches. If Reset and Searched differ, a search is still to be done for the run Reset. Its
-	// history may contain a search by the run that was reset, but that search did not see later runs.
+	// Searches counts the searches. If Reset and Searched differ, a search for the run Reset is still to be done. The
+	// history of this run may contain an earlier search, by the run that was reset; but that search did not see later
+	// runs.
 	Reset    string `json:"reset,omitempty"`
 	Searched string `json:"searched,omitempty"`
 	Searches int    `json:"searches,omitempty"`
-	// Recall reports whether an earlier run may have had the effects that the agent asks for next. A reset sets it. An
-	// event that no earlier run can know clears it, for example a reply that no earlier run has. Reopened are the keys
-	// of the effects that the agent asked for at the moment when it was last resumed. The run that had ended may have
-	// had these effects, too.
+	// Recall reports whether an earlier run may already have the effects that the agent asks for next: see [Key]. A
+	// reset sets it. An event that no earlier run can know clears it, for example a reply that no earlier run has.
+	// Reopened are the keys of the effects that the agent asked for at the moment when it was last resumed. The run
+	// that had ended may have had these effects, too.
 	Recall   bool  `json:"recall,omitempty"`
 	Reopened []Key `json:"reopened,omitempty"`
 
@@ -167,7 +178,8 @@ type Usage struct {
 	DuplicateEvents int `json:"duplicate_events_ignored,omitempty"`
 }
 
-// Repeats counts the attempts at model calls that failed or were lost, and were followed by another attempt.
+// Repeats counts the attempts at model calls that brought no usable reply and were followed by another attempt. Such an
+// attempt either failed or was lost. It was lost if its worker crashed or lost contact with Temporal.
 type Repeats struct {
 	// Attempts is the number of these attempts, failed and lost together.
 	Attempts int `json:"attempts,omitempty"`
@@ -179,27 +191,29 @@ type Repeats struct {
 	LostInputTokens int `json:"lost_input_tokens,omitempty"`
 }
 
-// add adds to r the failed and lost attempts that came before a reply. The parameter inputTokens is the number of input
-// tokens of the reply. Each lost attempt is assumed to have used as many.
+// add adds to r the failed and lost attempts that came before a reply. The parameter before counts these attempts. The
+// parameter inputTokens is the number of input tokens of the reply; each lost attempt is assumed to have used as many.
 func (r *Repeats) add(before Repeats, inputTokens int) {
 	r.Attempts += before.Attempts
 	r.Lost += before.Lost
 	r.LostInputTokens += before.Lost * inputTokens
 }
 
-// EmptyReplies counts replies without content, and their tokens.
+// EmptyReplies counts a model's replies without content, and their tokens. Such a reply is of no use, but its tokens
+// have to be paid.
 type EmptyReplies struct {
 	Count int       `json:"count"`
 	Usage llm.Usage `json:"usage,omitzero"`
 }
 
-// Add returns e with one more empty reply, which had the given usage.
+// Add returns e with one more empty reply. The parameter usage counts the tokens of this reply.
 func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
 }
 
-// Held says why the turn is held. An agent in chat mode then waits until a person or program sends a message or resumes
-// it. An agent in task mode ends as failed and can be resumed.
+// Held says why a turn is held. A turn is held if it cannot go on before a person or a program acts, for example
+// because the provider has refused the API key. In chat mode, the agent waits, and the next message lets the turn go
+// on. In task mode, the agent ends as failed, and can be resumed.
 type Held struct {
 	Key     Key    `json:"key,omitempty"` // key of the effect that failed; empty if no effect failed
 	Class   string `json:"class"`
@@ -220,7 +234,7 @@ type Outcome struct {
 }
 
 // ModelIdentity returns what the keys of all model calls of the agent have in common: everything in a key except the
-// messages.
+// messages. For requests for a summary, see [State.SummaryIdentity].
 func (s *State) ModelIdentity() ModelIdentity { return ModelIdentity{s.Identity, s.PrefixHash} }
 
 // SentCount returns the number of messages that the next model call sends. The system message does not count.
@@ -228,8 +242,9 @@ func (s *State) SentCount() int {
 	return len(s.compaction().messages()) + s.Count() - s.from()
 }
 
-// Sent returns message i of those that the next model call sends, in the form in which it is sent. Message 0 is the
-// first one after the system message. Sent panics unless i is less than [State.SentCount].
+// Sent returns one message of the next model call, in the form in which the request sends it. The parameter i is the
+// index of the message. The system message has no index, so index 0 is the message after it. Sent panics if i is not
+// less than [State.SentCount].
 func (s *State) Sent(i int) llm.Message {
 	head := s.compaction().messages()
 	if i < len(head) {

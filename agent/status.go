@@ -2,7 +2,7 @@ package agent
 
 import "slices"
 
-// Status is the status of an agent.
+// Status says whether an agent works, waits or has ended, and how it has ended.
 type Status string
 
 // The statuses of an agent. An agent with one of the first three has not ended.
@@ -11,7 +11,7 @@ const (
 	Running Status = "running"
 	// Waiting: the agent waits for a message, or all its open calls wait for a person's decision.
 	Waiting Status = "waiting"
-	// HeldUp: the turn is held, and the agent waits for a message or a resume: see [Held].
+	// HeldUp: the turn is held, and the agent waits for a message: see [Held].
 	HeldUp    Status = "held"
 	Completed Status = "completed"
 	Failed    Status = "failed"
@@ -31,10 +31,10 @@ func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting &&
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
 // CopiedStatus returns the status of the agent as if it never had to search other runs for messages: see
-// [FindMessages]. Workflow commands may depend on CopiedStatus, but not on Status. The reason is a reset: it copies the
-// first workflow tasks of a run into the history of a new run, and the new run replays them. In these tasks, the new
-// run has to search and the old run did not have to, so Status may differ between the two runs. CopiedStatus is equal
-// in both.
+// [FindMessages]. A workflow command may depend on CopiedStatus, but not on Status. The reason is a reset: Temporal
+// copies the first workflow tasks of the old run into the history of a new run, and the new run replays them. In these
+// tasks, the new run has to search and the old run did not, so Status may differ. CopiedStatus is the same in both
+// runs.
 func (s *State) CopiedStatus() Status {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {
@@ -63,7 +63,7 @@ func (s *State) statusAt(step Step) Status {
 // WaitsFor says what an agent waits for, and so who has to act.
 type WaitsFor string
 
-// The values of WaitsFor. The zero WaitsFor means that the turn is running and waits for none of these, or that the agent has
+// The values of WaitsFor. The zero WaitsFor means that the agent works and waits for none of these, or that it has
 // ended.
 const (
 	WaitsForMessage   WaitsFor = "message"    // the user's next message

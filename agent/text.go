@@ -55,13 +55,15 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether content was made by textChildInterrupted for the sub-agent with the given handle.
+// interruptedText reports whether the content of a result says that the wait for a sub-agent was interrupted. The
+// parameter handle is the short name of the sub-agent. The function textChildInterrupted makes such a text.
 func interruptedText(content, handle string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
 }
 
-// stoppedText reports whether content was made by textStopped.
+// stoppedText reports whether the content of a result says that a call was interrupted and that its outcome is unknown.
+// The function textStopped makes such a text.
 func stoppedText(content string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))
@@ -127,8 +129,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// duration returns a time as text, such as "15 minutes". It uses whole hours, minutes or seconds if possible, and
-// milliseconds otherwise.
+// duration returns a time in milliseconds as text, such as "15 minutes". It uses whole hours, minutes or seconds if
+// possible, and milliseconds otherwise.
 func duration(ms int64) string {
 	switch {
 	case ms%3_600_000 == 0:
@@ -142,36 +144,39 @@ func duration(ms int64) string {
 	}
 }
 
-// ReadResult is the name of the tool by which a model reads the parts of a result that were left out.
+// ReadResult is the name of the tool with which a model reads the parts of a long result that the transcript leaves
+// out.
 const ReadResult = "read_result"
 
-// Handle returns the short name by which the model refers to the result of the call with this key, or to the sub-agent
-// with this key: the first 8 digits of the key.
+// Handle returns a short name that a model can write: the first 8 digits of the key. With it, the model refers to the
+// result of the call with this key, or to the sub-agent with this key.
 func (k Key) Handle() string {
 	_, digits, _ := strings.Cut(string(k), "-")
 	return digits[:min(8, len(digits))]
 }
 
-// TextLeftOut returns the note that replaces the left-out bytes in the result of a call. The parameter call is the key
-// of the call. The parameter from is the offset in the result at which the left-out bytes begin, and the parameter bytes
-// is their number.
+// TextLeftOut returns the note that replaces a left-out part of the result of a call. It tells the model how to read
+// the part. The parameter call is the key of the call, the parameter from is the offset of the part in the result, and
+// the parameter bytes is the size of the part.
 func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
 
-// ToolLost returns the result of a call whose tool may or may not have run.
+// ToolLost returns the result of a call whose tool may or may not have done its work, for example because the worker
+// stopped while the tool ran. The result tells the model that the outcome is unknown.
 func ToolLost(now int64) Result {
 	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ToolFailed returns the result of a call that could not be run.
+// ToolFailed returns the result of a call that could not be run. The parameter tool is the name of the tool. The
+// parameter why is the reason, as a text for the model.
 func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }
 
-// toolRemoved returns the result of an open call whose tool the new definition lacks. If mayHaveRun is true, the result
-// says that the call may have run. If mayHaveRun is false, or the call waits for a person's approval, the result says
-// that the call could not be run.
+// toolRemoved returns the result of an open call whose tool the agent no longer has, because its definition was read
+// again. If mayHaveRun is true, the result says that the call may have run. If mayHaveRun is false, or the call waits
+// for a person's approval, the result says that the call could not be run.
 func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	if !mayHaveRun || c.Approval == Asked {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)
@@ -179,7 +184,8 @@ func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	return Result{Content: textStopped("the agent stopped before " + c.Name + " had a result, and " + c.Name + " is no longer among its tools"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ChildOverdue returns the event that ends the wait for a sub-agent because it has not answered within its budget.
+// ChildOverdue returns the event that ends the wait for a sub-agent because it has not answered within the time budget
+// of the call: see [Tool].BudgetMS.
 func ChildOverdue(child Key, budgetMS, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InvalidOutput is the error class of a turn whose answer does not fit the output schema, even after a correction.
+// InvalidOutput is the error class of a turn that is held (see [Held]) because the model's answer does not fit the
+// output schema, even after a correction.
 const InvalidOutput = "InvalidOutput"
 
-// maxCorrections is the largest number of requests in one turn to correct an answer.
+// maxCorrections is how often in one turn the model is asked to correct an answer that does not fit the output schema.
 const maxCorrections = 1
 
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {
@@ -41,7 +42,7 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 }
 
 // LacksTools reports whether an open call needs a tool that the definition d lacks. Call it when the agent has read its
-// definition again.
+// definition again; the parameter d is the new definition.
 func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
 // lacksToolOf reports whether the call is open and the definition lacks its tool. A call that waits for a sub-agent
@@ -72,7 +73,7 @@ func (s *State) modelAsked(e ModelAsked) bool {
 	return true
 }
 
-// asked reports whether the next step is the model call with that key.
+// asked reports whether the next step is the model call with the given key.
 func (s *State) asked(key Key) bool {
 	step, ok := s.Next().(CallModel)
 	return ok && step.Key == key
@@ -109,7 +110,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 }
 
 // correct asks the model to correct an answer that does not fit the output schema. After maxCorrections requests it
-// holds the turn instead.
+// holds the turn instead: see [Held].
 func (s *State) correct(e ModelReplied) {
 	if s.Turn.Corrections++; s.Turn.Corrections > maxCorrections {
 		s.Held = &Held{
@@ -124,9 +125,10 @@ func (s *State) correct(e ModelReplied) {
 	})
 }
 
-// count adds a reply to s.Usage: its tokens and cost, and the empty replies and failed attempts before it. It also counts
-// a reply in which the client corrected mistakes of the model, and a reply that comes from an earlier run. If e.New is
-// true, no earlier run has the reply or a later result, so count clears s.Recall.
+// count updates s.Usage for a model reply. It adds the tokens and the cost of the reply, and the empty replies and
+// failed attempts before the reply. It also counts a reply in which the client corrected mistakes of the model, and a
+// reply that comes from an earlier run. If e.New is true, no earlier run has this reply or a later result. Then count
+// clears s.Recall, which ends the search of earlier runs.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
@@ -200,7 +202,7 @@ func (s *State) cancelRequested(e CancelRequested) bool {
 }
 
 // resumed lets an agent that has ended go on in a new run. It returns false if the agent was already resumed from the
-// same run. The answers stay in the transcript. An agent that waited for a message when it ended waits for a message
+// run e.RunID. The answers stay in the transcript. An agent that waited for a message when it ended waits for a message
 // again.
 func (s *State) resumed(e Resumed) bool {
 	if s.ResumedFrom == e.RunID {

@@ -22,7 +22,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// contestant identifies one of the two workflows that bench compares: the workflow written by hand, or the agent.
+// contestant is one of the two workflows that this program compares: an agent, and [ByHand], a workflow that is written by
+// hand and does the same work.
 type contestant int
 
 const (
@@ -30,10 +31,11 @@ const (
 	reagent
 )
 
-// contestants holds the contestants in the order of the columns of the table.
+// contestants holds both contestants, in the order of their columns in the printed table.
 var contestants = [...]contestant{byHand, reagent}
 
-// start starts a workflow of the given contestant. The workflow runs the given number of turns.
+// start starts the workflow of a contestant. The workflow makes the given number of turns: in each turn it calls the model
+// once and a tool once.
 func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
 	l.started++
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench-%d", l.started), TaskQueue: queue}
@@ -43,8 +45,9 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, protocol.AgentWorkflow, task("x", options.ID, turns))
 }
 
-// task returns the input of an agent workflow. The parameter name is the name of the agent's definition, and incarnation is
-// its incarnation. The agent runs the given number of turns.
+// task returns the input for the workflow of an agent. The parameter name is "x" or "long", the name of one of the two agents
+// in register. The parameter incarnation distinguishes the agent from other agents that have had the same ID. The agent makes
+// the given number of turns.
 func task(name, incarnation string, turns int) agent.Start {
 	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
@@ -56,7 +59,8 @@ const (
 	lastAnswer = "done"
 )
 
-// finish waits until a contestant has ended. It returns an error if the contestant ended before its last turn.
+// finish waits for the end of a workflow. The parameter run is the result of start. finish returns an error if the workflow
+// failed, or ended before its last turn.
 func finish(ctx context.Context, run client.WorkflowRun) error {
 	var result json.RawMessage // of an agent an object, of ByHand a string
 	if err := run.Get(ctx, &result); err != nil {
@@ -68,7 +72,7 @@ func finish(ctx context.Context, run client.WorkflowRun) error {
 	return nil
 }
 
-// answer is the result of every tool: 1 KiB.
+// answer is the text that each tool call returns. It is 1 KiB long.
 var answer = strings.Repeat("0123456789abcde\n", 64)
 
 func register(temporal client.Client, w worker.Worker) error {
@@ -117,16 +121,16 @@ func register(temporal client.Client, w worker.Worker) error {
 	return nil
 }
 
-// clientFunc is an [llm.Client] that calls a function in this process. bench does not use the models of package llmtest,
-// because they keep every request in memory.
+// clientFunc is an [llm.Client] that calls a Go function instead of a remote model. The models of package llmtest are not
+// used here, because they keep every request in memory.
 type clientFunc func(context.Context, llm.Request) (llm.Reply, error)
 
 func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return f(ctx, req)
 }
 
-// model is the function of the model "main". The first user message contains a number. Until the conversation contains this
-// number of tool calls, each reply is one more tool call. Then the reply is the answer "done".
+// model makes the replies of the model "main". The first user message contains the number of turns. model asks for one more
+// tool call until the conversation has that many tool calls. Then it replies "done".
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {
@@ -146,13 +150,13 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, page))), nil
 }
 
-// window is the limit ContextTokens of the agent "long". When a reply reaches this number of tokens, the agent summarises its
-// conversation.
+// window is the limit ContextTokens of the agent "long": see [agent.Limits]. When a request and its reply together have this
+// many tokens, the agent summarises its conversation.
 const window = 32_000
 
-// counting is the function of the model "counting". It returns the reply of the function model, and adds an estimate of the
-// request's tokens to the usage. If the request forbids tool calls, the agent wants a summary of its conversation, and counting
-// returns a summary.
+// counting makes the replies of the model "counting". A request that forbids tool calls asks for a summary of the
+// conversation, and counting returns a summary. To any other request, it replies as the function model does. It adds an
+// estimate of the request's tokens to the usage of the reply, so that the agent can see when its conversation is too long.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)
 	if req.Params.ToolChoice != "none" {
@@ -164,9 +168,9 @@ func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, err
 }
 
-// ByHand is the smallest workflow that runs the same turns as an agent. It runs one activity for the model and one for the tool
-// in each turn. The input of the activity for the model is two numbers, not the messages of the conversation. The workflow has
-// no idempotency keys, no updates and no queries.
+// ByHand is the smallest workflow that makes the same turns as an agent. In each turn, it runs one activity for the model and
+// one for the tool. The model activity gets two numbers, not the messages of the conversation. The workflow has no
+// idempotency keys, no updates and no queries.
 func ByHand(ctx workflow.Context, turns int) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	var transcript []string
@@ -187,8 +191,9 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 	return transcript[len(transcript)-1], nil
 }
 
-// Model is the activity of [ByHand] that stands for a model. The parameter asked is the number of calls to Model before this
-// one. If it equals turns, Model returns the answer "done". Otherwise it returns the arguments of a tool call.
+// Model is the activity of [ByHand] that stands for a model. The parameter asked is the number of earlier calls of Model in
+// the workflow. If asked equals turns, Model returns the answer "done". Otherwise it returns the arguments of the next tool
+// call.
 func Model(_ context.Context, asked, turns int) (string, error) {
 	if asked == turns {
 		return lastAnswer, nil

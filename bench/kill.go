@@ -19,10 +19,11 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// patience limits the time to wait for a request to the model.
+// patience limits the time for which a measurement waits for one request to the model.
 const patience = time.Minute
 
-// kills measures the time from the SIGKILL of a worker to the next request to the model, which another worker sends.
+// kills measures how long an agent stands still if its worker is killed. It measures the time from the SIGKILL to the next
+// request to the model, which another worker sends.
 func (l *lab) kills(ctx context.Context, rounds int) error {
 	progressf("SIGKILL of a worker, %d rounds", rounds)
 	k, err := newKiller(ctx, l)
@@ -96,10 +97,9 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill starts a worker, an agent and a second worker. It then kills the first worker, which has the agent in its cache. If the
-// parameter inModelCall is true, it kills the worker during a model call. Otherwise, it kills the worker while the agent waits
-// for a message, and then sends a message. kill returns the time from the kill to the next request to the model, which the
-// second worker sends.
+// kill starts an agent, kills the worker that runs it, and returns the time until another worker sends the next request to
+// the model. The parameter id is the ID for the agent. If the parameter inModelCall is true, the worker is killed during a
+// model call. Otherwise, the worker is killed while the agent waits for a message, and kill then sends a message.
 func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Duration, error) {
 	first, err := k.worker(ctx)
 	if err != nil {
@@ -122,6 +122,8 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Du
 			break
 		}
 	}
+	// The first worker has the agent in its cache. The second worker is ready before the first is killed, so the measured time
+	// does not include the start of a process.
 	second, err := k.worker(ctx)
 	if err != nil {
 		return 0, err
@@ -138,8 +140,8 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Du
 	return at.Sub(killed), err
 }
 
-// next waits for the next request to the model and returns its time. If no request comes within the time [patience], it
-// returns an error.
+// next waits for the next request to the model and returns its time. If no request comes within [patience], it returns an
+// error.
 func (k *killer) next() (time.Time, error) {
 	select {
 	case at := <-k.asked:
@@ -149,8 +151,8 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready. The result kill is a function that kills this process. The
-// caller must call kill at least once.
+// worker starts a worker process and waits until it is ready. The result kill is a function that kills the process. The
+// caller must call this function at least once.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env

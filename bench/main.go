@@ -1,6 +1,6 @@
 // Command bench measures the costs of Reagent. It compares an agent with a workflow written by hand that runs the same turns.
-// Both run on the same server, one after the other in each round. The table shows ratios, because they depend less on the
-// machine than times. Run it with `make bench`.
+// Both run on the same server, one after the other in each round. bench prints a table. The table shows ratios, because they
+// depend less on the machine than times. Run it with `make bench`.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const queue = "bench"
 
-// lab holds one server, and one worker in this process. All measurements use them.
+// lab holds what the measurements share: one server, one worker in this process, and the table of results.
 type lab struct {
 	server   *devserver.Server
 	temporal client.Client
@@ -112,5 +112,5 @@ func (l *lab) close() {
 	l.server.Stop()
 }
 
-// progressf prints one line to standard error at the start of a measurement. The line describes the measurement.
+// progressf prints one line to standard error. The line says which measurement starts.
 func progressf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

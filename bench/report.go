@@ -8,15 +8,15 @@ import (
 	"text/tabwriter"
 )
 
-// report holds the rows of the table.
+// report holds the rows of the table that this program prints.
 type report struct {
 	rows  [][]string
 	early float64 // history bytes of one turn, in an agent of 50 turns
 }
 
-// compare adds a row with the label, the values of both contestants, and the ratio of the agent's value to the value of the
-// workflow written by hand. The parameter format is the format of a value for package fmt. The parameter goal is the highest
-// ratio that meets the goal; 0 means no goal.
+// compare adds a row that compares the two contestants. The row shows both values, and the agent's value divided by the value
+// of the workflow written by hand. The parameter format is the format of a value for package fmt. The parameter goal is the
+// largest ratio that meets the goal; 0 means no goal.
 func (r *report) compare(label, format string, v [len(contestants)]float64, goal float64) {
 	ratio := v[reagent] / v[byHand]
 	row := []string{label, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
@@ -27,20 +27,20 @@ func (r *report) compare(label, format string, v [len(contestants)]float64, goal
 }
 
 // goal adds a row for a measurement of the agent alone. The row shows the value, the goal, and whether the value meets the
-// goal.
+// goal. The parameter goal is the text of the goal, such as "≤ 3 s".
 func (r *report) goal(label, value string, met bool, goal string) {
 	r.rows = append(r.rows, []string{label, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row that compares two agents by the history bytes of one turn. The parameter late is the number of bytes
-// for one turn of the longer agent; r.early is the number for one turn of an agent of 50 turns. The row shows late divided
-// by r.early. The goal is at most 1.02.
+// steady adds a row that shows whether the late turns of an agent add more to its history than the early turns. The parameter
+// late is the number of history bytes for each turn of a long agent. The row shows late divided by the same number for an
+// agent of 50 turns. The goal is at most 1.02.
 func (r *report) steady(label string, late float64) {
 	ratio := late / r.early
 	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }
 
-// note adds a row for a measurement of the agent alone that has no goal.
+// note adds a row for a measurement of the agent alone. The row has no goal.
 func (r *report) note(label, value string) {
 	r.rows = append(r.rows, []string{label, "", value, "", "", ""})
 }

@@ -13,7 +13,8 @@ import (
 // Each field has a list for each contestant, with one value for each round.
 type costs struct{ time, worker, server [len(contestants)][]float64 }
 
-// turns measures one workflow at a time: the time, the CPU and the history of a turn.
+// turns measures what one turn costs: the time, the CPU time, and the size of the history. It runs one workflow at a time.
+// Each workflow makes the given number of turns, and each contestant runs once in a round.
 func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	progressf("%d turns, %d rounds of each", turns, rounds)
 	var c costs
@@ -55,7 +56,7 @@ func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	return nil
 }
 
-// history returns the number of events and bytes in the histories of a workflow. It counts all runs of the workflow.
+// history returns the number of events and the number of bytes in the histories of all runs of a workflow.
 func (l *lab) history(ctx context.Context, id string) (events, bytes float64, err error) {
 	for run := ""; ; {
 		found, err := l.temporal.DescribeWorkflowExecution(ctx, id, run)

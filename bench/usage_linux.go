@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// workerCPU returns the CPU time of this process. Almost all of it is the worker's.
+// workerCPU returns the CPU time that this process has used. Almost all of it is the worker's.
 func workerCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -17,7 +17,8 @@ func workerCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// serverCPU returns the CPU time of another process, in steps of 10 ms. It returns 0 if the time cannot be read.
+// serverCPU returns the CPU time that the process with the ID pid has used, in steps of 10 ms. It returns 0 if this time
+// cannot be read.
 func serverCPU(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -4,7 +4,8 @@ package main
 
 import "time"
 
-// These functions return constants, because they can read the values only on Linux. The table shows NaN for the ratios of CPU times.
+// The CPU times and the load can be read only on Linux, so these functions return constants. The table shows NaN for the
+// ratios of CPU times.
 
 func workerCPU() time.Duration { return 0 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// InvalidOutputError is the error of [Client.Answer] if an agent's answer does not fit the agent's JSON schema, even after the
-// model was asked to correct it. The function Ask of package reagent also returns it if it cannot decode the answer into the
-// type that the caller asked for.
+// InvalidOutputError says that an agent's answer does not fit the JSON schema for its answers, even after the model was asked
+// to correct it. [Client.Answer] returns this error. The function Ask of package reagent also returns it if the answer cannot
+// be decoded into the type that the caller asked for.
 type InvalidOutputError struct {
 	ID string
 	// Problem says what is wrong with the answer.
@@ -23,9 +23,10 @@ type InvalidOutputError struct {
 // Error names the agent and the problem.
 func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s", e.ID, e.Problem) }
 
-// Answer waits until an agent has ended, and returns its answer. If the answer does not fit the agent's JSON schema, the error
-// is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled, was terminated or timed out. If
-// ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent keeps running.
+// Answer waits until an agent has ended, and returns its answer. If the answer does not fit the JSON schema for the agent's
+// answers, the error is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled, was
+// terminated or timed out. If ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent keeps
+// running.
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)

@@ -9,12 +9,12 @@ import (
 // awaitPause is the pause between two requests of [Client.Await].
 const awaitPause = 250 * time.Millisecond
 
-// Await returns a snapshot of an agent, as [Client.Look] does. While no worker answers, or Temporal does not answer, Await
-// repeats the request until ctx ends. If ctx ends because its deadline has passed, the error is [ErrNoWorker], or
-// [ErrNoServer] if Temporal does not answer. If the agent has ended, Await needs no worker.
+// Await returns the same snapshot of an agent as [Client.Look], but waits if nobody answers. While no worker answers, or
+// Temporal does not answer, Await tries again until ctx ends. If ctx ends because its deadline has passed, the error is
+// [ErrNoWorker], or [ErrNoServer] if Temporal does not answer. If the agent has ended, Await needs no worker.
 //
-// Before each repeated request, Await passes a [Progress] to the function in the parameter see, unless this function is nil.
-// In the [Progress], only NoWorker or NoServer is set.
+// After each failed attempt, Await calls the function in the parameter see, so that the caller can tell the user what is
+// missing. In the [Progress] that this function gets, only NoWorker or NoServer is set. The parameter see may be nil.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	for {
 		snap, err := c.Look(ctx, id)
@@ -41,7 +41,7 @@ func unanswered(err error) bool {
 	return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err)
 }
 
-// TaskQueue returns the name of the task queue of an agent's newest run.
+// TaskQueue returns the name of the task queue whose workers run an agent.
 func (c *Client) TaskQueue(ctx context.Context, id string) (string, error) {
 	found, err := c.describe(ctx, id)
 	return found.queue, err

@@ -1,8 +1,8 @@
-// Package client starts agents, sends messages to them, and reads their status and transcripts. The program cmd/starter uses it, and
-// other programs can use it in the same way.
+// Package client starts agents, sends messages to them, and reads their status and transcripts. The program cmd/starter uses
+// it, and other programs can use it in the same way.
 //
-// If payloads are encoded, by a codec server or by a codec in the program, a [Client] needs the data converter of its Temporal client: see
-// [Client.WithConverter].
+// If payloads are encoded, by a codec server or by a codec in the program, a [Client] needs the data converter of its
+// Temporal client: see [Client.WithConverter].
 package client
 
 import (
@@ -29,8 +29,8 @@ import (
 // DefaultTaskQueue is the Temporal task queue of agents if the program names no other task queue.
 const DefaultTaskQueue = protocol.DefaultTaskQueue
 
-// maxIDBytes limits the length of an agent ID. Temporal accepts workflow IDs of 1000 bytes, but the IDs of sub-agents begin with the ID of
-// their parent and need room.
+// maxIDBytes limits the length of an agent ID. Temporal accepts workflow IDs of 1000 bytes, but the IDs of sub-agents begin
+// with the ID of their parent and need room.
 const maxIDBytes = 200
 
 // Errors of this package. Callers compare with errors.Is.
@@ -66,7 +66,7 @@ func (e *ClosedError) Error() string {
 // Unwrap returns [ErrClosed].
 func (e *ClosedError) Unwrap() error { return ErrClosed }
 
-// Client starts agents and sends requests to them. It is safe for concurrent use.
+// Client starts agents, sends messages to them, and reads their status and transcripts. It is safe for concurrent use.
 type Client struct {
 	temporal  client.Client
 	taskQueue string
@@ -84,10 +84,9 @@ func New(temporal client.Client, taskQueue string) *Client {
 	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
 }
 
-// WithConverter returns a copy of the client that decodes histories, memos and heartbeats with dc. Call it if payloads are
-// encoded, by a codec server or by a codec in this process. The converter dc must be the data converter of the Temporal client.
-// The caller has to pass it, because a Temporal client has no method that returns its data converter. If dc is nil, the copy
-// uses the SDK's default data converter.
+// WithConverter returns a copy of the client that uses the data converter dc to decode histories, memos and heartbeats. Call
+// it if payloads are encoded, by a codec server or by a codec in this process. The parameter dc must be the data converter of
+// the Temporal client, which has no method that returns it. If dc is nil, the copy uses the SDK's default data converter.
 func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -100,14 +99,15 @@ type StartOptions struct {
 	// ID is the agent's ID: see [CheckID]. In [Client.Start] and in the function Ask of package reagent, an empty ID means a
 	// new ID: the name in Agent, a hyphen and 8 random hexadecimal digits.
 	ID string
-	// Agent is the name of the definition. Required.
+	// Agent is the name of the definition: see [agent.Definition]. Required.
 	Agent string
 	// Mode defaults to [agent.Task].
 	Mode agent.Mode
 	// Message is the first message. Task mode requires a message or images.
 	Message string
-	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or a
-	// data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks these limits.
+	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL,
+	// or a data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks
+	// these limits.
 	Images []string
 	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. The worker checks the
 	// schema. If the schema cannot be used, the worker does not call the model, and the turn fails.
@@ -117,18 +117,18 @@ type StartOptions struct {
 // Started is the result of [Client.Start], [Client.Resume] and [Client.Fork].
 type Started struct {
 	ID string
-	// MessageID is the ID of the message with which the agent was started; pass it to [Client.Reply] to wait for the answer. It
-	// is empty if there was no message, or if Found is true.
+	// MessageID is the ID of the message with which the agent was started. Pass it to [Client.Reply] to wait for the answer.
+	// It is empty if there was no message, or if Found is true.
 	MessageID string
-	// Found says that an agent with this ID existed, and that nothing was started.
+	// Found says that an agent with this ID exists already, so nothing was started.
 	Found bool
 	// Status is [Running] if the agent was started or has not ended. Otherwise, it says how the agent ended.
 	Status Status
 }
 
-// Start starts an agent. If an agent with the ID o.ID exists, running or ended, Start starts nothing and returns that agent,
-// with Found set. The existing agent does not get the message. So if two programs call Start with the same ID, only one agent
-// is started.
+// Start starts an agent. If an agent with the ID o.ID exists, running or ended, Start starts nothing and sets Found in the
+// result. The existing agent does not get the message. So if two programs call Start with the same ID, only one agent is
+// started. [Client.Same] tells whether the existing agent has the same task.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -142,22 +142,23 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 }
 
 // ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. Temporal makes the ID of each
-// agent from o.ID and the time; o.ID is required. Each agent has the key version ([agent.KeyVersion]) of the program that calls
-// ScheduleAction, even if a worker of a later version runs the agent. The agents have no search attributes, unless the caller
-// sets TypedSearchAttributes of the action to [workflows.Attributes].
+// agent from o.ID and the time; o.ID is required. The agents get no search attributes. To give them some, set
+// TypedSearchAttributes of the action to the result of [workflows.Attributes].
 func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction, error) {
 	in, err := o.start()
 	if err != nil {
 		return nil, fmt.Errorf("schedule agent %q: %w", o.ID, err)
 	}
-	// Incarnation stays empty. Each agent of the schedule then has the ID of its first run as its incarnation.
+	// Incarnation stays empty. Each agent of the schedule then has the ID of its first run as its incarnation. All agents of the
+	// schedule have the key version of this program, even if a worker of a later version runs them.
 	return &client.ScheduleWorkflowAction{
 		ID: o.ID, Workflow: protocol.AgentWorkflow, Args: []any{in}, TaskQueue: c.taskQueue,
 		Memo: workflows.Memo(in), StaticSummary: workflows.StaticSummary(in), StaticDetails: workflows.StaticDetails(in),
 	}, nil
 }
 
-// start checks the options and returns the input of the agent's workflow, without an incarnation.
+// start returns the workflow input that the options describe, or an error if the options are invalid. The field Incarnation
+// of the input is empty: see [agent.Start].
 func (o StartOptions) start() (agent.Start, error) {
 	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
 	if o.Agent == "" {
@@ -174,9 +175,10 @@ func (o StartOptions) start() (agent.Start, error) {
 	return in, err
 }
 
-// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Same reads the history
-// of the agent's newest run. If the newest run continues an earlier run, its input does not contain the first message. Same
-// then compares o with the first message of the transcript, and returns false if that message was summarised.
+// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Call it if
+// [Client.Start] has set Found, to learn whether the existing agent has the same task. Same reads the agent's history and
+// needs no worker. It returns false if it does not find the first message, for example because the agent has summarised that
+// message.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)
 	if err != nil {
@@ -189,6 +191,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	if run.Start.Agent != o.Agent {
 		return false, nil
 	}
+	// The input of a run that continues an earlier run does not have the first message. The transcript has it.
 	if !run.Start.Continues() {
 		var first agent.InboxMessage
 		if run.Start.Message != nil {
@@ -207,14 +210,14 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
-// newMessage returns a copy of m with a new ID. If [agent.CheckMessage] refuses the copy, newMessage also returns its error.
+// newMessage returns a copy of m with a new ID. The error is that of [agent.CheckMessage] for this copy.
 func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
 	m.ID = uuid.NewString()
 	return &m, agent.CheckMessage(m)
 }
 
-// CheckID returns an error if no agent can be started with the ID: the ID is empty, it has more than 200 bytes, or it has a
-// space or a character that is not printable ASCII.
+// CheckID returns an error if id cannot be the ID of a new agent. An ID has 1 to 200 characters. Each is a printable ASCII
+// character other than a space.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -234,10 +237,12 @@ type Message struct {
 	ID string
 	// Text is the text of the message. It may be empty if there are images.
 	Text string
-	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or a
-	// data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks these limits.
+	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL,
+	// or a data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks
+	// these limits.
 	Images []string
-	// Steer makes this a steering message: it enters the running turn instead of the next turn.
+	// Steer makes this a steering message: the agent takes it before its next model call. Without Steer, the agent takes the
+	// message when it has answered the earlier messages.
 	Steer bool
 }
 
@@ -250,12 +255,12 @@ type Sent struct {
 	Duplicate bool
 }
 
-// Send puts a message into an agent's inbox. It returns when the agent has received the message, which needs a running worker.
-// Send tries again after temporary failures. Each try has the same message ID, so the agent takes the message only once.
+// Send puts a message into an agent's inbox. It returns when the agent has received the message, which needs a running
+// worker. After a temporary failure, Send tries again with the same message ID, so the agent takes the message only once.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
-// agent refuses the message. After any other error, the agent may or may not have received the message: send it again with the
-// ID in [Sent].
+// agent refuses the message. After any other error, the agent may or may not have received the message: send it again with
+// the ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	own := m.ID == ""
 	if own {
@@ -279,17 +284,15 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
-// update sends an update to the agent's newest run and decodes the result into out, which may be nil. It repeats the update
-// in two cases. In the first case, the run has ended, and the agent continues in another run. In the second case, Temporal or
-// the worker had a failure that usually passes (see transient); update repeats the update at most maxFailures times for this
-// reason. The agent may get the update twice. This does no harm: for example, the agent drops a message that it has already
-// received.
-//
-// Each try has a new update ID, because Temporal remembers the ID of an update that it has rejected: while the workflow is
-// idle, it also rejects later updates with this ID.
+// update sends an update to an agent and decodes the result into out, which may be nil. The parameter name is the name of the
+// update. If the agent continues in a new run meanwhile, update sends the update to the new run. After a failure that usually
+// passes (see [transient]), update sends the update again, at most [maxFailures] times. So the agent may get the update
+// twice. This does no harm: for example, the agent drops a message that it has already received.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		// Each try has a new update ID. Temporal remembers the ID of an update that the workflow has rejected. While the
+		// workflow is idle, Temporal also rejects later updates with this ID.
 		handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 			WorkflowID: id, UpdateID: uuid.NewString(), UpdateName: name, Args: args,
 			WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -333,18 +336,19 @@ func ended(err error) bool {
 	return errors.As(err, new(*serviceerror.NotFound))
 }
 
-// transient reports whether err describes a failure that usually passes within a second: Temporal limits the requests to the
-// agent, Temporal restarts, or the worker did not complete the workflow task that had the update.
+// transient reports whether err describes a failure that usually passes within a second. There are three: Temporal limits the
+// requests to the agent, Temporal cannot be reached, or the worker did not complete the workflow task that had the update.
 func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
 
-// runEnded is the type of Temporal's error if a run accepted an update and then ended before the update was complete.
+// runEnded is the type of the error that Temporal returns if a run accepted an update, and ended before the update was
+// complete.
 const runEnded = "AcceptedUpdateCompletedWorkflow"
 
-// wrap converts an error of the Temporal client. If this package has an error for the same fault, such as [ErrNotFound] or
-// [ErrNoWorker], the result wraps that error. Otherwise, the result is err with the operation and the agent in its text. If err
-// is nil, wrap returns nil.
+// wrap converts an error of the Temporal client into an error that callers can recognise with errors.Is, such as
+// [ErrNotFound] or [ErrNoWorker]. If there is no such error for the fault, the result wraps err and names the operation and
+// the agent. If err is nil, wrap returns nil.
 func wrap(operation, id string, err error) error {
 	var (
 		notFound *serviceerror.NotFound
@@ -376,7 +380,8 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 	return wrapped
 }
 
-// served is [wrap] for operations that Temporal performs without a worker. It never returns [ErrNoWorker].
+// served is like [wrap], but for operations that Temporal performs without a worker, so it never returns [ErrNoWorker]. The
+// parameter operation is the beginning of the error text, such as "list agents". The parameter err must not be nil.
 func served(operation string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}

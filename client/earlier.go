@@ -8,10 +8,10 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Earlier returns the first messages of an agent's transcript. The parameter before is the number of these messages, usually
-// [Snapshot.First]; it must not be greater than the number of messages in the transcript. The agent's newest run does not hold
-// messages that were summarised, so Earlier reads the histories of earlier runs. Temporal keeps these histories for the
-// retention period of the namespace. If a history is gone, the error is [ErrNotFound].
+// Earlier returns the first messages of an agent's transcript, including messages that were summarised. A [Snapshot] does not
+// have these. The parameter before is the number of messages to return, usually [Snapshot.First]. It must not be greater than
+// the number of messages in the transcript. Earlier reads the histories of the agent's earlier runs. Temporal keeps them for
+// the retention period of the namespace. If a history is gone, the error is [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -40,7 +40,8 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	return all, nil
 }
 
-// previous reads the run that the given run continues, resumes or forks. The error is [ErrNotFound] if there is no such run.
+// previous reads the run from which the given run got its first state: the run that it continues, resumes or forks. The error
+// is [ErrNotFound] if there is no such run.
 func (c *Client) previous(ctx context.Context, id string, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
 		return nil, &agentError{fmt.Sprintf("the earlier messages of agent %q cannot be read: its first run does not have them", id), []error{ErrNotFound}}

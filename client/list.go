@@ -20,7 +20,7 @@ import (
 // Entry is one agent in the result of [Client.List] or [Client.Tree].
 type Entry struct {
 	ID string
-	// Agent is the name of the definition.
+	// Agent is the name of the definition: see [agent.Definition].
 	Agent string
 	// Status is [Running] for every agent that has not ended.
 	Status Status
@@ -53,11 +53,11 @@ type ListOptions struct {
 	Before time.Time
 }
 
-// List yields the agents of the namespace, including sub-agents, in Temporal's order. First come the agents that have not
-// ended; the agent that started last is the first of them. Then come the agents that have ended; the agent that ended last is
-// the first of them. List yields each agent once, with the data of its newest run, even if the agent was reset or resumed. The
-// status of an agent that has not ended is [Running]; [Client.ReadEntry] returns the exact one. If a request fails, List
-// yields the error and stops.
+// List yields the agents of the namespace, including sub-agents. The agents that have not ended come first, in the order of
+// their start. The agents that have ended follow, in the order of their end. In both parts, the newest comes first. Each
+// agent comes once, with the data of its newest run, even if it was reset or resumed. The status of an agent that has not
+// ended is always [Running]; [Client.ReadEntry] returns the exact status. If a request fails, List yields the error and
+// stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
@@ -109,8 +109,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether the agent has a newer run than the run in info, which comes from Temporal's list. List calls it
-// because Temporal lists an old run, and not the newest run, if only the old run fits the options.
+// superseded reports whether an item of Temporal's list is out of date, because the agent has a newer run than the run in the
+// parameter info. Such an item comes from a list with a filter that fits only the old run.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil
@@ -126,13 +126,14 @@ func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb
 	return newest.GetWorkflowExecutionInfo().GetExecution().GetRunId() != info.GetExecution().GetRunId(), nil
 }
 
-// executionStatuses holds Temporal's execution status for each status of this package.
+// executionStatuses maps each status of an agent to the name that Temporal's list filters use for it.
 var executionStatuses = map[Status]string{
 	Running: "Running", Waiting: "Running", Held: "Running", Completed: "Completed", Failed: "Failed",
 	Cancelled: "Canceled", Terminated: "Terminated", TimedOut: "TimedOut",
 }
 
-// query returns Temporal's list filter for the options. The filter contains only the options that Temporal can filter by.
+// query returns the filter with which Temporal lists the agents. It contains only the options that Temporal can filter by;
+// [Client.List] checks the others.
 func (o ListOptions) query() string {
 	terms := []string{"WorkflowType = " + quote(protocol.AgentWorkflow)}
 	var statuses []string
@@ -156,7 +157,7 @@ func (o ListOptions) query() string {
 	return strings.Join(terms, " AND ")
 }
 
-// quote returns a text as a string literal of Temporal's list filters.
+// quote returns the text as a string literal for a filter of Temporal's list.
 func quote(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// queryTimeout limits the time of one try of a query.
+// queryTimeout limits the time of one attempt at a query.
 const queryTimeout = 5 * time.Second
 
-// page queries a worker for one page of an agent's transcript. The parameter from is the index of the page's first message; the
-// first message of the transcript has the index 0. If the message with the index from was summarised, the page begins with the
-// first message that was not summarised.
+// page asks a worker for one page of an agent's transcript. The parameter from is the index of the first message of the page;
+// the first message of the transcript has the index 0. If the message with the index from was summarised, the page begins
+// with the first message that was not summarised.
 func (c *Client) page(ctx context.Context, id string, from int) (protocol.TranscriptPage, error) {
 	var page protocol.TranscriptPage
 	err := c.query(ctx, id, &page, protocol.TranscriptQuery, protocol.TranscriptInput{From: from})
 	return page, err
 }
 
-// state queries a worker for an agent's state without its transcript. While the agent reads its state from an earlier run, state
-// repeats the query, for at most busyTimeout.
+// state asks a worker for an agent's state without its transcript. At its beginning, a run may have to read the state of an
+// earlier run first. During that time, state repeats the query, for at most [busyTimeout].
 func (c *Client) state(ctx context.Context, id string) (protocol.StateView, error) {
 	began := time.Now()
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -54,9 +54,9 @@ const (
 	maxQueryFailures = 5
 )
 
-// query sends a query to a worker and decodes the result into out. It repeats the query in two cases, for at most busyTimeout.
-// In the first case, Temporal refuses the query before a worker gets it, because many clients query the same agent. In the
-// second case, a worker fails when it replays the agent's history for the query.
+// query sends a query to a worker and decodes the result into out. It repeats the query in two cases, for at most
+// [busyTimeout]. In the first case, Temporal refuses the query before a worker gets it, because many clients query the same
+// agent. In the second case, a worker fails while it replays the agent's history for the query.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -71,8 +71,9 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask sends a query once. The result named refused is true if Temporal refused the query before a worker got it, so that the caller
-// may repeat the query. It is false for all other errors, for example if there was no answer within queryTimeout.
+// ask sends a query once. The result refused is true if Temporal refused the query before a worker got it; the caller may
+// then repeat the query. After any other error, the result refused is false, for example if there was no answer within
+// [queryTimeout].
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -94,9 +95,9 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	return errors.As(err, &full), err
 }
 
-// Look returns a snapshot of an agent without its messages, calls, inbox and sub-agents. It needs a worker, unless the agent has
-// ended. If the agent has ended, the snapshot has only the ID, the agent's name, the task and the status; [Client.Read] returns
-// the rest.
+// Look returns a snapshot of an agent without its messages, calls, inbox and sub-agents. It needs fewer requests than
+// [Client.Show]. If the agent has not ended, Look needs a worker. If the agent has ended, the snapshot has only the ID, the
+// agent's name, the task and the status; [Client.Read] returns the rest.
 func (c *Client) Look(ctx context.Context, id string) (Snapshot, error) {
 	_, snap, err := c.look(ctx, id)
 	return snap, err
@@ -127,8 +128,8 @@ func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, 
 	return view.Children, snap, nil
 }
 
-// Show returns a snapshot of an agent. If the agent has ended, Show reads its history and needs no worker. Otherwise, Show
-// queries a worker.
+// Show returns a full snapshot of an agent. If the agent has ended, Show reads its history and needs no worker. Otherwise,
+// Show asks a worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	subAgents, snap, err := c.look(ctx, id)
 	if err != nil {
@@ -158,8 +159,8 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// Read returns a snapshot of an agent from the Temporal history of its newest run. It needs no worker, even if the agent is
-// running.
+// Read returns a full snapshot of an agent from the Temporal history of its newest run. It needs no worker, even if the agent
+// is running.
 func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -179,15 +180,15 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read replays the history of the run with the IDs ref.ID and ref.RunID, and returns the run with its state: see
-// [history.Read]. If ref.Events is not 0, read replays only the first ref.Events events.
+// read returns a run with the state at its end, which it computes from the run's history: see [history.Read]. The parameter
+// ref names the run. If ref.Events is not 0, the state is that after the first ref.Events events.
 func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, ref, c.converter)
 	return run, wrap("read", ref.ID, err)
 }
 
-// children converts the sub-agents in a parent's state for a [Snapshot]. It requests the status of each sub-agent from
-// Temporal. It leaves out sub-agents that have not been started.
+// children returns sub-agents in the form of a [Snapshot]. The parameter subAgents holds the sub-agents as the parent's state
+// has them. children asks Temporal for the status of each sub-agent. It leaves out sub-agents that have not been started.
 func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range subAgents {
@@ -209,7 +210,7 @@ func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child
 	return children, nil
 }
 
-// description is Temporal's description of the newest run of an agent.
+// description is what Temporal itself says about the newest run of an agent, without a worker.
 type description struct {
 	status Status
 	agent  string
@@ -222,8 +223,8 @@ type description struct {
 	version *workflowpb.WorkflowExecutionVersioningInfo
 }
 
-// describe asks Temporal for the description of the newest run of an agent. It needs no worker. The error is [ErrNotFound] if no
-// workflow has the ID, or if the workflow with the ID is not an agent.
+// describe asks Temporal for the description of an agent. It needs no worker. The error is [ErrNotFound] if no workflow has
+// the ID, or if the workflow with the ID is not an agent.
 func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {

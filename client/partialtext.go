@@ -8,8 +8,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// PartialText is the text of a running model call so far. The worker reports it about once a second. A program that runs the
-// worker can get every chunk as soon as it arrives: see the Streamer of package activities.
+// PartialText is the part of a reply that the model has written so far, while the model call is still running. The worker
+// reports it about once a second. A program that runs the worker can get every chunk as soon as it arrives: see the Streamer
+// of package activities.
 type PartialText struct {
 	// Key is the key of the model call. The assistant message that the call adds to the transcript has the same key.
 	Key agent.Key
@@ -21,7 +22,8 @@ type PartialText struct {
 	Attempt int
 }
 
-// partialText returns the partial text of the model call among the pending activities; nil if there is none.
+// partialText returns the partial text of the running model call; nil if there is none. The parameter pending holds the
+// activities of the agent that have not ended.
 func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *PartialText {
 	for _, p := range pending {
 		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||

@@ -10,17 +10,16 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxMoves limits how often deliver sends a steering message whose field After is set. The agent refuses such a message if it
-// has made progress since the client requested the value of After. After maxMoves refusals, deliver sets the field After to 0
-// and sends the message again. The agent never refuses a message because of its progress if this field is 0.
+// maxMoves is the number of attempts to send a steering message with the field After: see [Client.deliver].
 const maxMoves = 20
 
-// deliver sets the fields Run and After of a message and sends the message to an agent. Run is the end of the ID of the run
-// that gets the message. After is set in a steering message only: it is the length that the transcript has when the message
-// enters the turn.
+// deliver sends a message to an agent and decodes the agent's reply into out. It sets the fields Run and After of the
+// message: see [agent.InboxMessage]. After a reset of the agent, Temporal delivers the message again. From the two fields,
+// the agent then knows at which position in the transcript it took the message before, and takes it at the same position.
 //
-// After a reset, Temporal delivers the message again, to the new run. From the two fields, the new run knows at which
-// position in the transcript the agent took the message before the reset, and takes it at the same position.
+// Only a steering message has the field After. The agent refuses a steering message if it has made progress since deliver
+// asked for the value of After. deliver then asks again and sends the message with the new value. After [maxMoves] attempts,
+// it sends the message without After, which the agent does not refuse for this reason.
 func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
@@ -33,9 +32,9 @@ func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted,
 	return c.update(ctx, id, out, protocol.MessageUpdate, in)
 }
 
-// place returns the values of the fields Run and After for a message that is sent now: see [Client.deliver]. If a request
-// fails, place returns zero values and no error. In this case, the update that the caller sends next waits for a worker or
-// returns the error.
+// place asks for the values of the fields Run and After of a message that is sent now: see [Client.deliver]. If a request
+// fails, place returns zero values and no error. The caller then sends the message without these values. If the failure
+// lasts, that request returns the error.
 func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
 	if !steer {
 		found, err := c.describe(ctx, id)

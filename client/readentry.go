@@ -11,16 +11,18 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxRuns limits how many runs of one agent [Client.ReadEntry] reads. If the listed run has ended since the list was made, the
-// agent may continue in a newer run, and ReadEntry then reads the newer run.
+// maxRuns limits how many runs of one agent [Client.ReadEntry] reads. It reads another run if the agent has continued in a
+// new run since the list was made.
 const maxRuns = 5
 
-// ReadEntry returns a snapshot of an agent in a list, without its messages, calls, inbox and sub-agents. The entry e comes from
-// [Client.List]. ReadEntry reads Temporal's history and needs no worker. If the agent has completed, failed or was cancelled,
-// ReadEntry reads only the last event, and the snapshot has only the ID, the agent's name, the task, the status, Stopped, Class
-// and Spent. Otherwise, ReadEntry reads the whole history of the newest run.
+// ReadEntry returns a snapshot of an agent that [Client.List] has listed as the entry e. The snapshot has no messages, calls,
+// inbox and sub-agents. ReadEntry reads Temporal's history and needs no worker.
 //
-// The error is [ErrNotFound] if the agent was deleted after List returned e. It is a [*history.UnreadableError] if the
+// If the agent has completed, failed or was cancelled, ReadEntry reads only the last event. The snapshot then has only the
+// ID, the agent's name, the task, the status, Stopped, Class and Spent. Otherwise, ReadEntry reads the whole history of the
+// newest run.
+//
+// The error wraps [ErrNotFound] if the agent was deleted after List returned e. It wraps a [*history.UnreadableError] if the
 // history does not fit this version of the workflow or cannot be decoded.
 func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
 	for range maxRuns {

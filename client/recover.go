@@ -17,26 +17,26 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// ErrNotResumable says that [Client.Resume] cannot resume an agent: the agent has completed, or it ended before it had a state.
+// ErrNotResumable says that [Client.Resume] cannot resume an agent: the agent has completed, or it ended before it began to
+// work.
 var ErrNotResumable = errors.New("nothing to resume")
 
 // ResumeOptions are the options of [Client.Resume].
 type ResumeOptions struct {
-	// Message is a steering message that the agent takes when it is resumed. Empty means no message.
+	// Message is a message to the resumed agent, which takes it before its next model call. Empty means no message.
 	Message string
-	// Reload loads the definition again. Otherwise, the agent keeps its definition.
+	// Reload makes the agent load its definition again. Without Reload, the agent keeps its definition.
 	Reload bool
 }
 
-// Resume starts a new run of an agent that failed, was cancelled, was terminated or timed out. The run continues from the
-// agent's last state, with the same ID and the same keys, so calls that have a result are not made again. The run is on the task
-// queue of the client.
+// Resume continues an agent that failed, was cancelled, was terminated or timed out. It starts a new run of the agent, that
+// is, a new Temporal run with the same workflow ID. The new run begins with the last state of the agent, so calls that have a
+// result are not made again. The new run is on the task queue of the client.
 //
-// If the agent is running, Resume starts nothing and returns the agent with Found set. If two programs resume an agent at the
-// same time, only one of them succeeds. The other program gets the running or completed agent with Found set, and the agent does
-// not get the message of that program.
+// If the agent is running, Resume starts nothing and sets Found in the result. The same happens if another program resumes
+// the agent at the same time and is faster. In both cases, the agent does not get the message in o.Message.
 //
-// If the agent has completed before the call, or ended before it had a state, the error is [ErrNotResumable].
+// If the agent has completed before the call, or if it ended before it began to work, the error wraps [ErrNotResumable].
 func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	switch {
@@ -71,8 +71,8 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	return started, err
 }
 
-// reportLostResume reports to a running agent that this client tried to resume it after another program had already done so.
-// The agent only counts these reports, so the report has a short timeout, and reportLostResume ignores its error.
+// reportLostResume tells a running agent that this client tried to resume it, but another program had already done so. The
+// agent only counts these reports, so the report has a short timeout, and reportLostResume ignores its error.
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -87,17 +87,17 @@ type ForkOptions struct {
 	ID string
 	// Message is the message that the fork takes next. Empty means no message.
 	Message string
-	// Mode is the mode of the fork. If Mode is empty and Message is not, the fork has the mode of the original agent. If both
-	// are empty, the fork has the mode chat, in which it can wait for a message.
+	// Mode is the mode of the fork. Empty means the mode of the original agent if Message is set, and [agent.Chat] if Message
+	// is empty. In chat mode, the fork can wait for a message.
 	Mode agent.Mode
 }
 
-// Fork starts a new agent with the first o.At messages of another agent, which may be running or ended. The calls in these
-// messages are not made again. The new agent, the fork, has its own keys and its own sub-agents. If an agent with the ID o.ID
-// exists, Fork starts nothing and returns that agent with Found set.
+// Fork starts a new agent, the fork, with a copy of the first o.At messages of another agent. The other agent may be running
+// or ended; it does not change. The calls in the copied messages are not made again. The fork has sub-agents of its own. If
+// an agent with the ID o.ID exists, Fork starts nothing and sets Found in the result.
 //
-// The error is an [*agent.ForkPointError] if the original agent has fewer messages, or if one of these messages contains a tool
-// call and the result of the call is in a later message.
+// The error wraps an [*agent.ForkPointError] if the other agent has fewer messages, or if one of the copied messages contains
+// a tool call and the result of the call is in a later message.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -150,9 +150,11 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent. If an agent with the ID is running, start returns that agent with Found set. start
-// does the same if an agent with the ID has ended and the Temporal policy in the parameter reuse forbids a new run. Lists of
-// agents show taskText as the task of the agent, or the beginning of in.Message if taskText is empty.
+// start starts the workflow of an agent with the input in the parameter in. If an agent with the ID is running, start starts
+// nothing and sets Found in the result. It does the same if an agent with the ID has ended, and the Temporal policy in the
+// parameter reuse forbids a new run of it.
+//
+// The parameter taskText is the text that lists show as the agent's task. Empty means the beginning of the first message.
 func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if taskText != "" {
@@ -181,8 +183,8 @@ func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText 
 	return started, nil
 }
 
-// execute starts a workflow, with search attributes if the namespace has them. If Temporal refuses the start as invalid, an
-// unknown search attribute may be the reason, so execute tries again without search attributes.
+// execute starts a workflow with the search attributes of agents, if the namespace has these. If Temporal refuses the start
+// as invalid, the reason may be that the namespace does not have them. So execute tries again without search attributes.
 func (c *Client) execute(ctx context.Context, in agent.Start, o client.StartWorkflowOptions) error {
 	if !c.unindexed.Load() {
 		o.TypedSearchAttributes = workflows.Attributes(in)

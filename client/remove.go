@@ -14,17 +14,17 @@ import (
 // ErrRunning says that [Client.Remove] has deleted nothing, because the agent or a sub-agent below it has not ended.
 var ErrRunning = errors.New("the agent is still running")
 
-// StillRunning returns an error that names the agent and wraps [ErrRunning].
+// StillRunning returns the error of [Client.Remove] for an agent that is still running. The error names the agent and wraps
+// [ErrRunning].
 func StillRunning(id string) error {
 	return &agentError{fmt.Sprintf("agent %q is still running", id), []error{ErrRunning}}
 }
 
-// Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If the agent or one of the sub-agents is
-// still running, Remove deletes nothing and the error is [ErrRunning].
+// Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If the agent or one of the sub-agents
+// is still running, Remove deletes nothing and the error wraps [ErrRunning]. Temporal deletes in the background. This may
+// take a minute if an agent has just ended.
 //
-// Temporal deletes in the background. This may take a minute if an agent has just ended. The parameter namespace must be the
-// namespace of the Temporal client. The caller has to pass it, because a Temporal client has no method that returns its
-// namespace.
+// The parameter namespace must be the namespace of the Temporal client, which has no method that returns it.
 func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {

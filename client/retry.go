@@ -27,8 +27,8 @@ type Retry struct {
 	Next time.Time
 }
 
-// retried maps activity types to [Retry.What]. It contains only the activities with failures that people should see. The
-// activity that waits for a sub-agent is not in it, because each attempt of that activity fails as long as the sub-agent is
+// retried maps activity types to [Retry.What]. It contains only the activities with failures that people should see. It does
+// not contain the activity that waits for a sub-agent, because each attempt of that activity fails while the sub-agent is
 // running.
 var retried = map[string]string{
 	protocol.CallModel: "model",
@@ -36,8 +36,9 @@ var retried = map[string]string{
 	protocol.LoadAgent: "definition",
 }
 
-// retry returns the state of the first pending activity that has failed before and whose type is in the map named retried. It
-// returns nil if there is no such activity.
+// retry returns the failed call that a [Snapshot] shows: the first activity that has failed, is tried again, and has a type
+// in [retried]. The parameter pending holds the activities of the agent that have not ended. retry returns nil if there is no
+// such activity.
 func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()
@@ -70,9 +71,9 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	return nil
 }
 
-// attempt returns the number of the running or next attempt at an effect. The worker counts the attempts in the heartbeats of
-// the activity. If there is no such count, attempt returns Temporal's number of the attempt. That number may be higher than the
-// worker's count, because it includes attempts that failed before they called the model or the tool.
+// attempt returns the number of the running or next attempt at a call of the model or a tool. The worker counts the attempts
+// in the heartbeats of the activity p. If p has no such count, attempt returns Temporal's number of the attempt. That number
+// may be higher, because it includes attempts that failed before they called the model or the tool.
 func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
 	var said protocol.Progress
 	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {

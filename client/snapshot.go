@@ -18,9 +18,9 @@ type Status = agent.Status
 
 // The statuses of an agent. An agent with one of the first three has not ended.
 const (
-	Running    = agent.Running // a turn is running
+	Running    = agent.Running // the agent is working on a message
 	Waiting    = agent.Waiting // the agent waits for a message, or for a person's decision on a tool call
-	Held       = agent.HeldUp  // a failure holds the turn until the agent gets a message
+	Held       = agent.HeldUp  // a failure stopped the work on a message; the agent continues when it gets another message
 	Completed  = agent.Completed
 	Failed     = agent.Failed
 	Cancelled  = agent.Cancelled
@@ -31,31 +31,31 @@ const (
 	Unknown = agent.Unknown
 )
 
-// WaitsFor says what an agent waits for, and so who has to act.
+// WaitsFor says what an agent waits for, so that a program can show who has to act.
 type WaitsFor = agent.WaitsFor
 
-// The values of WaitsFor. The zero WaitsFor means that the turn is running and waits for none of these, or that the agent has
-// ended.
+// The values of WaitsFor. The zero WaitsFor means that the agent waits for none of these, or that it has ended.
 const (
 	WaitsForMessage   = agent.WaitsForMessage   // the user's next message
 	WaitsForApproval  = agent.WaitsForApproval  // a person's decision on a tool call
-	WaitsForPerson    = agent.WaitsForPerson    // the turn is held: a person has to correct what made it fail, and send a message
+	WaitsForPerson    = agent.WaitsForPerson    // a person who removes the cause of a failure and sends a message: see [Held]
 	WaitsForSubAgents = agent.WaitsForSubAgents // the answers of sub-agents: all open calls wait for sub-agents
 )
 
-// Snapshot describes an agent at one time. [Client.Show] and [Client.Read] set all fields. [Client.Look] and
-// [Client.ReadEntry] leave Messages, First, Pending, Inbox and Children empty.
+// Snapshot describes an agent at one time. [Client.Show] and [Client.Read] set all fields, except that Read does not set
+// Retry. [Client.Look] and [Client.ReadEntry] leave Messages, First, Pending, Inbox and Children empty.
 type Snapshot struct {
 	ID     string
 	Agent  string
 	Status Status
-	// WaitsFor is empty while the turn is running, unless all open calls wait for sub-agents. It is also empty if the agent has ended.
+	// WaitsFor says what the agent waits for. It is empty while the agent is working, unless all its open calls wait for
+	// sub-agents. It is also empty if the agent has ended.
 	WaitsFor WaitsFor
 	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
-	// Messages are the messages that the agent holds. First is the index of the first of them in the whole transcript, counted
-	// from 0. The messages before First were summarised: see [Client.Earlier]. Count is the number of messages in the whole
-	// transcript.
+	// Messages are the newest messages of the transcript. First is the index of the first of them in the whole transcript,
+	// counted from 0. The messages before First were summarised: see [Client.Earlier]. Count is the number of messages in the
+	// whole transcript.
 	Messages []agent.Message
 	First    int
 	Count    int
@@ -64,21 +64,22 @@ type Snapshot struct {
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
 	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut and their
-	// images removed: see [workflows.Waiting]. While the turn is held, the messages stay in the inbox.
+	// images removed: see [workflows.Waiting].
 	Inbox []agent.InboxMessage
 	// Children are all running sub-agents and the newest sub-agents that have ended. ChildCount is the number of all sub-agents.
 	Children   []Child
 	ChildCount int
 	Usage      agent.Usage
-	// Spent is the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
+	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
-	// Answer is the text of the agent's last answer; empty if there is none. Stopped names the limit that ended the last turn:
-	// "model_calls", "tokens", "cost" or "time"; empty if no limit did. Failure says why the turn is held, or why the agent
-	// ended without completing; empty otherwise.
+	// Answer is the text of the agent's last answer; empty if there is none. Stopped names the limit that ended the work on
+	// the last message: "model_calls", "tokens", "cost" or "time". It is empty if no limit did. Failure says why the status
+	// is [Held], or why the agent ended without completing. It is empty otherwise.
 	Answer  string
 	Stopped string
 	Failure string
-	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no type.
+	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no
+	// type.
 	Class string
 }
 
@@ -89,8 +90,8 @@ type Child struct {
 	Status Status
 }
 
-// snapshot returns what a run says about an agent, without the fields that [Client.ReadEntry] leaves empty. The parameters status
-// and task are what Temporal says about the agent; task may be empty.
+// snapshot makes a [Snapshot] of what a run's history says. It leaves Messages, First, Pending, Inbox and Children empty. The
+// parameters status and task come from Temporal's description of the agent; task may be empty.
 func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
 	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run))}
 	s := run.State
@@ -115,7 +116,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	return snap
 }
 
-// taskOf returns the beginning of the agent's first message; empty if the run does not have it.
+// taskOf returns the beginning of the agent's first message. It returns "" if the run no longer holds this message.
 func taskOf(run *history.Run) string {
 	switch s := run.State; {
 	case run.Start.Message != nil && run.Start.From == nil:

@@ -32,12 +32,10 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	return tree, nil
 }
 
-// Cancel asks Temporal to cancel an agent and all sub-agents below it, and returns the IDs of the agents that it cancelled. It
-// does not wait until they have ended. Open calls get a result that says that they were cancelled. If the agent has ended,
-// Cancel still cancels the running sub-agents below it. If neither the agent nor a sub-agent is running, the error is
+// Cancel asks Temporal to cancel an agent and all sub-agents below it, and returns the IDs of the agents that it cancelled.
+// It does not wait until they have ended. Open calls get a result that says that they were cancelled. If the agent has ended,
+// Cancel still cancels the running sub-agents below it. If the agent and all these sub-agents have ended, the error wraps
 // [ErrClosed].
-//
-// A running agent also cancels its own sub-agents. So Cancel reaches sub-agents that are not in Temporal's list yet.
 func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	root, err := c.describe(ctx, id)
 	if err != nil {
@@ -51,6 +49,7 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 		}
 		return wrap("cancel", id, err)
 	}
+	// A running agent also cancels its own sub-agents, including those that are not in Temporal's list yet.
 	if !root.status.Ended() {
 		if err := ask(id); err != nil {
 			return nil, err
@@ -85,8 +84,8 @@ type parents struct {
 }
 
 // haveEnded reports whether the workflow with the given ID has ended. It also returns true if Temporal has deleted the
-// workflow. The workflow is the parent of an agent; it need not be an agent itself, because any workflow can run an agent as
-// its child.
+// workflow. The workflow is the parent of an agent. It may be of any type, because any workflow can run an agent as its
+// child.
 func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	if ended, known := p.ended[id]; known {
 		return ended, nil

@@ -11,10 +11,12 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Upgrade asks an agent to continue in a new run as soon as no model or tool call is running. It returns when the agent has
-// accepted the request, which needs a worker. If runs are pinned to worker versions, the old run stays on its version, and the
-// new run begins on the current version. Some Temporal servers pin the new run to the old version, too: see
-// [Client.UpgradeAndWait].
+// Upgrade asks an agent to continue in a new run, so that the agent moves to the current version of its workers. It returns
+// when the agent has accepted the request, which needs a worker. The new run begins as soon as no model or tool call is
+// running.
+//
+// If runs are pinned to worker versions, the old run stays on its version, and the new run begins on the current version.
+// Some Temporal servers pin the new run to the old version, too: see [Client.UpgradeAndWait].
 func (c *Client) Upgrade(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.UpgradeUpdate)
 }
@@ -23,7 +25,8 @@ func (c *Client) Upgrade(ctx context.Context, id string) error {
 // that run. Some Temporal servers, such as 1.29, pin the new run to the version of the old run. UpgradeAndWait then starts a
 // second new run, which is on the current version.
 //
-// When the agent has accepted the request, UpgradeAndWait calls taken, if taken is not nil. From then on, the agent continues in a new run even if ctx ends.
+// The parameter taken may be nil. Otherwise, UpgradeAndWait calls this function when the agent has accepted the request. From
+// then on, the agent continues in a new run even if ctx ends.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -37,8 +40,8 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 	if err != nil || !stays {
 		return after.runID, err
 	}
-	// This server pinned the new run to the old version. The new run has done almost nothing, so move it to the current version with an
-	// AutoUpgrade override. Then start another run, which is pinned again.
+	// This server pinned the new run to the old version. The new run has done almost nothing, so move it to the current version
+	// with an AutoUpgrade override. Then start another run, which is pinned again.
 	_, err = c.temporal.UpdateWorkflowExecutionOptions(ctx, client.UpdateWorkflowExecutionOptionsRequest{
 		WorkflowId: id, RunId: after.runID,
 		WorkflowExecutionOptionsChanges: client.WorkflowExecutionOptionsChanges{
@@ -69,7 +72,8 @@ func (e *ReloadError) Error() string {
 // definition as soon as no model call is running and each tool call and sub-agent call has its result. Sub-agents keep their
 // definitions. If the definition cannot be loaded, the error is a [*ReloadError].
 //
-// When the agent has accepted the request, ReloadAndWait calls taken, if taken is not nil. From then on, the agent loads the definition even if ctx ends.
+// The parameter taken may be nil. Otherwise, ReloadAndWait calls this function when the agent has accepted the request. From
+// then on, the agent loads the definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -97,8 +101,8 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 }
 
 // startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. The
-// parameter old is the description of the present run; any run with another ID is the new run. When the agent has accepted
-// the request, startNewRun calls taken, if taken is not nil.
+// parameter old is the description of the present run; any run with another ID is the new run. If the parameter taken is not
+// nil, startNewRun calls this function when the agent has accepted the request.
 func (c *Client) startNewRun(ctx context.Context, id string, old description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
@@ -121,8 +125,9 @@ func (c *Client) startNewRun(ctx context.Context, id string, old description, ta
 	}
 }
 
-// staysBehind reports whether an upgrade did not change the worker version: the new run (after) is pinned to the version of the
-// old run (before), and another version is the current version of the deployment.
+// staysBehind reports whether an upgrade has left an agent on its old worker version. This is so if the new run is pinned to
+// the version of the old run, and another version is the current version of the deployment. The parameters before and after
+// are the descriptions of the old run and the new run.
 func (c *Client) staysBehind(ctx context.Context, before, after description) (bool, error) {
 	old, now := before.version.GetDeploymentVersion(), after.version.GetDeploymentVersion()
 	if after.version.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_PINNED || now.GetBuildId() != old.GetBuildId() {

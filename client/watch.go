@@ -13,8 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Progress is one item that [Client.Watch] yields. Exactly one of Message, Status, NoWorker, NoServer and Rewound is set, or
-// none if Watch yields an error.
+// Progress is one item that [Client.Watch] yields, such as a new message or the agent's status. At most one of Message,
+// Status, NoWorker, NoServer and Rewound is set. None of them is set if Watch yields an error, or while the agent reads its
+// state from an earlier run.
 type Progress struct {
 	// Message is the next message of the transcript; nil if there is no new message.
 	Message *agent.Message
@@ -28,11 +29,12 @@ type Progress struct {
 	NoServer bool
 	// Retry is a failed call that is tried again; nil if there is none. It is set only with the status [Running].
 	Retry *Retry
-	// PartialText is the text of the running model call so far; nil if there is none. It is set only with the status [Running].
-	// It is a preview: the message with the same key replaces it. If it becomes nil, the partial text before it is discarded.
+	// PartialText is the text of the running model call so far; nil if there is none. It is set only with the status
+	// [Running]. It is a preview: the message with the same key replaces it. If it becomes nil, discard the partial text
+	// before it.
 	PartialText *PartialText
-	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. The messages
-	// from Index on are discarded, and the next message has that index.
+	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. Discard
+	// the messages from Index on. The next message has this index.
 	Rewound bool
 }
 
@@ -52,16 +54,17 @@ const (
 	lookPause = 500 * time.Millisecond
 )
 
-// Watch yields the messages of an agent as they come. The parameter from is the index of the first message that Watch yields;
-// the first message of the transcript has the index 0. If the message with the index from was summarised, Watch begins with the
-// first message that was not summarised. When Watch has yielded all messages, it yields the agent's status, again and again
-// until there is a new message. Watch continues if workers or Temporal restart.
+// Watch yields the messages of an agent as they come. When Watch has yielded all messages, it yields the agent's status,
+// again and again until there is a new message. The parameter from is the index of the first message that Watch yields; the
+// first message of the transcript has the index 0. If the message with the index from was summarised, Watch begins with the
+// first message that was not summarised. Watch continues if workers or Temporal restart.
 //
-// The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as its
-// last item. If ctx ends, this error is context.Cause(ctx).
+// The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as
+// its last item. If ctx ends, this error is context.Cause(ctx).
 func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
-		// A query to an agent that has ended would need a worker, and would replay the history with code that may have changed since.
+		// A query to an agent that has ended would need a worker, and would replay the history with code that may have changed
+		// since.
 		if c.watchEnded(ctx, id, from, yield) {
 			return
 		}
@@ -152,9 +155,9 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 	}
 }
 
-// watchEnded yields the messages and the status of an agent that has ended, and returns true. It reads them from the agent's
-// history and needs no worker. If the agent is running, or if the request for its status fails, watchEnded yields nothing and
-// returns false.
+// watchEnded is [Client.Watch] for an agent that has ended. It yields the messages and the status, which it reads from the
+// agent's history without a worker, and returns true. If the agent has not ended, or if the request for its status fails,
+// watchEnded yields nothing and returns false.
 func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func(Progress, error) bool) bool {
 	found, err := c.describe(ctx, id)
 	if err != nil || !found.status.Ended() {
@@ -187,12 +190,12 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 }
 
 // Reply waits until an agent has answered the message with the ID messageID, and returns the answer and the agent's status.
-// Reply also returns if the agent is held, has ended, or waits for a person's decision on a tool call; the answer may then be
-// empty.
+// Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call. The answer
+// may then be empty.
 //
-// Reply watches the agent as [Client.Watch] does, and calls the function in the parameter see with each [Progress]; the
-// function may be nil. The parameter from is the index of the first message to watch; it must not be greater than the index
-// of the message with the ID messageID.
+// Reply watches the agent as [Client.Watch] does. The parameter from is the index of the first message to watch. It must not
+// be greater than the index of the message with the ID messageID. If the parameter see is not nil, Reply calls this function
+// with each [Progress].
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {

@@ -144,7 +144,7 @@ func SplitTool(entry string) (server, tool string) {
 }
 
 // checkCycles reports each reference by which an agent becomes its own sub-agent, directly or through other sub-agents.
-// Without this check, such agents would start each other until the limit of the depth stops them.
+// Without this check, such agents would start each other until they reach limits.depth.
 func (r *reader) checkCycles(cfg *Config) {
 	done := map[string]bool{}
 	var visit func(name string, above []string)

@@ -33,13 +33,13 @@ const (
 	maxCodecError  = 500
 )
 
-// codecSource is a function that returns a codec. The codec sends its requests to a codec server. The requests end when the
-// given context ends.
+// codecSource is a function that returns a codec for the given context. The codec encodes and decodes payloads with requests
+// to a codec server. These requests end when the context ends.
 type codecSource func(context.Context) converter.PayloadCodec
 
-// remote returns the codecSource for the configured codec server. The requests to the server are the same as those of
-// envconfig and the Temporal CLI, with three differences: they have a timeout; they do not follow redirects; and the
-// header X-Namespace contains the parameter namespace, which may come from a command-line flag.
+// remote returns the codecSource for the codec server that c describes. The requests to the server are the same as those of
+// the Temporal CLI, with three differences: they have a timeout; they do not follow redirects; and their header X-Namespace
+// has the value of the parameter namespace.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,
@@ -52,7 +52,7 @@ func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 			Client:   client,
 			ModifyRequest: func(r *http.Request) error {
 				*r = *r.WithContext(ctx)
-				r.Header.Set("X-Namespace", namespace)
+				r.Header.Set("X-Namespace", namespace) // the namespace may come from a command-line flag
 				if c.Auth != "" {
 					r.Header.Set("Authorization", c.Auth)
 				}
@@ -74,9 +74,9 @@ func (e *CodecError) Error() string {
 	return fmt.Sprintf("the codec server answered HTTP %d %s: %s", e.Status, http.StatusText(e.Status), e.Message)
 }
 
-// codecTransport is the HTTP transport for requests to a codec server. It returns a [*CodecError] for a response with a
-// status 3xx or 4xx. The statuses 408, 425 and 429 are exceptions, because the same request may succeed later. If
-// codecTransport returns a response, its body is limited to maxCodecAnswer bytes.
+// codecTransport is the HTTP transport for requests to a codec server. It turns a response with a status 3xx or 4xx into a
+// [*CodecError]. The statuses 408, 425 and 429 are exceptions, because the same request may succeed later. codecTransport
+// limits the body of every response that it returns to maxCodecAnswer bytes.
 type codecTransport struct{ http.RoundTripper }
 
 func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -106,9 +106,9 @@ func commandConverter(server codecSource) converter.DataConverter {
 }
 
 // retryingConverter returns the data converter for a worker with a codec server. With this converter, an agent does not fail
-// if the codec server does not answer. In a workflow, the error fails the workflow task, which Temporal then retries.
-// Outside of workflows, the converter repeats the request until the context ends, or for codecPatience if there is no
-// context. It does not repeat a request after a [*CodecError].
+// while the codec server does not answer. In a workflow, a failed request fails the workflow task, and Temporal retries the
+// task. Outside of workflows, the converter repeats the request until the context ends. If there is no context, it repeats
+// the request for the time codecPatience. It does not repeat a request after a [*CodecError].
 func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
@@ -121,9 +121,9 @@ func retryingConverter(server codecSource) converter.DataConverter {
 	})
 }
 
-// contextConverter is a data converter that passes each value on to one of three other data converters. In
-// workflows, this is inWorkflow. Outside of workflows, it is the result of withContext if the SDK passes a context,
-// and otherwise the embedded DataConverter.
+// contextConverter is a data converter that works differently inside and outside of workflows. It passes each value on to
+// one of three other data converters. In workflows, this is inWorkflow. Outside of workflows, it is the result of
+// withContext if the SDK passes a context. If the SDK passes no context, it is the embedded DataConverter.
 type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
@@ -156,7 +156,7 @@ func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error
 	return orPanic(f.PayloadCodec.Decode(all))
 }
 
-// orPanic returns the payloads. If err is not nil, it panics with err instead.
+// orPanic panics with err if err is not nil. Otherwise, it returns the payloads and a nil error.
 func orPanic(payloads []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	if err != nil {
 		panic(err)

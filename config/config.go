@@ -21,8 +21,7 @@ import (
 // MaxFileSize is the size limit of a configuration file, in bytes.
 const MaxFileSize = 1 << 20
 
-// BaseURLEnv is the name of an environment variable. The variable contains the base URL for all models that have no base_url
-// in the file.
+// BaseURLEnv is the name of the environment variable with the base URL for all models that have no base_url in the file.
 const BaseURLEnv = "OPENAI_BASE_URL"
 
 // The defaults of fields that are missing in the file.
@@ -141,7 +140,7 @@ type Agent struct {
 	// Agents has the names of the sub-agents. The model sees each sub-agent as a tool.
 	Agents []string
 	// KeepAgents says what happens to sub-agents that are still running when the agent completes. If it is true, they
-	// continue; if it is false, they are cancelled. An agent that does not complete always cancels them.
+	// continue; if it is false, they are cancelled. An agent that fails or is cancelled always cancels them.
 	KeepAgents bool
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits

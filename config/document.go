@@ -68,8 +68,8 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 	return &Problem{File: file, Line: line, Message: "not YAML: " + text}
 }
 
-// expander copies a tree of nodes. In the copy, each alias is replaced by its value, and each merge key by the merged
-// entries.
+// expander copies a tree of YAML nodes. In the copy, each alias is replaced by its value, and each merge key (<<) by the
+// merged entries.
 type expander struct {
 	file  string
 	nodes int // the number of nodes copied so far

@@ -14,9 +14,9 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 // ${.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references returns a function that reads a mapping and stores it in *into. Each key must match keyPattern; keyHelp is
-// the error text for a key that does not match. The values may contain references ${NAME} to environment variables. The
-// function checks the form of these references, but does not replace them.
+// references returns a function that reads a mapping and stores it in *into. Each key must match keyPattern. The parameter
+// keyHelp is the error text for a key that does not match. The values may contain references ${NAME} to environment
+// variables. The function checks the form of these references, but does not replace them.
 func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -45,8 +45,9 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns a copy of values in which each reference is replaced by the value of its environment variable. For each
-// reference to a variable that is not set, it calls report with the key of the entry and the name of the variable.
+// resolve returns a copy of the map in the parameter values, with each reference ${NAME} replaced by the value of the
+// environment variable. If a variable is not set, resolve calls the function in the parameter report with the key of the
+// entry and the name of the variable.
 func resolve(values map[string]string, report func(name, variable string)) map[string]string {
 	if values == nil {
 		return nil
@@ -78,14 +79,14 @@ func resolveAll(what string, values map[string]string) (map[string]string, error
 	return out, nil
 }
 
-// ResolveHeaders returns Headers with references replaced by the values of environment variables. A reference to a variable
-// that is not set is an error. A variable that is set may be empty.
+// ResolveHeaders returns a copy of Headers with each reference ${NAME} replaced by the value of the environment variable. A
+// reference to a variable that is not set is an error. A variable that is set may be empty.
 func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 	return resolveAll("headers", s.Headers)
 }
 
-// ResolveEnv returns Env with references replaced by the values of environment variables, with the same errors as
-// [MCPServer.ResolveHeaders].
+// ResolveEnv returns a copy of Env with each reference ${NAME} replaced by the value of the environment variable. It returns
+// the same errors as [MCPServer.ResolveHeaders].
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
@@ -114,9 +115,9 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. If
-// a variable or file is missing, or if an API key is empty, it returns an [*Error] that names all of them. A worker
-// calls CheckEnvironment before it starts.
+// CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. If a
+// variable or file is missing, or if an API key is empty, CheckEnvironment returns an [*Error] that names all of them. A
+// worker calls CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

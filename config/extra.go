@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reserved has the names of the request fields that must not be in the field extra of a model, because the worker,
-// the agent's state or another field of the model sets them. The map's keys are these names. Each value is the part
-// of the error text that says why the field is refused, or what to write instead.
+// reserved has the names of the request fields that a configuration must not set in the field extra of a model, because
+// something else sets them. The map's keys are these names. Each value is the part of the error text that says why the field
+// is refused, or what to write instead.
 var reserved = map[string]string{
 	"model":                 "write it beside extra",
 	"messages":              "the worker sends the agent's transcript",
@@ -27,8 +27,8 @@ var reserved = map[string]string{
 	"tool_choice":           "write it beside extra",
 }
 
-// extra returns a function that reads the mapping extra and stores it in *into. The entries of extra are sent to the
-// endpoint unchanged, as fields of the request.
+// extra returns a function that reads the mapping in the field extra of a model and stores it in *into. The entries of the
+// mapping are sent to the endpoint unchanged, as fields of each request.
 func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	return func(p place) {
 		m := map[string]json.RawMessage{}

@@ -19,10 +19,11 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// nearest returns the known name that needs the fewest edits to become the given name. The limit is one edit for
-// every three letters of the given name, but at least one edit. If all known names need more edits, they are
-// probably different words, and nearest returns "".
+// nearest returns the known name that is most similar to the given name: the one that needs the fewest edits to become the
+// given name. The limit is one edit for every three letters of the given name, but at least one edit. If all known names
+// need more edits, nearest returns "".
 func nearest[V any](name string, known map[string]V) string {
+	// With more edits than the limit, the names are probably different words.
 	best, bestEdits := "", max(1, len(name)/3)+1
 	for _, k := range sorted(known) {
 		// Names of more than 64 bytes are not compared. They are hardly typing mistakes, and edits would take long.

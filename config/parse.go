@@ -41,8 +41,8 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside resolves a path that is relative to the folder of the configuration file: it joins the folder and the path.
-// An absolute path stays as it is. The parameter file is the path of the configuration file.
+// beside makes a path relative to the folder of the configuration file: it joins the folder and the path. An absolute path
+// stays as it is. The parameter file is the path of the configuration file.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path

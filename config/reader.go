@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// place is one value of the document, with its path.
+// place is one value of the YAML document, with the path of its keys, such as agents.assistant.model.
 type place struct {
 	path string
 	node *yaml.Node
@@ -47,8 +47,8 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether a problem was already found in the value with the given path. The method check calls
-// hasProblem first, so it does not report the same value again, for example as missing.
+// hasProblem reports whether a problem was already found in the value with the given path. It lets the method check skip
+// this value; otherwise, check could report the value again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
 // present reports whether the file has an entry with the given path. It also returns true if the value of the entry
@@ -77,8 +77,8 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
-// entries calls a function for every entry of a mapping, in the order of the file. The parameter each is this
-// function. The keys may be any text; entries reports keys that occur twice. A mapping that is null has no entries.
+// entries calls the function in the parameter each for every entry of a mapping, in the order of the file. Any text may be a
+// key. If a key occurs twice, entries reports a problem. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
@@ -104,7 +104,7 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list calls a function for every item of a list, in the order of the file. The parameter each is this function.
+// list calls the function in the parameter each for every item of a list, in the order of the file.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -200,9 +200,9 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 	}
 }
 
-// money returns a function that reads an amount of US dollars and stores it in *into. The amount is exact: it is not read
-// as a float64. The amount in the file is the price of several units; the parameter units is their number. The stored
-// amount is the price of one unit.
+// money returns a function that reads an amount of US dollars, divides it by the parameter units, and stores the result in
+// *into. For a price per million tokens, units is 1,000,000, and the result is the price of one token. The result is exact,
+// because the function does not use float64.
 func (r *reader) money(into *agent.Money, units int64) func(place) {
 	return func(p place) {
 		tag := p.node.ShortTag()
@@ -237,8 +237,8 @@ func (r *reader) duration(into *time.Duration) func(place) {
 	}
 }
 
-// webURL returns a function that reads an http or https URL. A password in the URL is an error, because it would be a secret
-// in the file and in every log that shows the URL.
+// webURL returns a function that reads an http or https URL. A user name or a password in the URL is an error, because every
+// log that shows the URL would show them.
 func (r *reader) webURL(into *string) func(place) {
 	return func(p place) {
 		var s string
@@ -267,8 +267,8 @@ func checkWebURL(s string) string {
 	return ""
 }
 
-// matching returns a function that reads a text that must match a pattern. The parameter message is the whole error
-// text for a text that does not match. It does not quote this text, which may be a secret.
+// matching returns a function that reads a text that must match a pattern. The parameter message is the whole error text for
+// a text that does not match. The error does not quote the text in the file, because it may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
 	return func(p place) {
 		var s string

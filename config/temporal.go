@@ -39,10 +39,10 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 	return opts, err
 }
 
-// WorkerOptions is like [ClientOptions], but for the client of a worker. If a codec server is configured,
-// WorkerOptions sends it a test payload, and returns an error if the server does not encode this payload. Later, if
-// a request to the codec server fails, the worker repeats the request, because the SDK would otherwise let the agent
-// fail or make a call twice. There is one exception: after a [CodecError], the worker does not repeat the request.
+// WorkerOptions is like [ClientOptions], but for the client of a worker. The difference matters only if a codec server is
+// configured. WorkerOptions then sends the codec server a test payload, and returns an error if the server does not encode
+// the payload. Later, the worker repeats each request to the codec server that fails. Otherwise, the agent could fail or
+// make a call twice. After a [CodecError], the worker does not repeat the request.
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
@@ -64,8 +64,8 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 	})
 }
 
-// options returns the client options from Temporal's configuration file and environment variables, without converters. The
-// codecSource is nil if no codec server is configured.
+// options returns the client options from Temporal's configuration file and environment variables, without data converters.
+// The codecSource in the results is nil if no codec server is configured.
 func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options

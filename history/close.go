@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// Closes reports whether an event of type t ends a run.
+// Closes reports whether an event of type t ends a run, that is, one execution of a workflow.
 func Closes(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
@@ -17,8 +17,8 @@ func Closes(t enumspb.EventType) bool {
 	return breaksOff(t)
 }
 
-// breaksOff reports whether an event of type t ends a run from outside, without a last workflow task: the run was terminated or
-// timed out.
+// breaksOff reports whether an event of type t says that a run was terminated or timed out. Such a run ended from outside: its
+// workflow could not handle the last events.
 func breaksOff(t enumspb.EventType) bool {
 	return t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED || t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT
 }

@@ -10,21 +10,16 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// complete changes the events of a run so that the SDK's replayer replays them to the end of the run. It returns the changed
+// complete prepares the events of a run for the SDK's replayer, which makes the agent's state from them. It returns the changed
 // events, and does not modify the given events. It returns nil if the run has no workflow task that can be replayed.
 //
 // What complete changes depends on how the run ended:
 //
 //   - A run that completed, failed, was cancelled or continued as new needs no change.
-//   - For a run that was terminated or timed out, complete adds one more workflow task at the time of the run's end. In this
-//     task the workflow handles the events that arrived after its last completed task, as it would have done if the run had
-//     continued.
-//   - For an open run, complete adds no such task, because the workflow has not handled the events after its last completed
-//     task.
-//
-// For the last two kinds of runs, complete also adds a task at the end that has started and has not ended. It is needed
-// because the replayer runs a workflow task only if the history also has the start of a later task. The replayer does not
-// compare the commands of the last task that it runs.
+//   - A run that was terminated or timed out has not handled the events after its last completed workflow task. complete adds one
+//     more workflow task at the time of the run's end. In this task the workflow handles these events, as it would have done if
+//     the run had continued.
+//   - For an open run, complete adds no such task. The replay ends with the last completed task.
 func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
 	broken := breaksOff(last.GetEventType())
@@ -47,6 +42,8 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 			b.add(proto.Clone(e).(*historypb.HistoryEvent))
 		}
 	}
+	// The replayer runs a workflow task only if the history also has the start of a later task. So complete adds, at the end, a
+	// task that has started and has not ended. The replayer does not compare the commands of the last task that it runs.
 	b.task()
 	if broken {
 		b.finish(redelivered(events[done+1:]))
@@ -55,7 +52,8 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	return b.events
 }
 
-// ofTask reports whether an event of type t belongs to a workflow task, other than the event that completes the task.
+// ofTask reports whether an event of type t says that a workflow task was scheduled, was started, failed or timed out. The
+// function complete leaves out such events if no task was completed after them.
 func ofTask(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
@@ -65,7 +63,7 @@ func ofTask(t enumspb.EventType) bool {
 	return false
 }
 
-// builder appends events to a history.
+// builder makes a history by appending events. It numbers the events.
 type builder struct {
 	events []*historypb.HistoryEvent
 	at     *timestamppb.Timestamp // the time of added events that have no time
@@ -111,7 +109,7 @@ func (b *builder) finish(requests []*updatepb.Request) {
 	}
 }
 
-// redelivered returns the updates in the given events that Temporal delivered again to the run after a reset.
+// redelivered returns the updates that Temporal delivered again to the run after a reset, as the given events record them.
 func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	var requests []*updatepb.Request
 	for _, e := range events {
@@ -122,8 +120,8 @@ func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	return requests
 }
 
-// updates returns the updates in the given events: those that Temporal delivered again to the run, and then those that the run
-// accepted. The result may contain an update twice.
+// updates returns the updates in the given events: first those that Temporal delivered again to the run after a reset, and then
+// those that the run accepted. The result may contain an update twice.
 func updates(events []*historypb.HistoryEvent) []*updatepb.Request {
 	requests := redelivered(events)
 	for _, e := range events {

@@ -64,8 +64,8 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 // from.Events events if from.Events is not 0. If the run ended before it had read the state of an earlier run, Read also reads
 // the earlier run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's default.
 //
-// The error is an [*UnreadableError], [ErrNotListed], or an error of Temporal: serviceerror.NotFound means that the history no
-// longer exists.
+// Read returns an [*UnreadableError] if a history cannot be read, and [ErrNotListed] if the caller has to try again later. Errors
+// of Temporal are wrapped: serviceerror.NotFound means that the history no longer exists.
 func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -96,9 +96,9 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	return run, err
 }
 
-// Of makes a Run from the first events of its history. The returned Run describes the run as it was after the last of the
-// given events. Of does not read earlier runs: if the run ended before it had read the state of an earlier run, State is nil.
-// A nil dc means the SDK's default data converter. The error is an [*UnreadableError].
+// Of makes a Run from the first events of the run's history. The returned Run describes the run as it was after the last of the
+// given events. Of does not read earlier runs: if the run ended before it had read the state of an earlier run, State is nil. A
+// nil dc means the SDK's default data converter. The error is an [*UnreadableError].
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -130,7 +130,7 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	return run, nil
 }
 
-// begin sets Start and Previous from e, the first event of the history.
+// begin sets the fields Start and Previous from e, which is the first event of the run's history.
 func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {
@@ -147,9 +147,8 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	return nil
 }
 
-// setRead corrects Previous for a run that resumes an agent. The activity ReadAgent may have read a later
-// run instead of the run that Start names. In this case setRead sets Previous to the run that was read. Otherwise it changes
-// nothing.
+// setRead corrects the field Previous of a run that resumes an agent. Such a run may have read the state of a later run than the
+// run that Start names. In this case setRead sets Previous to the run that was read. Otherwise it changes nothing.
 func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
 	if r.Start.From == nil || !r.Start.From.Resume {
 		return nil
@@ -174,9 +173,9 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 	return nil
 }
 
-// continueState returns the state of a run that ended before it had read the state of an earlier run. It makes this state from
-// the state of the earlier run, which is the parameter before, and from the updates in the events of the run. The parameter
-// before may be modified.
+// continueState returns the state of a run that ended before it had read the state of the earlier run that it goes on from. The
+// parameter before is the state of the earlier run. continueState applies the start and the updates of the new run to it, so it
+// may modify before.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)

@@ -9,18 +9,20 @@ import (
 
 // Client sends requests to a model.
 type Client interface {
-	// Complete sends one request and returns the model's reply, which has passed [Reply.Validate]. An error that the model, the
-	// endpoint or the connection caused is an [*Error]. If ctx ends first, the error wraps the error of ctx instead.
+	// Complete sends one request and returns the model's reply. It never returns a reply that [Reply.Validate] refuses. If the
+	// model, the endpoint or the connection causes an error, the error is an [*Error]. If ctx ends first, the error wraps the
+	// error of ctx instead.
 	//
-	// Complete must not retry, because the caller has the only retry policy. It must be safe for concurrent use and must not
-	// modify the request. If it receives the reply as a stream, it passes each delta to the function that [Stream] returns for
-	// ctx.
+	// Complete must not retry, because its caller retries. It must be safe for concurrent use and must not modify the request. If
+	// it receives the reply as a stream, it passes each [Delta] to the function that [Stream] returns for ctx.
 	Complete(ctx context.Context, req Request) (Reply, error)
 }
 
-// Request is a request to a model. The key of a model call is computed from two hashes of its request: the prefix hash and
-// the transcript hash. Both hashes are made from JSON texts that omit empty optional fields. So if a new field is added to
-// Request, the keys of all model calls that do not use the field stay the same.
+// Request is a request to a model.
+//
+// An agent computes the key of a model call from the JSON form of its request, and finds an earlier reply again under this
+// key. So the JSON form of existing requests must never change. A new field must be omitted from the JSON form if it is
+// empty.
 type Request struct {
 	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. The caller tries the
 	// others if the first one cannot reply.
@@ -32,8 +34,8 @@ type Request struct {
 	// Messages are the messages of the conversation, oldest first.
 	Messages []Message `json:"messages,omitempty"`
 
-	// Key is the key of the model call. It is sent as the Idempotency-Key header, unless it is empty. It is not part of the
-	// JSON form, because it is computed from that form.
+	// Key identifies the model call. It is sent as the Idempotency-Key header. If Key is empty, the header is omitted. Key is
+	// not part of the JSON form, because it is computed from that form.
 	Key string `json:"-"`
 }
 
@@ -79,9 +81,9 @@ type Reply struct {
 	Repaired []string `json:"repaired,omitempty"`
 }
 
-// MapText returns a copy of r in which each text that comes from the endpoint is replaced by the result of f for this text.
-// These texts are the content, the reasoning, the IDs, names and arguments of tool calls, the model's name, the finish reason,
-// and the texts in Repaired. MapText does not change the Parts of the message.
+// MapText returns a copy of r in which each text is replaced by the result of f for this text. It is used to hide secrets
+// that an endpoint may have sent. The texts are the content, the reasoning, the IDs, names and arguments of tool calls, the
+// model's name, the finish reason, and the texts in Repaired. The Parts of the message and the Candidate stay as they are.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)
@@ -97,9 +99,8 @@ func (r Reply) MapText(f func(string) string) Reply {
 	return r
 }
 
-// Validate returns an [*Error] of class [EmptyReply] if the reply has no text, no tool call and no part. Text that consists of
-// white space does not count, and reasoning does not count. Validate ignores the usage, because many endpoints report no
-// usage: a reply with text and a usage of 0 tokens is not empty.
+// Validate returns an [*Error] of class [EmptyReply] if the reply is empty: it has no text except white space, no tool call
+// and no [Part]. Reasoning does not count as text. Validate ignores the usage, because many endpoints report none.
 func (r Reply) Validate() error {
 	if strings.TrimSpace(r.Message.Content) != "" || len(r.Message.ToolCalls) > 0 || len(r.Message.Parts) > 0 {
 		return nil

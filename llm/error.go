@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Class is the class of an [Error]. It says what the caller can do about the error. The values must not change: they are the
-// types of application errors in Temporal histories.
+// Class is the class of an [Error]. It says what the caller can do about the error. The values must not change, because
+// Temporal histories store them as the types of application errors.
 type Class string
 
-// The classes, in three groups. The comment above each group says what the caller can do: retry, compact the conversation,
-// or fail. The numbers are HTTP statuses.
+// The classes, in three groups. The comment above each group says what the caller can do: send the request again, compact
+// (shorten) the conversation, or fail. The numbers are HTTP statuses.
 const (
 	// Retry: the same request may succeed later.
 
@@ -20,7 +20,7 @@ const (
 	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 425
 	Connection  Class = "Connection"  // no response, or an incomplete one
 	EmptyReply  Class = "EmptyReply"  // a reply that has no text, no tool call and no part
-	BadReply    Class = "BadReply"    // a response that has a success status but is not a valid reply
+	BadReply    Class = "BadReply"    // a success status without a valid reply, or a tool call that the endpoint cannot read
 
 	// Compact: the same request never succeeds, but a shorter one may succeed.
 
@@ -65,7 +65,7 @@ var classTexts = map[Class]string{
 // Text returns a short description of the class for people. For an unknown class it returns the class itself.
 func (c Class) Text() string { return cmp.Or(classTexts[c], string(c)) }
 
-// ErrEmptyReply matches every [*Error] of class [EmptyReply] with [errors.Is].
+// ErrEmptyReply is a target for [errors.Is]. It matches every [*Error] of class [EmptyReply].
 var ErrEmptyReply = &Error{Class: EmptyReply, Message: "empty reply"}
 
 // Error is the error that a [Client] returns if it got no valid reply from the model. Its text never contains an API key.
@@ -100,7 +100,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is an [*Error] of the same class.
+// Is reports whether target is an [*Error] of the same class. [errors.Is] calls it.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Class == e.Class

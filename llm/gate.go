@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Check returns an [*Error] of class [InvalidRequest] if endpoints would refuse the request, or if the request's tools are
-// not sorted by name. A valid request meets these conditions:
-//   - It has at least one candidate.
+// Check is the last check before a request is sent. It returns an [*Error] of class [InvalidRequest] if the request violates
+// one of these conditions:
+//   - The request has at least one candidate.
 //   - The tools are sorted by name, and no name occurs twice.
 //   - Only the first message may be a system message. All roles are known.
-//   - The tool calls of a message have different IDs, which are not empty. Their arguments are JSON objects.
-//   - A message with tool calls is followed directly by the tool messages with the results: exactly one for each call, in
-//     any order. There are no other tool messages.
-//   - Each tool message has text or a part.
+//   - Each tool call has an ID, and the IDs within one message are different. The arguments are JSON objects.
+//   - Directly after a message with tool calls come the tool messages with the results: one for each call, in any order.
+//     There are no other tool messages.
+//   - Each tool message has text or a [Part].
 //
-// Check is the last check before a request is sent. The code that builds a request must already ensure the conditions. If a
-// transcript violated one of them, the endpoint would refuse all later requests of the agent, too.
+// The code that builds requests must already ensure these conditions. Check finds mistakes of this code before an endpoint
+// does. An endpoint that refuses a message would refuse all later requests with this message, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {
 		return refusef("the request has no candidate")
@@ -73,7 +73,7 @@ func object(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
-// refusef returns an [*Error] of class [InvalidRequest] for [Request.Check]. Its message says that the request was not sent.
+// refusef returns the error of [Request.Check] for an invalid request. Its message says that the request was not sent.
 func refusef(format string, args ...any) error {
 	return &Error{Class: InvalidRequest, Message: "not sent: " + fmt.Sprintf(format, args...)}
 }

@@ -27,16 +27,16 @@ type ToolCallDelta struct {
 // streamKey is the context key of the function that [WithStream] adds to a context.
 type streamKey struct{}
 
-// WithStream returns a copy of ctx that contains the function f. If [Client.Complete] gets this context and receives the reply
-// as a stream, it calls f with each delta as soon as the delta arrives. f is a value of the context and not a parameter of
-// Complete, so it also works with clients that wrap another client.
+// WithStream lets the caller of [Client.Complete] see a reply while it arrives. It returns a copy of ctx that contains the
+// function f. If Complete gets this context and receives the reply as a stream, it calls f with each [Delta]. A client that
+// wraps another client passes f on with the context.
 //
-// Complete calls f in the goroutine of its caller, in the order of the deltas, and never after it has returned. f should return
-// quickly, because Complete does not read the response while f runs. Use the returned context for one call of Complete only.
-// Otherwise f gets the deltas of several replies and cannot distinguish them.
+// Complete calls f in the goroutine that called Complete, in the order of the deltas, and never after Complete has returned.
+// f should return quickly, because Complete does not read the response while f runs. Use the returned context for one call of
+// Complete only. Otherwise f gets the deltas of several replies and cannot distinguish them.
 //
-// The deltas are a preview. The reply may differ from them, because the client repairs mistakes after the reply is complete. If
-// Complete returns an error, the deltas are discarded. A client that does not stream never calls f.
+// The deltas are a preview. The reply may differ from them, because the client corrects mistakes of the model after the last
+// delta. If Complete returns an error, ignore the deltas. A client that does not stream never calls f.
 func WithStream(ctx context.Context, f func(Delta)) context.Context {
 	return context.WithValue(ctx, streamKey{}, f)
 }

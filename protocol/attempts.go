@@ -2,21 +2,23 @@ package protocol
 
 import "github.com/reagent-dev/reagent/llm"
 
-// The limits on the attempts at one effect. An activity counts its attempts in [Progress]; Temporal itself sets no limit.
+// These constants limit the number of attempts at one model call or one tool call. The activity counts its attempts in
+// [Progress]. Temporal itself sets no limit.
 const (
-	// modelAttempts is the maximum number of attempts at one model call before the turn is held. If the provider sets no retry
-	// delay, 8 attempts take about two minutes.
+	// modelAttempts is the maximum number of attempts at one model call. After the last attempt, the turn is held: see
+	// [agent.Held]. If the provider sets no retry delay, 8 attempts take about two minutes.
 	modelAttempts = 8
-	// emptyAttempts is the maximum number of attempts if the last reply was empty. It is lower than modelAttempts because empty
-	// replies are paid for.
+	// emptyAttempts is the maximum number of attempts if the last reply was empty. It is lower than modelAttempts, because an
+	// empty reply costs money, too.
 	emptyAttempts = 3
 	// MaxToolAttempts is the maximum number of attempts at one tool call. After the last attempt, the result of the call is an
 	// error, or says that the outcome is unknown.
 	MaxToolAttempts = 5
 )
 
-// MaxModelAttempts returns the maximum number of attempts at one model call if the last attempt failed with the given class. It
-// returns 1 for a class that is not retryable.
+// MaxModelAttempts returns the maximum number of attempts at one model call. The parameter class is the class of the error with
+// which the last attempt failed. If this class is not retryable, the result is 1. If the request may go to other models, too,
+// the activity still calls those.
 func MaxModelAttempts(class llm.Class) int {
 	switch {
 	case !class.Retryable():

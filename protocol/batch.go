@@ -6,27 +6,31 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 )
 
-// A batch consists of the calls of one model reply that may run. Their results are in the history of one run, because a
-// run does not continue as new while a tool call is open. So the size of all results of a batch together is limited.
+// These constants limit the size of tool results in the history. A batch consists of the calls of one model reply,
+// without the calls that the agent refuses because there are too many. The results of a batch are all in the history
+// of one run, because a run does not continue as new while a tool call is open. So their size together is limited.
 // Temporal suggests to continue as new at 4 MB of history, and ends a workflow at 50 MB.
 const (
-	// batchBytes limits the encoded size of all results of a batch in history. The results exceed it only if the parts
-	// that the transcript shows need more.
+	// batchBytes is the encoded size that all results of a batch may have together in history. Each result gets an
+	// equal share. A result may be larger than its share if the transcript shows more of it.
 	batchBytes = 8_000_000
-	// maxBatchBytes is the largest encoded size of all results of a batch in history, even if the transcript would show
-	// more.
+	// maxBatchBytes is the largest encoded size of all results of a batch in history. It holds even if the transcript
+	// would show more.
 	maxBatchBytes = 24_000_000
-	// maxStoredBytes is the largest encoded size of one result. A codec may add a third; Temporal refuses a payload
-	// over 2 MiB.
+	// maxStoredBytes is the largest encoded size of one result. A codec may make it a third larger, and Temporal
+	// refuses a payload over 2 MiB.
 	maxStoredBytes = 1_500_000
 )
 
-// Stored returns the part of a tool result that history keeps. The parameter content is the whole result. The parameter
-// limit is the largest size of the part in bytes. The encoded size of the part is limited, too: all results of a batch
-// share a limit in history, and each result gets an equal share. The parameter calls is the number of calls in the
-// batch. The parameter shown is the size, in bytes, to which the transcript cuts each result. If a share is too small
-// for the bytes that the transcript shows, Stored uses a larger share, up to a maximum. A value of 0 for the parameter
-// limit or the parameter shown means [DefaultResultBytes].
+// Stored cuts a tool result to the part that history keeps, and returns this part. The parameter content is the whole
+// result. The parameter limit is the largest size of the part in bytes.
+//
+// The encoded size of the part is limited, too. A batch, which consists of the calls of one model reply, has one
+// limit for all its results, and each result gets an equal share of this limit. The parameter calls is the number of
+// calls in the batch. The parameter shown is the size in bytes to which the transcript cuts each result. If the
+// transcript shows more than fits into a share, the share grows, up to a maximum.
+//
+// If the parameter limit or the parameter shown is 0, [DefaultResultBytes] is used instead.
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)
@@ -34,8 +38,8 @@ func Stored(content string, limit, shown, calls int) string {
 	return clip.MiddleEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
 }
 
-// ShownBytes returns the size in bytes to which the transcript cuts each result. The parameter limit is the size that
-// the agent's definition sets. ShownBytes returns it unchanged if it is greater than 0; otherwise it returns
+// ShownBytes returns the size in bytes to which the transcript cuts each tool result. The parameter limit is the size
+// that the agent's definition sets. If limit is greater than 0, ShownBytes returns limit; otherwise it returns
 // [DefaultResultBytes].
 func ShownBytes(limit int) int {
 	if limit <= 0 {
@@ -44,9 +48,10 @@ func ShownBytes(limit int) int {
 	return limit
 }
 
-// Shown returns a copy of the result r in which the content is cut to the size that the transcript shows. The parameter
-// limit is this size in bytes. The parameter key is the key of the call. [ToolEvent] returns the same event for the copy
-// as for r.
+// Shown returns a copy of the result r in which the content is cut to the part that the transcript shows. An activity
+// returns the copy to keep the history small. For the agent, the copy is the same as r: [ToolEvent] returns the same
+// event for both. The parameter limit is the largest size of this part in bytes. The parameter key is the key of the
+// call.
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
 	if !r.Lost {
 		r.Content = shown(key, r.Content, limit)

@@ -2,19 +2,20 @@ package protocol
 
 import "strings"
 
-// Effect is the part of an activity's input that says which run asked for the effect, and which earlier run may have
-// its result. The key of an effect is the ID of its activity, so results are found in the histories of earlier runs.
-// There is no other store of results.
+// Effect is the part of an activity's input that says whether earlier runs of the agent may have the activity's
+// result. A run is one Temporal run of the agent's workflow. An activity has the same ID in all runs: its
+// [agent.Key]. By this ID, the activity finds its result in the history of an earlier run. There is no other store of
+// results.
 type Effect struct {
-	// Run is the end of the ID of the run that asked for the effect: see [RunSuffix]. The activity may belong to
-	// another run. If the workflow is reset while the effect is in flight, Temporal schedules the activity with the
-	// same input again, in the new run.
+	// Run is the end of the ID of the run that scheduled the activity: see [RunSuffix]. The activity may belong to
+	// another run. If the workflow is reset while the activity is open, Temporal schedules it in the new run again,
+	// with the same input.
 	Run string `json:"run,omitempty"`
-	// Base is the ID of the earlier run at which the activity begins its search for the result. It is empty if no
-	// earlier run can have had the effect: see [agent.State.MayRecall].
+	// Base is the ID of an earlier run. If it is set, the activity searches this run and all other earlier runs for
+	// its result. It is empty if no earlier run can have the result: see [agent.State.MayRecall].
 	Base string `json:"base,omitempty"`
 }
 
-// RunSuffix returns the part of a run ID that distinguishes the runs of one agent: the last 48 bits. They are random in
-// UUIDs of all versions that Temporal uses.
+// RunSuffix returns the end of a run ID, after the last hyphen. This part has 48 bits. They are random in UUIDs of
+// all versions that Temporal uses, so they distinguish the runs of one agent.
 func RunSuffix(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }

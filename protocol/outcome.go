@@ -13,10 +13,10 @@ import (
 
 // This file converts the end of an activity or of a sub-agent into an event of the agent. The driver applies the event.
 
-// DefaultResultBytes is the size to which a tool result is cut if the agent sets none.
+// DefaultResultBytes is the size in bytes to which a tool result is cut if the agent's definition sets no size.
 const DefaultResultBytes = 64 << 10
 
-// ModelResult is the result of the activity [CallModel].
+// ModelResult is the result of the activity [CallModel]: the model's reply, and how the activity got it.
 type ModelResult struct {
 	llm.Reply
 	// Empty counts the empty replies to the same request before this reply.
@@ -25,12 +25,12 @@ type ModelResult struct {
 	Repeats agent.Repeats `json:"repeats,omitzero"`
 	// Invalid says why the answer does not fit the output schema; empty if it fits or there is no schema.
 	Invalid string `json:"invalid,omitempty"`
-	// Recalled says that an earlier run has recorded the reply.
+	// Recalled says that the reply comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
-	// NewIn is set if a run searched all its earlier runs and did not find the reply. It is the end of the ID of the run
-	// that searched: see [RunSuffix]. It is empty if there was no search, or if the history of an earlier run no longer
-	// exists. NewIn names the run because a reset copies this result into the history of a new run. The new run has more
-	// earlier runs, and NewIn does not say whether one of those has the reply.
+	// NewIn is set if no earlier run has the reply. It is the end of the ID of the run that searched all its earlier
+	// runs: see [RunSuffix]. It is empty if there was no search, or if the history of an earlier run no longer
+	// exists. NewIn names the run because a reset copies this result into the history of a new run. The new run has
+	// more earlier runs, and NewIn does not say whether one of those has the reply.
 	NewIn string `json:"new_in,omitempty"`
 }
 
@@ -38,14 +38,15 @@ type ModelResult struct {
 type ToolResult struct {
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
-	// Lost says that the call may have taken effect, and its result is unknown.
+	// Lost says that the outcome of the call is unknown: the tool may have run, and its result is lost.
 	Lost bool `json:"lost,omitempty"`
-	// Recalled says that an earlier run has recorded the result.
+	// Recalled says that the result comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 }
 
-// OmitDefaults returns the reply without the fields that have their default value, because history need not keep them.
-// These are the role, the name of the first candidate, and a finish reason that follows from the message.
+// OmitDefaults returns a copy of the reply for the history, without fields that are easy to fill in again. It always
+// omits the role. It omits the name of the candidate, which is the model that replied, if the parameter first is this
+// candidate. It omits the finish reason if the finish reason follows from the message.
 func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	reply.Message.Role = ""
 	if reply.Candidate == first.Name {
@@ -58,7 +59,8 @@ func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	return reply
 }
 
-// AgentEnd describes the end of an agent. It is a part of the result of its workflow.
+// AgentEnd describes the end of an agent: its answer, or the reason why there is none. The JSON of a [Result] can be
+// read as an AgentEnd.
 type AgentEnd struct {
 	Answer string `json:"answer,omitempty"`
 	// Stopped names the limit that ended the last turn early; empty if there was none.
@@ -69,26 +71,30 @@ type AgentEnd struct {
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
-// ChildEnd reports the end of a sub-agent to its parent. A resumed sub-agent sends it: see [ChildEndSignal].
+// ChildEnd is what a resumed sub-agent sends to its parent when it has ended: see [ChildEndSignal]. Key is the key of
+// the sub-agent.
 type ChildEnd struct {
 	Key agent.Key `json:"key"`
 	AgentEnd
 }
 
-// RecalledCall is what the earlier runs of an agent say about a call for a sub-agent.
+// RecalledCall is the result of the activity [RecallCall]. It contains what earlier runs of the agent have recorded
+// about a call for a sub-agent.
 type RecalledCall struct {
 	agent.Recalled
-	// Run is the end of the ID of the run that searched its earlier runs: see [RunSuffix]. A later reset copies this
-	// result into the history of a new run, which has more earlier runs and may have to search again.
+	// Run is the end of the ID of the run that searched its earlier runs: see [RunSuffix]. A reset may copy this
+	// result into the history of a new run. The new run has more earlier runs, and may have to search again.
 	Run string `json:"run"`
 }
 
-// AgentProgress says how many milliseconds ago the last event happened in a sub-agent or in an agent below it.
+// AgentProgress is the result of the activity [LookAgent]. IdleMS is the number of milliseconds since the last event
+// in a sub-agent or in a running agent below it. It is 0 for a sub-agent that has ended.
 type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
 }
 
-// LoadEvent returns the event for the end of the activity [LoadAgent], which returned d or err.
+// LoadEvent returns the event by which an agent learns that its activity [LoadAgent] has ended. The parameter key is
+// the key of the activity. The activity returned the definition d or the error err.
 func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
 		class, message := cause(err)
@@ -97,7 +103,9 @@ func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
 }
 
-// ModelEvent returns the event for the end of a model call. It returns nil if the call was cancelled.
+// ModelEvent returns the event by which an agent learns that its model call has ended. The activity [CallModel]
+// returned the result r or the error err. ModelEvent returns nil if the call was cancelled. The parameter now is the
+// current time in Unix milliseconds.
 func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	switch {
 	case temporal.IsCanceledError(err):
@@ -109,11 +117,13 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent returns the event for the end of a tool call. It returns nil if the activity was cancelled, because the
-// agent cancels the activity of a call only after it has answered the call.
+// ToolEvent returns the event by which an agent learns that its tool call has ended. The activity [CallTool] returned
+// the result r or the error err. If the activity was cancelled, ToolEvent returns nil: an agent cancels the activity
+// only after it has given the call another result.
 //
-// The parameter limit is the size in bytes to which the transcript cuts the result. History keeps a longer part, which
-// the model may read.
+// The parameter key is the key of the call, and the parameter name is the name of the tool. The parameter limit is
+// the size in bytes to which the transcript cuts the result. The parameter now is the current time in Unix
+// milliseconds.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
@@ -128,9 +138,10 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEvent returns the event for the end of a sub-agent. If err is nil, the parameter end says how the sub-agent
-// ended; otherwise the sub-agent ended with the error err. The parameter reattached becomes the event's field
-// Reattached. The parameter limit is the size in bytes to which the answer is cut.
+// ChildEvent returns the event by which an agent learns that its sub-agent has ended. If err is nil, the parameter
+// end describes the end. Otherwise, err is the error with which the sub-agent ended. The parameter reattached says
+// that the agent has only waited for the sub-agent, because the sub-agent's workflow already existed. The parameter
+// limit is the size in bytes to which the answer is cut. The parameter now is the current time in Unix milliseconds.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -145,16 +156,17 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
 
-// EndedFromOutside reports whether a sub-agent that ended with the error err was ended from outside: it was terminated
-// or cancelled, or its run timed out. A person or program may resume such a sub-agent at once.
+// EndedFromOutside reports whether the error err says that a sub-agent was terminated or cancelled, or that its run
+// timed out. A person or program may resume such a sub-agent a moment later. So the parent waits for a moment before
+// it accepts the end.
 func EndedFromOutside(err error) bool {
 	var timeout *temporal.TimeoutError
 	var terminated *temporal.TerminatedError
 	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
 }
 
-// Spent returns the spending of an agent that ended with the error err. It reads the spending from the details of the
-// error, and returns nil if they do not contain it.
+// Spent returns the tokens and the cost of an agent that ended with the error err. It reads them from the details of
+// the error, and returns nil if the details do not contain them.
 func Spent(err error) *agent.Spending {
 	var spent agent.Spending
 	var details interface {
@@ -172,14 +184,15 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns the content of a result as the transcript shows it. If the content is longer than the parameter limit,
-// in bytes, shown replaces the middle of it with a note. The note names the call by its key.
+// shown returns the part of a tool result that the transcript shows. The parameter content is the whole result. If it
+// has more bytes than the parameter limit, the function replaces the middle of it with a note. The note tells the
+// model how to read the rest. The parameter key is the key of the call.
 func shown(key agent.Key, content string, limit int) string {
 	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
-// EndText returns a short text that says how an agent ended without an answer, such as "it was terminated". The text
-// becomes part of the transcript of the agent's parent.
+// EndText returns a short text that says how an agent ended without an answer, such as "it was terminated". The
+// parameter err is the error with which the agent ended. The transcript of the agent's parent contains the text.
 func EndText(err error) string {
 	var (
 		failed     *temporal.ApplicationError
@@ -201,8 +214,10 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent returns the event that ends the wait for a sub-agent because no event has happened in it, or below it, for
-// [agent.ChildIdleMS]. It returns nil if an event has happened, or if err says that the progress p could not be read.
+// IdleEvent returns the event that ends the wait for an idle sub-agent, and nil for a sub-agent that is not idle. A
+// sub-agent is idle if nothing has happened in it, or in an agent below it, for [agent.ChildIdleMS]. The parameter p
+// says how long nothing has happened. If this could not be read, err is not nil, and IdleEvent returns nil. The
+// parameter child is the sub-agent's key. The parameter now is the current time in Unix milliseconds.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil
@@ -210,8 +225,8 @@ func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Eve
 	return agent.ChildIdle(child, now)
 }
 
-// emptyReplies reads the [agent.EmptyReplies] from the details of an activity's failure. It returns the zero value if
-// the details have none.
+// emptyReplies returns how many empty replies a model call got before its activity failed with the error err. It
+// reads this from the details of the error, and returns the zero value if the details have none.
 func emptyReplies(err error) agent.EmptyReplies {
 	var empty agent.EmptyReplies
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.HasDetails() {
@@ -220,7 +235,8 @@ func emptyReplies(err error) agent.EmptyReplies {
 	return empty
 }
 
-// cause returns the type and the text of the failure with which an activity ended.
+// cause returns why an activity ended with the error err. The result named class is the type of the failure, such as
+// [UnknownAgent] or "Timeout". The result named message is the text of the failure.
 func cause(err error) (class, message string) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError
@@ -234,9 +250,9 @@ func cause(err error) (class, message string) {
 	}
 }
 
-// TimeoutText returns a text that describes an attempt that timed out. If the heartbeats stopped, the text names two
-// possible causes, because Temporal cannot tell them apart: the worker died, or it could not reach Temporal, for
-// instance while Temporal itself was down.
+// TimeoutText returns a text that says why Temporal timed out an attempt of an activity. The parameter kind is the
+// type of the timeout. If the heartbeats stopped, the text names two possible causes, because Temporal cannot tell
+// them apart: the worker died, or it could not reach Temporal.
 func TimeoutText(kind enumspb.TimeoutType) string {
 	if kind == enumspb.TIMEOUT_TYPE_HEARTBEAT {
 		return "the worker sent no more heartbeats: it died, or it could not reach Temporal"

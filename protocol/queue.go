@@ -1,4 +1,4 @@
 package protocol
 
-// DefaultTaskQueue is the Temporal task queue of agents if no other is set, in clients and in workers.
+// DefaultTaskQueue is the Temporal task queue that clients and workers use for agents if no other is set.
 const DefaultTaskQueue = "agents"

@@ -23,23 +23,26 @@ const (
 	maxStateValues = 1_000_000
 )
 
-// ErrStateSize says that a state has more than [MaxStateBytes] bytes, or more values than any working agent needs. The
-// errors of [Pack] and [Unpack] wrap it and name the limit.
+// ErrStateSize is the error for a state that is too large for [Pack] and [Unpack]: it has more than [MaxStateBytes]
+// bytes, or more values than any working agent needs. The errors of the two functions wrap ErrStateSize and name the
+// limit.
 var ErrStateSize = errors.New("the state of the agent is too large")
 
-// Page is a part of a compressed state.
+// Page is the result of the activity [ReadAgent]: a part of a state that [Pack] has compressed.
 type Page struct {
 	Data []byte `json:"data"`
 	// Pages is the number of pages of the state. Events is the number of history events from which the state was
 	// computed.
 	Pages  int   `json:"pages"`
 	Events int64 `json:"events"`
-	// RunID is empty if the requested run was read. Otherwise, another resume of the requested run had already started a
-	// later run, and the later run has ended. Then the later run was read, and RunID is its ID.
+	// RunID is empty if the requested run was read. Otherwise it is the ID of the later run that was read instead.
+	// This happens if another resume of the requested run had already started the later run, and the later run has
+	// ended, too.
 	RunID string `json:"run_id,omitempty"`
 }
 
-// Pack compresses a state. It returns an error that wraps [ErrStateSize] for a state that [Unpack] would refuse.
+// Pack returns the compressed JSON of a state, for the next run of the agent. For a state that is so large that
+// [Unpack] would refuse it, Pack returns an error that wraps [ErrStateSize].
 func Pack(s *agent.State) ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -60,8 +63,8 @@ func Pack(s *agent.State) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Unpack is the inverse of [Pack]. It first measures the state and returns an error that wraps [ErrStateSize] if the
-// state is too large. Only then does it read the state into memory.
+// Unpack returns the state that [Pack] has compressed. If the state is too large, Unpack returns an error that wraps
+// [ErrStateSize]. It measures the state first, so that a state that is too large does not fill the memory.
 func Unpack(data []byte) (*agent.State, error) {
 	var m measure
 	if err := gunzip(&m, data); err != nil {
@@ -87,8 +90,8 @@ func gunzip(out io.Writer, data []byte) error {
 	return err
 }
 
-// measure is an [io.Writer] that counts the bytes and the values of the JSON text that is written to it. Write fails if
-// there are more bytes or more values than the limits allow. It does not check the syntax.
+// measure is an [io.Writer] that measures a JSON text: it counts the bytes and the values. Write fails if there are
+// more bytes or more values than the limits allow. It does not check the syntax of the text.
 type measure struct {
 	bytes, values   int
 	quoted, escaped bool
@@ -117,8 +120,8 @@ func (m *measure) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Open unpacks the state of an earlier run, calls [Continue] with it, and returns the result. The parameter now is the
-// current time in Unix milliseconds.
+// Open returns the state with which a new run begins, made from the compressed state of an earlier run. The parameter
+// packed is this compressed state. Open unpacks it and passes it to [Continue], which explains the other parameters.
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)
 	if err != nil {
@@ -127,10 +130,12 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return Continue(agentID, in, s, now)
 }
 
-// Continue returns the state with which a new run goes on from an earlier run. The parameter s is the state of the
-// earlier run; Continue may change it. The field in.From says whether the new run forks, resumes or continues the
-// agent. If in.Message is set, Continue puts this message into the inbox. The parameter now is the current time in Unix
-// milliseconds.
+// Continue returns the state with which a new run begins, made from the state of an earlier run. The parameter s is
+// the state of the earlier run; Continue may change it. The parameter agentID is the ID of the agent to which the new
+// run belongs. The parameter in is the start input of the new run.
+//
+// The field in.From says whether the new run forks, resumes or continues the agent of the earlier run. If in.Message
+// is set, Continue puts this message into the inbox. The parameter now is the current time in Unix milliseconds.
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:

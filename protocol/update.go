@@ -2,13 +2,15 @@ package protocol
 
 import "github.com/reagent-dev/reagent/agent"
 
-// ChildEndSignal is the signal by which a resumed sub-agent sends a [ChildEnd] to its parent. Temporal itself reports
-// to a parent only the run that the parent started.
+// ChildEndSignal is the signal by which a resumed sub-agent reports its end to its parent. The argument is a
+// [ChildEnd]. The signal is necessary because the resume has started a new run: Temporal itself reports to a parent
+// only the end of the run that the parent started.
 const ChildEndSignal = "child-end"
 
-// The updates of a running agent. The history has no events of an update that a validator refuses.
+// These are the updates of a running agent.
 const (
-	// MessageUpdate takes an [agent.InboxMessage] and returns [Accepted].
+	// MessageUpdate takes an [agent.InboxMessage], puts it into the agent's inbox, and returns [Accepted]. If the
+	// validator of the update refuses the message, the history gets no event.
 	MessageUpdate = "message"
 	// CloseUpdate has no argument. The agent accepts no more messages, and ends when its turn has ended and its inbox is
 	// empty.
@@ -16,26 +18,27 @@ const (
 	// UpgradeUpdate has no argument. The agent continues as new, on the current version of its workers, as soon as no model
 	// call or tool call is in flight.
 	UpgradeUpdate = "upgrade"
-	// ReloadUpdate takes the ID of this request to reload. The agent reads its definition again as soon as each call has
-	// its result and no model call is in flight. The agent ignores a request with the ID of an earlier request.
+	// ReloadUpdate takes an ID that the sender chooses for this reload. The agent reads its definition again as soon
+	// as each call has its result and no model call is in flight. The agent ignores a second update with the same ID.
 	ReloadUpdate = "reload"
-	// ResumeLostUpdate takes the ID of a resume that came too late: another resume had already continued the agent. The
-	// agent counts it in its [agent.Usage].
+	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent.
+	// It takes the ID of the late resume. The agent only counts it: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
 )
 
 // Accepted is the result of a [MessageUpdate]: the agent has received the message.
 type Accepted struct {
+	// ID is the ID of the message.
 	ID string `json:"id"`
-	// Duplicate says that the agent had received a message with the same ID before. It has dropped this message, even if
-	// the text differs.
+	// Duplicate says that the agent had received a message with the same ID before. The agent has dropped this
+	// message, even if its text differs.
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// UpdateEvent returns the event that an update applies to the agent, by the name of the update. It returns nil for an
-// [UpgradeUpdate], which applies no event, and for an unknown name. UpdateEvent passes a pointer to the function in the
-// parameter decode, which stores the decoded argument of the update there. The parameter now is the time of the event, in
-// Unix milliseconds.
+// UpdateEvent returns the event that an update applies to the agent's state. It returns nil for an [UpgradeUpdate],
+// which does not change the state, and for an unknown name. The parameter name is the name of the update. The
+// parameter decode is a function that decodes the argument of the update: UpdateEvent passes it a pointer to the
+// variable for the decoded argument. The parameter now is the current time in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:

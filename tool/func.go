@@ -13,11 +13,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a tool from a description and a function. The Spec method of the new tool returns spec, with [AtMostOnce] in
-// place of an empty effect. The Call method runs call(ctx, args), so call must do what [Tool] requires of the Call method.
-// If call panics, the Call method returns an error result. Use [Func] if the schema can be inferred from a Go type.
+// New makes a [Tool] from a description and a function. The Call method of the tool runs the function in the parameter call,
+// which must do what [Tool] requires of the Call method. If the function panics, the Call method returns an error result. An
+// empty effect in spec becomes [AtMostOnce]. Use [Func] if the schema can be inferred from a Go type.
 //
-// New returns an error if call is nil, if the effect is unknown, or if models do not accept the name or the schema.
+// New returns an error if call is nil, if the effect is unknown, or if the name or the schema is not valid; see [NameError] and
+// [CheckSchema].
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", spec.Name)
@@ -31,22 +32,24 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 	return &function{spec: spec, call: call}, nil
 }
 
-// Func returns a tool that runs a Go function.
+// Func makes a [Tool] from a Go function. The tool decodes the model's arguments into a value of the type In and calls fn with
+// this value. The return value of fn becomes the result that the model reads.
 //
-// Func infers the schema of the arguments from In, which must be a struct or a map with string keys. Field names come from
-// json tags, descriptions from jsonschema tags. A field with omitempty is optional. The zero effect means [AtMostOnce].
+// In must be a struct or a map with string keys. Func infers the schema of the arguments from In: the names of the fields come
+// from json tags, and their descriptions from jsonschema tags. A field with omitempty is optional. If the model sends an
+// unknown field, the tool returns an error result and does not call fn. An empty effect means [AtMostOnce].
 //
-// The tool decodes arguments strictly: an unknown field is an error result, which the model reads. The return value of fn
-// becomes the result of the call: a string is the content of the result, a [Result] is the result itself, and the JSON form
-// of any other value is the content.
+// If fn returns a string, the string is the content of the result. If fn returns a [Result], it is the result itself. The
+// content for any other value is its JSON form.
 //
 // An error of fn becomes an error result, with two exceptions:
 //   - If the error wraps [ErrOutcomeUnknown] or [ErrNotRun], the tool returns the error unchanged.
-//   - If the call's context has ended and the error wraps [context.Canceled] or [context.DeadlineExceeded], the tool returns
-//     an error, too. A [ReadOnly] tool returns the error of fn unchanged. Any other tool returns an error that wraps both
-//     [ErrOutcomeUnknown] and the error of fn, because fn may have done a part of its work.
+//   - If the call's context has ended and the error wraps [context.Canceled] or [context.DeadlineExceeded], the tool returns an
+//     error. The error of a [ReadOnly] tool is the error of fn. The error of any other tool wraps both [ErrOutcomeUnknown] and
+//     the error of fn, because fn may have done a part of its work.
 //
-// A panic of fn becomes an error result. fn must be safe for concurrent use.
+// A panic of fn becomes an error result. fn must be safe for concurrent use. Func returns an error if the schema cannot be
+// inferred from In, and in the cases in which [New] returns one.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", name)
@@ -99,21 +102,21 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered converts a panic of a tool into an error result. It must be called with defer. If there was a panic, recovered
-// stores the error result in *res and sets *err to nil. It does not set *err to an error, because the caller might then run
-// the tool again, although the tool may have made changes before the panic. recovered writes the stack to the log; the model
-// does not see the stack.
+// recovered converts a panic of a tool into an error result. It must be called with defer. After a panic, recovered stores the
+// error result in *res and sets *err to nil. It writes the stack to the log; the model does not see the stack.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
 		return
 	}
 	slog.ErrorContext(ctx, "tool panicked", "tool", name, "panic", v, "stack", string(debug.Stack()))
+	// This must not be a Go error: the caller might then run the tool again, although the tool may have made changes before the
+	// panic.
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil
 }
 
-// failure converts an error of a tool's function into the return values of [Tool.Call]: an error result, which the model
-// reads, or an error for the caller. See [Func] for the rules.
+// failure decides what a tool returns after an error of its function. The decision is an error result, which the model reads,
+// or an error for the caller of [Tool.Call]. See [Func] for the rules.
 func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotRun):
@@ -127,8 +130,8 @@ func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	return Result{Content: err.Error(), IsError: true}, nil
 }
 
-// encode converts the return value of a tool's function into a result. If the value cannot be encoded as JSON, encode
-// returns an error result. It does not return an error, because the function has already run.
+// encode converts the return value of a tool's function into a result. If the value cannot be encoded as JSON, the result is an
+// error result.
 func encode(name string, out any) Result {
 	switch out := out.(type) {
 	case string:
@@ -140,6 +143,7 @@ func encode(name string, out any) Result {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // a model reads the text, not a browser
 	if err := enc.Encode(out); err != nil {
+		// This must not be a Go error: the caller might then run the function again.
 		return errorResult("%s ran, but its result cannot be encoded: %v", name, err)
 	}
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}

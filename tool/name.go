@@ -13,9 +13,9 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // validName reports whether a model endpoint accepts name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
 
-// validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] if models do not
-// accept the name. It wraps a [*SchemaError] if [CheckSchema] refuses the schema. An unknown effect and a schema that is not
-// a JSON object are errors, too.
+// validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] if models do not accept
+// the name. It wraps a [*SchemaError] if [CheckSchema] refuses the schema. It has another type for an unknown effect and for a
+// schema that is not a JSON object.
 func (s Spec) validate() error {
 	if !validName(s.Name) {
 		return &NameError{Name: s.Name}
@@ -41,9 +41,9 @@ func (s Spec) validate() error {
 type UnknownToolError struct {
 	// Ref is the reference that was looked up.
 	Ref string
-	// Known has the known references, sorted: the names of tools, and "name.*" for each source. If Ref consists of the name
-	// of a known source, a dot and a tool name, Known also has the references of all tools of this source. The tools of other
-	// sources are not in Known, because [Registry.Lookup] and [Registry.Resolve] do not list them to find Ref.
+	// Known has the known references, sorted: the names of tools, and "name.*" for each source. If Ref is, for example,
+	// "files.read" and there is a source "files", Known also has the references of all tools of this source. It has no
+	// references of tools of other sources.
 	Known []string
 	// Nearest is the element of Known that is most similar to Ref. It is empty if no element is similar.
 	Nearest string
@@ -94,8 +94,8 @@ func (e *NameError) Error() string {
 		e.Name, of)
 }
 
-// nearest returns the element of names with the smallest edit distance to ref. It returns "" if every distance is larger
-// than len(ref)/3 + 1.
+// nearest returns the element of names that is most similar to ref, so that an error can suggest it. It returns "" if no
+// element is similar: if every edit distance is larger than len(ref)/3 + 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {

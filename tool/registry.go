@@ -17,25 +17,24 @@ type Source interface {
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// Local is an optional interface for the tools of a [Source]. A tool implements Local if it has two names: its name at the
-// source, and another name that the model sees, for example with a configured prefix. A [Registry] makes the tool's
-// reference from the name at the source, so the prefix does not change the reference.
+// Local is an optional interface for a tool of a [Source]. A tool implements Local if it has two names: its name at the source,
+// and the name that the model sees, for example with a configured prefix. A [Registry] makes the tool's reference from the name
+// at the source. So a change of the prefix does not change the reference.
 type Local interface {
 	// LocalName returns the tool's name at its source.
 	LocalName() string
 }
 
-// Bound is a tool with its reference.
+// Bound is a tool with its reference, under which a [Registry] finds the tool.
 type Bound struct {
-	// Ref is the reference under which [Registry.Lookup] finds the tool. Examples are "calculator", and "files.read_file" for
-	// the tool "read_file" of the source "files".
+	// Ref is the reference. Examples are "calculator", and "files.read_file" for the tool "read_file" of the source "files".
 	Ref  string
 	Tool Tool
 }
 
-// Registry finds tools by their references. It has tools and sources of tools. The reference of a tool that was added with
-// [Registry.Add] is its name. The reference of a tool of a source is the source's name, a dot, and the tool's name at the
-// source. The zero Registry is empty and ready for use. A Registry is safe for concurrent use.
+// Registry finds tools by their references. A tool that was added with [Registry.Add] has its name as reference, such as
+// "calculator". A tool of a source has a reference such as "files.read_file": the name of the source, a dot, and the name of
+// the tool at the source. The zero Registry is empty and ready for use. A Registry is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	tools   map[string]Tool
@@ -50,8 +49,8 @@ func (r *Registry) Clone() *Registry {
 	return &Registry{tools: maps.Clone(r.tools), sources: maps.Clone(r.sources)}
 }
 
-// Add adds a tool under its name. It returns an error if the registry has a tool with this name, if models do not accept the
-// name, if the effect is unknown, if the schema is not a JSON object, or if [CheckSchema] refuses the schema.
+// Add adds a tool under its name. It returns an error if the registry has a tool with this name, if the effect is unknown, or
+// if the name or the schema is not valid; see [NameError] and [CheckSchema].
 func (r *Registry) Add(t Tool) error {
 	if t == nil {
 		return fmt.Errorf("registry: the tool is nil")
@@ -72,9 +71,9 @@ func (r *Registry) Add(t Tool) error {
 	return nil
 }
 
-// AddSource adds a source under a name. The name must consist of 1 to 64 of the characters A-Z, a-z, 0-9, _ and -. AddSource
-// returns an error for any other name, and if the registry already has a source with this name. AddSource does not list the
-// source's tools.
+// AddSource adds a source of tools under a name. The name must consist of 1 to 64 of the characters A-Z, a-z, 0-9, _ and -.
+// AddSource returns an error if the name is not valid, or if the registry already has a source with this name. It does not list
+// the tools of the source.
 func (r *Registry) AddSource(name string, s Source) error {
 	if s == nil {
 		return fmt.Errorf("registry: the source %q is nil", name)
@@ -94,8 +93,8 @@ func (r *Registry) AddSource(name string, s Source) error {
 	return nil
 }
 
-// Names returns patterns for [Registry.Resolve], sorted: the name of each tool, and "name.*" for each source. It does not
-// list the tools of sources.
+// Names lists the contents of the registry as patterns for [Registry.Resolve], sorted: the name of each tool, and "name.*" for
+// each source. It does not list the tools of sources.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -155,9 +154,9 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	return matches[0].Tool, nil
 }
 
-// match returns the tools that match one pattern. The result is empty only if the pattern is "name.*" and the source has
-// no tools. The parameter listed is a cache: it maps the name of a source to the source's tools. If match lists the tools
-// of a source, it adds them to the cache. The errors are those of [Registry.Lookup].
+// match returns the tools that match one pattern of [Registry.Resolve]. The pattern "name.*" may match no tool; for any other
+// pattern this is an error. The errors are those of [Registry.Lookup]. The parameter listed is a cache: it maps the name of a
+// source to the tools of the source, and match adds to it.
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -197,8 +196,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for the reference ref. If ref begins with the name of a source and the source's
-// tools were listed, ofSource has these tools. Otherwise ofSource is nil.
+// unknown returns an [*UnknownToolError] for the reference ref. If the tools of a source were listed to find ref, the parameter
+// ofSource has these tools. Otherwise it is nil.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {
@@ -208,8 +207,8 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	return &UnknownToolError{Ref: ref, Known: known, Nearest: nearest(ref, known)}
 }
 
-// withEffect returns a tool that always has a known effect. If the effect of t is empty or unknown, the result is a copy
-// of t with the effect [AtMostOnce]. Otherwise the result is t itself.
+// withEffect returns a tool that always has a known effect. If the effect of t is empty or unknown, the result is a copy of t
+// with the effect [AtMostOnce]. Otherwise the result is t itself.
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {

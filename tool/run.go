@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Run calls a tool with the arguments that a model wrote.
+// Run calls a tool with the arguments that a model wrote. It returns the result and the error of [Tool.Call]. If the tool
+// panics, Run returns an error [Result].
 //
-// Run checks the arguments before the tool runs. They must be a JSON object and match the tool's schema; empty arguments
-// count as {}. If they do not match, or are too large or too deeply nested to be checked, Run returns an error [Result] that
-// names the problem and the field, and the tool does not run. Run skips the check against the schema if the schema is empty,
-// if the validator does not support the schema, or if [CheckSchema] refuses the schema. The validator does not support, for
-// example, a schema of another draft or a schema that refers to another document.
+// Run checks the arguments before the tool runs: they must be a JSON object and match the tool's schema. Empty arguments count
+// as {}. If they do not match, or are too large or too deeply nested to be checked, the tool does not run. Run then returns an
+// error Result that names the problem and the field. The tool gets the arguments exactly as the model wrote them, without
+// surrounding white space.
 //
-// The tool gets the arguments exactly as the model wrote them, including the digits of numbers; only surrounding white space
-// is removed. If the tool panics, Run returns an error Result. Otherwise Run returns the result and the error of
-// [Tool.Call].
+// For some schemas, Run checks only that the arguments are a JSON object. These are the empty schema, a schema that
+// [CheckSchema] refuses, and a schema that the validator does not support. For example, it does not support a schema that
+// refers to another document.
 //
 // If the tool does not return within 5 seconds after its context has ended, Run abandons the call, which keeps running. Run
-// then writes a log entry and returns an error that wraps the context's error. The error also wraps [ErrOutcomeUnknown],
-// unless the tool is [ReadOnly]. Run is safe for concurrent use.
+// then writes a log entry and returns an error that wraps the context's error. If the tool is not [ReadOnly], the error also
+// wraps [ErrOutcomeUnknown]. Run is safe for concurrent use.
 func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	spec := t.Spec()
 	args = strings.TrimSpace(args)
@@ -82,8 +82,8 @@ type outcome struct {
 	err    error
 }
 
-// parseObject decodes the arguments of a call for the validator. If args is a JSON object, problem is empty. Otherwise
-// problem says what is wrong; its text continues the sentence "arguments of <tool> …" and is for the model.
+// parseObject decodes the arguments of a call for the validator. If args is a JSON object, the result problem is empty.
+// Otherwise it says what is wrong, for the model. Its text continues the sentence "arguments of <tool> …".
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
@@ -104,9 +104,9 @@ func parseObject(args string) (object map[string]any, problem string) {
 	return plainNumbers(m).(map[string]any), ""
 }
 
-// plainNumbers replaces each json.Number in v, because the validator would treat it as a string. An integer without fraction
-// or exponent becomes an int64 if it fits into one. Any other number becomes a float64; a number that is too large becomes
-// the largest float64. Only the validator uses the new values. plainNumbers modifies the maps and slices in v.
+// plainNumbers replaces each json.Number in v by an int64 or a float64, because the validator would treat a json.Number as a
+// string. A number that is too large becomes the largest float64. Only the validator uses the new values. plainNumbers modifies
+// the maps and slices in v.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -118,6 +118,7 @@ func plainNumbers(v any) any {
 			v[i] = plainNumbers(e)
 		}
 	case json.Number:
+		// An integer without fraction or exponent stays exact if it fits into an int64.
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return n
 		}

@@ -27,8 +27,8 @@ const (
 	maxPatternSize = 5000
 )
 
-// SchemaError is the error of [CheckSchema] for a JSON schema that must not be used: a validation with it might never end,
-// or might take too much time or memory.
+// SchemaError is the error of [CheckSchema] for a JSON schema that must not be used. The check of a value against such a schema
+// might never end, or might take too much time or memory.
 type SchemaError struct {
 	// Problem says what is wrong with the schema.
 	Problem string
@@ -37,9 +37,9 @@ type SchemaError struct {
 // Error returns a text with Problem.
 func (e *SchemaError) Error() string { return "the JSON schema is refused: " + e.Problem }
 
-// CheckSchema returns a [*SchemaError] if a JSON schema must not be used, else nil. It returns nil for the empty schema. It
-// also returns nil for a schema that the validator does not support, such as a schema of another draft; values are not checked
-// against such a schema.
+// CheckSchema returns a [*SchemaError] if a JSON schema must not be used, and otherwise nil. It also returns nil for the empty
+// schema, and for a schema that the validator does not support, such as a schema of an unknown draft. Values are not checked
+// against these schemas.
 func CheckSchema(schema json.RawMessage) error {
 	if len(schema) == 0 {
 		return nil
@@ -54,17 +54,17 @@ type compiled struct {
 	refused   error                // a *SchemaError or nil
 }
 
-// schemas is the cache of compiled schemas. The key is the text of a schema, so a tool that is listed again uses the schema
-// that was compiled before.
+// schemas is the cache of compiled schemas. The key is the text of a schema. So a schema need not be compiled again each time
+// that its tool is listed.
 var schemas = struct {
 	sync.RWMutex
 	compiled map[string]compiled
 }{compiled: map[string]compiled{}}
 
-// Violation checks a JSON value, given as text, against a schema. It returns "" if the value matches the schema, and
-// otherwise an explanation for the model. It also returns "" if the validator does not support the schema or if
-// [CheckSchema] refuses the schema. A text that is not valid JSON, or that is too large or too deeply nested to be checked,
-// does not match.
+// Violation checks a JSON value against a schema. The parameter text has the value. Violation returns "" if the value matches
+// the schema, and otherwise an explanation for the model. A text that is not valid JSON, or that is too large or too deeply
+// nested to be checked, does not match. Every JSON value matches a schema that is empty, that the validator does not support,
+// or that [CheckSchema] refuses.
 func Violation(schema json.RawMessage, text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -78,8 +78,7 @@ func Violation(schema json.RawMessage, text string) string {
 	return violation(schema, plainNumbers(v))
 }
 
-// violation is like [Violation], but takes a decoded value. Before the call, [plainNumbers] must have replaced the numbers
-// in the value.
+// violation is like [Violation], but takes a decoded value, in which [plainNumbers] has already replaced the numbers.
 func violation(schema json.RawMessage, value any) (problem string) {
 	if len(schema) == 0 {
 		return ""

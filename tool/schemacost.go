@@ -19,7 +19,7 @@ const (
 	stepBytes          = 64
 )
 
-// node is a JSON value with its size.
+// node is a JSON value with the sizes that are needed to estimate the cost of its validation.
 type node struct {
 	size   int              // about the length of the value's JSON form, in bytes
 	fields map[string]*node // the members of an object
@@ -27,7 +27,7 @@ type node struct {
 	text   bool             // the value is a string
 }
 
-// newNode converts a decoded JSON value into a node. It also converts all values inside this value.
+// newNode converts a decoded JSON value, and all values inside it, into nodes.
 func newNode(v any) *node {
 	n := &node{size: 8}
 	switch v := v.(type) {
@@ -52,26 +52,26 @@ func newNode(v any) *node {
 	return n
 }
 
-// affordable reports whether both limits allow the validation of a value: the estimated cost is at most maxSteps, and the
-// validator recurses at most maxValidationDepth levels.
+// affordable reports whether a value may be checked against the schema. The estimated cost must be at most maxSteps, and the
+// validator must recurse at most maxValidationDepth levels.
 func (g *graph) affordable(value any) bool {
 	w := walk{graph: g}
 	w.visit(g.root, newNode(value), 0)
 	return w.steps <= maxSteps
 }
 
-// walk is the state of one estimate: the schema, and the cost of the parts that were visited so far.
+// walk is the state of one estimate of [graph.affordable]: the schema, and the cost of the parts that were visited so far.
 type walk struct {
 	*graph
 	steps int // the cost so far
 }
 
-// visit estimates the cost of checking the value n against the schema s, and adds this cost to w.steps. It also returns an
-// estimate of the length in bytes of the error text that the check may produce. depth is the current depth of the
-// recursion. visit stops as soon as w.steps is more than maxSteps. If depth is more than maxValidationDepth, visit itself
-// raises w.steps above maxSteps, so the whole estimate stops.
+// visit estimates the cost of checking the value n against the schema s, and adds the cost to w.steps. The result is an
+// estimate of the length of the error text that the check may produce, in bytes. The parameter depth is the current depth of
+// the recursion. visit stops as soon as w.steps is more than maxSteps.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
+		// This ends the whole estimate: the value counts as too expensive.
 		w.steps = maxSteps + 1
 	}
 	if w.steps++; w.steps > maxSteps {
@@ -126,6 +126,6 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match adds to w.steps the estimated cost of matching a text against the regular expression pattern. bytes is the length of
-// the text.
+// match estimates the cost of matching a text against a regular expression, and adds the cost to w.steps. The parameter bytes
+// is the length of the text.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

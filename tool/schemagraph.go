@@ -13,9 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
-// graph has the facts about a JSON schema that are needed to estimate the cost of a validation: the subschemas, the
-// references between them, and numbers from which the cost of checking each subschema is estimated. After newGraph has
-// returned a graph, the graph does not change, so it is safe for concurrent use.
+// graph has the facts about a JSON schema from which [graph.affordable] estimates the cost of a validation, such as the
+// subschemas and the references between them. A graph does not change after newGraph has returned it, so it is safe for
+// concurrent use.
 type graph struct {
 	root *jsonschema.Schema
 	// pointers maps a JSON pointer to the subschema to which it points. The root has the pointer "".
@@ -34,9 +34,9 @@ type graph struct {
 	patterns map[string]int
 }
 
-// newGraph returns the graph of a schema. It returns an error if a subschema is null, if a subschema below the root has an
-// $id, if the schema has a $dynamicRef, if a $ref has no target within the schema, or if a regular expression is not valid.
-// It returns a [*SchemaError] if a regular expression is too large.
+// newGraph returns the graph of a schema. It returns a [*SchemaError] if a regular expression in the schema is too large. It
+// returns an error of another type if the schema is not supported: if it has a null subschema, an $id below the root, a
+// $dynamicRef, a $ref without a target in the schema, or a regular expression that is not valid.
 func newGraph(root *jsonschema.Schema) (*graph, error) {
 	g := &graph{
 		root: root, pointers: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
@@ -112,9 +112,9 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls f(key, s) for every subschema s in one field of a [jsonschema.Schema]. The value of this field is passed as the
-// parameter field. If the value is a list, key is the index of s; if it is a map, key is the map key of s; if it is a single
-// subschema, key is "". If f returns an error, each stops and returns this error. It also returns an error if a subschema in
+// each calls f for every subschema in one field of a [jsonschema.Schema]. The parameter field is the value of this field: a
+// subschema, or a list or map of subschemas. f gets a subschema and its key: the index in the list, the key in the map, or ""
+// if there is only one subschema. each stops at the first error of f and returns it. It also returns an error if a subschema in
 // a list or a map is null.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
@@ -144,10 +144,9 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming has the names of those fields of [jsonschema.Schema] that contain subschemas against which the validator does not
-// check the whole value. The subschemas in most of these fields apply to a part of the value, for example in Properties. The
-// subschemas in the other fields, such as Defs, are not checked directly. If a field is not in consuming, the estimate assumes
-// that the validator checks the whole value against the field's subschemas.
+// consuming has the names of those fields of [jsonschema.Schema] whose subschemas are not checked against the whole value. Most
+// of these subschemas apply to a part of the value, such as those in Properties. The others are not checked directly, such as
+// those in Defs. The estimate assumes that the subschemas of all other fields are checked against the whole value.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,

@@ -48,11 +48,12 @@ type Tool interface {
 	// Spec describes the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool. args is a JSON object that is valid against the tool's schema.
+	// Call runs the tool. The parameter args is a JSON object. [Run] has checked it against the tool's schema, with the
+	// exceptions that are described there.
 	//
 	// Call returns a Result for everything that the model should read, including failures. It returns a Go error only for a
-	// problem that the model cannot solve. An error that wraps [ErrOutcomeUnknown] means that the tool may have run. Any
-	// other error means that the tool did not run and that another attempt may succeed.
+	// problem that the model cannot solve. An error that wraps [ErrOutcomeUnknown] means that the tool may have run. Any other
+	// error means that the tool did not run and that another attempt may succeed.
 	//
 	// ctx has the call's [Info] and its deadline. Call must be safe for concurrent use.
 	Call(ctx context.Context, args json.RawMessage) (Result, error)
@@ -79,14 +80,14 @@ type Info struct {
 	ResultBytes int
 }
 
-// ErrOutcomeUnknown means that a call was sent and may have taken effect, for example because the connection broke before
-// the response came. In this case, [Tool.Call] returns an error that wraps ErrOutcomeUnknown. An [AtMostOnce] tool does not
-// run again after this error.
+// ErrOutcomeUnknown means that a call was sent and may have taken effect, for example because the connection broke before the
+// response came. In this case, [Tool.Call] returns an error that wraps ErrOutcomeUnknown. After this error, an [AtMostOnce]
+// tool is not run again for the same call.
 var ErrOutcomeUnknown = errors.New("outcome unknown")
 
-// ErrNotRun means that a tool did nothing and that another attempt may succeed, for example because a server is busy. In
-// this case, a function that was passed to [Func] returns an error that wraps ErrNotRun, and [Tool.Call] returns this error
-// unchanged. Any other error of the function becomes a result that the model reads; [Func] lists the exceptions.
+// ErrNotRun means that a tool did nothing and that another attempt may succeed, for example because a server is busy. In this
+// case, a function that was passed to [Func] returns an error that wraps ErrNotRun, and [Tool.Call] returns the error
+// unchanged. Most other errors of the function become a result that the model reads; see [Func].
 var ErrNotRun = errors.New("did not run")
 
 // infoKey is the key of the [Info] in a context.

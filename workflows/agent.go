@@ -13,16 +13,17 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Options are the options of the workflow. Workers may use different options, and may change them, because a replay
-// does not compare them with the history.
+// Options are the options of the agent workflow. Different workers may have different options, and you may change
+// them at any time, because a replay does not compare them with the history.
 type Options struct {
-	// HeartbeatTimeout is the time without a heartbeat after which Temporal gives the activities of a crashed worker to
-	// another worker. Zero means 3 seconds. An activity sends a heartbeat every second, or three times in
+	// HeartbeatTimeout is the time without a heartbeat after which Temporal considers an activity as lost and gives
+	// it to another worker. Zero means 3 seconds. An activity sends a heartbeat every second, or three times in
 	// HeartbeatTimeout if that is more often.
 	HeartbeatTimeout time.Duration
 }
 
-// Workflows is the agent workflow with its options. Create it with [New].
+// Workflows contains the workflow function of an agent, which is [Workflows.Agent], with its options. Create it with
+// [New].
 type Workflows struct{ options Options }
 
 // New returns the agent workflow with the given options. The zero Options mean the defaults.
@@ -43,15 +44,16 @@ func (w *Workflows) Register(r Registry) {
 	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 }
 
-// Agent is the workflow function. It runs one agent until the agent ends. If a failure holds the turn of an agent in task
-// mode, the workflow fails with an application error. The type of this error is the class of the failure, such as an
-// [llm.Class]. Do not start the workflow with a retry policy: a retry would repeat the agent's work.
+// Agent is the workflow function. It runs one agent until the agent ends. If the agent fails, the workflow fails with
+// an application error. The type of this error is the class of the failure, such as an [llm.Class]. Do not start the
+// workflow with a retry policy: a retry would repeat the agent's work.
 func (w *Workflows) Agent(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run implements [Workflows.Agent]. If the input is valid, run creates the driver and then calls the function begun once with
-// this driver, before the driver does anything. If run refuses the input, it does not call begun.
+// run implements [Workflows.Agent]. In addition, it hands the driver of the agent to the caller, so that [Replay] can
+// read the agent's state. For this, run calls the function in the parameter begun with the driver, before the driver
+// does anything. If run refuses the input, there is no driver, and run does not call the function.
 func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver)) (protocol.Result, error) {
 	if err := in.Check(); err != nil {
 		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)

@@ -12,8 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// watchChild starts the sub-agent with the given key, or finds it if it was started before, and waits for its end, in a
-// coroutine of its own. It does nothing if the sub-agent is in flight: several calls may wait for one sub-agent.
+// watchChild starts a coroutine that waits for the end of the sub-agent with the given key, and then applies the end to the
+// state. The coroutine first starts the sub-agent if it was not started before. watchChild does nothing if there is such a
+// coroutine already: several calls may wait for one sub-agent.
 func (d *driver) watchChild(key agent.Key) {
 	if d.inFlight(key) {
 		return
@@ -28,10 +29,10 @@ func (d *driver) watchChild(key agent.Key) {
 	})
 }
 
-// limitWait limits the time for which a call waits for its sub-agent, in a coroutine of its own. When the time budget of the
-// tool is used up, all calls that wait for the sub-agent are answered as interrupted. If the tool has no budget, this happens
-// when the sub-agent has made no progress for [agent.ChildIdleMS]. The sub-agent keeps running, and the driver still waits for
-// its answer.
+// limitWait starts a coroutine that limits how long a call waits for its sub-agent. The limit is the time budget of the tool.
+// If the tool has none, the call waits until the sub-agent has made no progress for [agent.ChildIdleMS]. At the limit, the
+// coroutine answers all calls that wait for the sub-agent as interrupted, so that the agent can go on without the real answer.
+// The sub-agent keeps running, and the driver still waits for its answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
@@ -43,20 +44,20 @@ func (d *driver) limitWait(call agent.Call) {
 	})
 }
 
-// budgetLeft returns how many milliseconds of the tool's budget a call still has; at least 1. The budget counts from call.Began,
-// the time at which the call began to wait, in this run or in an earlier one. Earlier versions did not record this time: Began
-// is then 0, and budgetLeft returns the whole budget.
+// budgetLeft returns how many milliseconds a call may still wait for its sub-agent; at least 1. The parameter budgetMS is the
+// whole time budget of the call. The budget counts from call.Began, the time at which the call began to wait, in this run or in
+// an earlier one. If Began is 0, because an earlier version did not record this time, budgetLeft returns the whole budget.
 func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
-	if call.Began == 0 { // the call began under an earlier version
+	if call.Began == 0 {
 		return budgetMS
 	}
 	return min(max(call.Began+budgetMS-d.now(), 1), budgetMS)
 }
 
-// watchProgress waits until the sub-agent of a call makes no more progress. From time to time, it runs the activity LookAgent,
-// which returns the time since the last event in the sub-agent or in an agent below it. If this time is at least
-// [agent.ChildIdleMS], watchProgress answers the calls that wait for the sub-agent as interrupted, and returns. It also returns
-// if ctx is cancelled.
+// watchProgress waits until the sub-agent of a call makes no more progress. Then it answers the calls that wait for the
+// sub-agent as interrupted, so that the agent can go on. From time to time, it runs the activity LookAgent, which returns how
+// long nothing has happened in the sub-agent or in an agent below it. The limit is [agent.ChildIdleMS]. watchProgress returns
+// early if ctx is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -77,16 +78,16 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	}
 }
 
-// pause waits for ms milliseconds, and then returns true. It returns false if ctx is cancelled before the time has passed. The
-// Web UI shows the parameter summary with the timer.
+// pause waits for the number of milliseconds in the parameter ms, and then returns true. It returns false if ctx is cancelled
+// earlier. The Web UI shows the parameter summary with the timer.
 func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(summary)})
 	return timer.Get(ctx, nil) == nil
 }
 
-// runChild starts a sub-agent, waits until it has ended, and returns its end. If a sub-agent was started before with the same
-// key, runChild waits for that sub-agent. The sub-agent keeps running if this run ends or is reset; the next run finds the
-// sub-agent by its ID.
+// runChild starts a sub-agent, waits until it has ended, and returns its end. If a sub-agent with the same key was started
+// before, runChild does not start a second one, but waits for the first one. The sub-agent keeps running if this run ends or is
+// reset; the next run finds the sub-agent by its ID.
 //
 // The result named reattached is true if the end comes from the activity AwaitAgent. It is false if Temporal reported the end
 // to this run, because this run is the parent. The error is the error with which the sub-agent's workflow ended, or the error
@@ -141,17 +142,16 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent after a reset. Call it only if the start of the sub-agent is in the part of
-// the history that the reset copied. The parameter running is the future of the child workflow.
+// pollChildEnd waits for the end of a sub-agent by the activity AwaitAgent, in a run that began by a reset. Call it only if the
+// start of the sub-agent is in the part of the history that the reset copied. The parameter running is the future of the child
+// workflow. After a reset, this future may never become ready.
 //
-// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by
-// a reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future of the
-// child workflow never becomes ready. So pollChildEnd also runs the activity AwaitAgent, which waits for the end. It starts
-// this activity in the first workflow task that the reset did not copy.
-//
-// If the sub-agent ends before the activity is started, pollChildEnd returns nil. Otherwise, it returns the future of the
-// activity, as soon as the activity or the child workflow has ended.
+// pollChildEnd returns the future of the activity as soon as the activity or the child workflow has ended. It returns nil if
+// the child workflow has ended before the activity was started.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
+	// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by a
+	// reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future running never
+	// becomes ready. The activity is started in the first workflow task that the reset did not copy.
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
 		task := length()
@@ -165,9 +165,9 @@ func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running w
 	return found
 }
 
-// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The activity
-// identifies the sub-agent by its ID alone, without a run ID, because the sub-agent may have been reset, resumed or continued
-// as new. The value of the future is a [protocol.AgentEnd].
+// find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The value of the
+// returned future is a [protocol.AgentEnd]. The activity finds the sub-agent by its ID alone, without a run ID, because the
+// sub-agent may have been reset, resumed or continued as new.
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(child.Key), Summary: oneLine("reattached · " + child.ID),
@@ -176,15 +176,15 @@ func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
 }
 
-// awaitChild waits until the activity of [driver.find] has ended, and returns its result: the end of a sub-agent that was
-// started before.
+// awaitChild waits for the end of a sub-agent that was started before, and returns this end. It uses the activity of
+// [driver.find].
 func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
 	err = d.find(ctx, child).Get(ctx, &end)
 	return end, err
 }
 
-// cancelChildren cancels every sub-agent that has not ended, and waits until Temporal has accepted the requests. Each sub-agent then
-// cancels its own sub-agents in the same way.
+// cancelChildren cancels every sub-agent that has not ended, and waits until Temporal has answered these requests. Each
+// sub-agent then cancels its own sub-agents in the same way.
 func (d *driver) cancelChildren() {
 	var asked []workflow.Future
 	for _, child := range d.state.Children {
@@ -199,10 +199,10 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalled reports whether all searches have ended that the given calls for sub-agents need. The driver may carry out these
-// calls only if recalled returns true. A search looks in the earlier runs for the result of one call; asksEarlier says which
-// calls need a search. If a search has not ended, recalled starts a coroutine for each search that is not in flight,
-// and returns false. Whenever a search ends, the loop runs again and calls recalled again.
+// recalled reports whether the driver may carry out the given calls for sub-agents now. Before it carries out a call, the
+// driver may have to search earlier runs for the result of the call: see asksEarlier. The result is false until all searches
+// for the given calls have ended. The method also starts the searches that are not in flight. When a search has ended, the loop
+// runs again and calls the method again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
@@ -220,21 +220,22 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 	return all
 }
 
-// mayAsk reports whether earlier runs of the agent may have a result of the call with the given key. An agent has earlier runs
-// to ask only after a reset or a resume.
+// mayAsk reports whether earlier runs of the agent may have a result of the call with the given key. It returns false if the
+// agent was never reset or resumed.
 func (d *driver) mayAsk(call agent.Key) bool {
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
 }
 
-// asksEarlier reports whether this run searches the earlier runs for the result of a call before it carries the call out. In
-// workflow tasks that a reset copied, it returns true only if the copied run made this search, too. For this purpose, each call
-// has a workflow version (workflow.GetVersion) of its own.
+// asksEarlier reports whether the driver has to search earlier runs for the result of a call before it carries the call out.
+// The answer stays the same in a replay of the history, and in a run whose history a reset has copied: a workflow version
+// (workflow.GetVersion) for each call records it.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
-// recall searches the earlier runs for the result of a call for a sub-agent, by the activity RecallCall, and applies the result
-// to the state. If this activity is already in flight for the call, recall only waits for its end.
+// recall searches the earlier runs of the agent for the result of a call for a sub-agent, and applies what it finds to the
+// state. It uses the activity RecallCall. If this activity is already in flight for the call, the method only waits until the
+// activity has ended.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)
 	if d.inFlight(key) {
@@ -258,9 +259,11 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
 }
 
-// childEnded applies the end of a sub-agent to the state. If this run was reset or resumed, an earlier run may have recorded
-// other results for the calls that wait for the sub-agent. For example, it may have answered them as interrupted. childEnded
-// then first applies the recorded results, so that the transcript stays the same.
+// childEnded applies the end of a sub-agent to the state: the calls that wait for the sub-agent get its result. The parameters
+// end, err and reattached are the results of [driver.runChild].
+//
+// If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, it may have
+// answered them as interrupted. childEnded then first applies the recorded results, so that the transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
@@ -274,18 +277,17 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls that wait for the given sub-agent and that still need a search: this run has to search the earlier
-// runs for their results. If this run was reset, its base run may have made the search already. This run then searches again,
-// because it has more earlier runs than the base run.
+// unasked returns the calls for which this run still has to search the earlier runs. These calls wait for the sub-agent with
+// the key in the parameter child. A search by another run, which a reset has copied into the history, does not count. This run
+// searches again, because it has more earlier runs than the other run.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")
 	})
 }
 
-// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends this
-// signal when it has answered. The driver ignores the signal if the state does not have the sub-agent, or has its answer
-// already.
+// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. By this signal, a resumed sub-agent sends
+// its answer. The driver ignores the signal if the state does not have the sub-agent, or has its answer already.
 func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
@@ -311,8 +313,8 @@ func (d *driver) receiveChildEnds() {
 }
 
 // notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It does so only in a
-// run that a resume started, because Temporal reports the end of a run only to the workflow that started the run. If the parent
-// has ended, notifyParent only logs this.
+// run that a resume started. Temporal does not report the end of such a run to the parent, because the parent did not start the
+// run. If the signal cannot be sent, for example because the parent has ended, notifyParent only logs this.
 func (d *driver) notifyParent(o agent.Outcome) {
 	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
 		return

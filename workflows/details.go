@@ -23,7 +23,8 @@ const (
 	detailsMessages = 12
 )
 
-// Memo returns the memo with which an agent starts.
+// Memo returns the memo with which an agent starts. It contains the fields [protocol.MemoAgent], [protocol.MemoIncarnation],
+// [protocol.MemoKey] and [protocol.MemoTask], without those that the start input does not set.
 func Memo(in agent.Start) map[string]any {
 	memo := map[string]any{protocol.MemoAgent: in.Agent, protocol.MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
@@ -60,12 +61,14 @@ func StaticDetails(in agent.Start) string {
 	return closed(b.String())
 }
 
-// showDetails sets the workflow's current details. Temporal serves them by a query, so they add nothing to the history.
+// showDetails sets the current details of the workflow, which the Web UI shows. Temporal reads them by a query, so they add
+// nothing to the history.
 func (d *driver) showDetails() {
 	workflow.SetCurrentDetails(d.root, d.details())
 }
 
-// details returns the current details, in Markdown: status, usage, who has to act, open calls, sub-agents and the last messages.
+// details returns the current details of the workflow, in Markdown: status, usage, who has to act, open calls, sub-agents and
+// the last messages.
 func (d *driver) details() string {
 	s := d.state
 	info := workflow.GetInfo(d.root)
@@ -108,7 +111,8 @@ func (d *driver) details() string {
 	return closed(b.String())
 }
 
-// costs returns the cost of the agent, and the cost with its sub-agents if that differs. It returns "" if the cost is 0.
+// costs returns a text with the cost of the agent. If its sub-agents have a cost, too, the text also has the cost of all
+// together. The text is empty if the cost is 0.
 func costs(s *agent.State) string {
 	own, tree := s.Usage.Cost, s.Spent().Cost
 	switch tree {
@@ -120,7 +124,8 @@ func costs(s *agent.State) string {
 	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)
 }
 
-// nextAct returns the line of the details that says who has to act next, and with which command.
+// nextAct returns the line of the details that says who has to act next: a person, with a given command, or the agent, or
+// nobody.
 func nextAct(s *agent.State) string {
 	id := shellWord(s.AgentID)
 	send, resume := code("starter send "+id+` "…"`, 1100), code("starter resume "+id, 1100)
@@ -150,9 +155,9 @@ func lastTask(s *agent.State) string {
 // detailsCalls is the largest number of calls in one list of the details.
 const detailsCalls = 20
 
-// callLines returns the lines of a list of n calls: one line for each of the first detailsCalls calls, and then a line with the
-// number of the remaining calls. The parameter call is a function that returns the name and the arguments of the call with a
-// given index.
+// callLines returns the lines of a list of calls: one line for each of the first detailsCalls calls, and then a line with the
+// number of the remaining calls. The parameter n is the number of calls. The parameter call is a function that returns the name
+// and the arguments of the call with a given index.
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
@@ -165,8 +170,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting returns a text that says how many messages are in the inbox, and when the agent reads them. The parameter n is their
-// number. The parameter held says whether the turn is held.
+// waiting returns a text that says how many messages are in the inbox, and when the agent reads them. The parameter n is the
+// number of these messages. The parameter held says whether the turn is held.
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
@@ -177,9 +182,9 @@ func waiting(held bool, n int) string {
 // detailsChildren is the largest number of sub-agents that the details show. childLines chooses them.
 const detailsChildren = 20
 
-// childLines returns a list of the agent's sub-agents, in Markdown, in the order in which the agent called them. If there are
-// more than detailsChildren sub-agents, the list contains only detailsChildren of them, and a last line with the number of
-// the others. childLines then chooses running sub-agents before ended ones, and newer ones before older ones.
+// childLines returns a list of the agent's sub-agents, in Markdown, in the order in which the agent called them. The list has
+// at most detailsChildren sub-agents, and a last line with the number of the others. childLines chooses running sub-agents
+// before ended ones, and newer ones before older ones.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""

@@ -53,8 +53,9 @@ type driver struct {
 	recalledBy map[agent.Key]string
 }
 
-// effect is an effect that this run has started and that has not ended. There is at most one effect with a key at a time,
-// because Temporal refuses an activity ID that is in use.
+// effect is something that this run has started and that has not ended, such as a model call, a tool call, a
+// sub-agent, a search of earlier runs, or a timer. There is at most one effect with a key at a time, because Temporal
+// refuses an activity ID that is in use.
 type effect struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
@@ -62,8 +63,8 @@ type effect struct {
 	keeps  bool                // the effect holds data that is not in the state yet, so the run must not continue as new before it ends
 }
 
-// newDriver returns the driver of a run. If the run starts from the state of an earlier run, the driver has no state
-// yet: see [driver.open].
+// newDriver returns the driver of a run. The parameter in is the start input of the run. If it says that the run
+// begins with the state of an earlier run, the driver has no state yet: see [driver.open].
 func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
@@ -85,16 +86,17 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	return d
 }
 
-// checkVersion panics if this worker is older than the agent and cannot make the agent's keys. The panic fails the workflow
-// task, and Temporal gives the task to another worker. The parameter version is the version of the agent's keys.
+// checkVersion panics if this worker is older than the agent and cannot make the agent's keys. The panic fails the
+// workflow task, and Temporal gives the task to another worker. The parameter version is the version of the agent's
+// keys.
 func checkVersion(version int) {
 	if version > agent.KeyVersion {
 		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", version, agent.KeyVersion))
 	}
 }
 
-// begin sets the state with which the run begins, and records the size of the history. In a run that began by a reset, it
-// applies [agent.Rewound].
+// begin sets the state with which the run begins, and records the size of the history. If the run began by a reset,
+// the method also applies the event [agent.Rewound], which tells the state about the reset.
 func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
@@ -110,7 +112,7 @@ func (d *driver) begin(s *agent.State) {
 // comes next.
 func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
-		d.yield()
+		d.yield() // no effect is in flight yet
 	}
 	for {
 		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
@@ -151,50 +153,51 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	}
 }
 
-// yield waits until the handlers of all updates in the run's first workflow task have started. The loop calls it before it
-// handles a cancel in that task. Without yield, messages could be lost: after a reset, Temporal delivers earlier messages in
-// the first task again, and their senders do not send them again. No effect is in flight in that task.
+// yield waits until the handlers of all updates in the run's first workflow task have started. The loop calls it if
+// the workflow is already cancelled in that task. Without yield, the agent would end before it has received the
+// messages in these updates. After a reset, such messages would be lost: Temporal delivers earlier messages in the
+// first task again, and their senders do not send them again.
 func (d *driver) yield() {
 	passed := false
 	workflow.Go(d.root, func(workflow.Context) { passed = true })
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// cancelsFirst reports whether the driver handles a cancel before it starts the next step. This matters if the same workflow
-// task brings a cancel and another event. The first version of the driver started the next step before it handled the cancel.
-// For histories of that version, cancelsFirst returns false.
+// cancelsFirst reports whether the driver handles a cancel of the workflow before it starts the next step. This
+// matters if a cancel and another event arrive in the same workflow task. cancelsFirst returns false in histories of
+// the first version of the driver, which started the next step before it handled the cancel.
 func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether this run searches other runs for messages, as the given step asks. In workflow tasks that a reset
-// copied, it returns true only if the copied run made the search in the same task. Each search has a workflow version
-// (workflow.GetVersion) of its own: the name of the version contains the key of the search.
+// looksBack reports whether the driver carries out a step that searches other runs for messages. A run that began by
+// a reset replays workflow tasks of another run. In such a task, looksBack returns true only if the other run made
+// the search in the same task. A workflow version (workflow.GetVersion) records this. Its name contains the key of
+// the search.
 func (d *driver) looksBack(search agent.FindMessages) bool {
 	return d.inFlight(search.Key) || d.since(string(search.Key))
 }
 
-// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from
-// another run. The parameter point becomes part of the name of a workflow version (workflow.GetVersion). So if a run calls
-// the method own twice, it must pass two different values.
+// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task
+// from another run. The method uses a workflow version (workflow.GetVersion), and the parameter point becomes part of
+// its name. So if a run calls the method twice, it must pass two different values.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the driver takes an optional action in the current workflow task. The parameter point names the
-// action. If the task runs for the first time, the method records a workflow version (workflow.GetVersion) and returns true.
-// In a replay, the method returns true only if the history has this version. So, in tasks that a reset copied, the method
-// returns true only if the copied run took the action in the same task.
-//
-// The name of the version contains the length of the history, which is different in each workflow task. With the same name in
-// all tasks, the result in the first copied task would also be the result in all later tasks.
+// since reports whether the driver takes an optional action in the current workflow task. The parameter point names
+// the action. If the task runs for the first time, the method returns true, and records this as a workflow version
+// (workflow.GetVersion). In a replay, the method returns true only if the history has this version. So, in tasks that
+// a reset copied from another run, the method returns true only if the other run took the action in the same task.
 func (d *driver) since(point string) bool {
+	// The length of the history is different in each workflow task. With the same name in all tasks, the result in the first
+	// copied task would also be the result in all later tasks.
 	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
 }
 
-// apply applies an event to the state and reports whether the event changed the state. After a change, the loop runs again. If e
-// is nil, apply does nothing and returns false.
+// apply applies the event e to the state and reports whether e changed the state. After a change, the loop runs
+// again. If e is nil, the method does nothing and returns false.
 func (d *driver) apply(e agent.Event) (changed bool) {
 	changed = e != nil && d.state.Apply(e)
 	if changed {
@@ -206,8 +209,9 @@ func (d *driver) apply(e agent.Event) (changed bool) {
 // now returns the time of the workflow clock, in Unix milliseconds.
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
-// carryOut starts the effects that the step asks for and that are not in flight. It also waits for sub-agents whose calls were
-// answered as interrupted.
+// carryOut starts what the step asks for, such as a model call or tool calls. It does not start what is already in
+// flight. It also makes the driver wait for sub-agents whose calls were answered as interrupted, because the real
+// answer may still come.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
 		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
@@ -240,8 +244,8 @@ func (d *driver) carryOut(step agent.Step) {
 	}
 }
 
-// callsAtOnce returns how many of the step's calls may run at the same time: all of them in histories of earlier versions, and
-// [agent.CallsAtOnce] in other histories.
+// callsAtOnce returns how many of the step's calls may run at the same time. The number is [agent.CallsAtOnce]. Only
+// in histories of earlier versions, which had no such limit, it is the number of all calls of the step.
 func (d *driver) callsAtOnce(step agent.RunTools) int {
 	if len(step.Calls) <= agent.CallsAtOnce {
 		return agent.CallsAtOnce
@@ -253,8 +257,8 @@ func (d *driver) callsAtOnce(step agent.RunTools) int {
 	return agent.CallsAtOnce
 }
 
-// started reports whether an effect of the call is in flight: the tool call, the sub-agent, or the search of earlier runs for
-// the result of the call.
+// started reports whether the driver has begun to carry out a call: the tool call, the sub-agent, or the search of
+// earlier runs for the result of the call is in flight.
 func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
 		return d.inFlight(call.Key)
@@ -262,13 +266,15 @@ func (d *driver) started(call agent.Call) bool {
 	return d.inFlight(call.Child) || d.inFlight(agent.RecallKey(call.Key))
 }
 
-// startEffect runs one effect in a coroutine of its own, unless it is in flight.
+// startEffect calls the function in the parameter run in a coroutine of its own. It does nothing if an effect with
+// the given key is in flight.
 func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
 	d.launch(&effect{key: key}, run)
 }
 
-// launch runs the effect f in a coroutine of its own, and sets f.cancel. It does nothing if an effect with the same key is in
-// flight.
+// launch records that the effect f is in flight, and calls the function in the parameter run in a coroutine of its
+// own. When the function returns, f is no longer in flight. The method sets f.cancel, which cancels the context of
+// the function. It does nothing if an effect with the same key is in flight.
 func (d *driver) launch(f *effect, run func(workflow.Context)) {
 	if d.inFlight(f.key) {
 		return
@@ -290,8 +296,8 @@ func (d *driver) endEffect(f *effect) {
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// cancelUnwanted cancels the effects in flight for which the step does not ask. For example, the step no longer asks for a tool
-// call that was answered as interrupted because of a limit.
+// cancelUnwanted cancels the effects in flight for which the step no longer asks. For example, a call may have been
+// answered as interrupted when the turn reached a limit. Then the step no longer asks for this call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {
@@ -303,8 +309,8 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 	}
 }
 
-// watchDeadline starts a timer for the time limit of the running turn. If the deadline has changed, it first cancels the
-// timer of the earlier deadline.
+// watchDeadline makes sure that a timer is running for the time limit of the running turn. If the deadline of the
+// turn has changed, the method cancels the earlier timer and starts a new one.
 func (d *driver) watchDeadline() {
 	deadline := d.state.Deadline()
 	if deadline == d.turnTimer.deadline {
@@ -331,9 +337,9 @@ func (d *driver) watchDeadline() {
 	})
 }
 
-// finish returns the result or the error of the workflow. Before that, it cancels the effects in flight and the sub-agents
-// that are still running, because no call waits for their answers. If the agent has completed and its definition has
-// KeepAgents, the sub-agents keep running.
+// finish ends the run with the outcome o, and returns the result or the error of the workflow. It cancels the effects
+// in flight. It also cancels the sub-agents that are still running, because no call waits for their answers. There is
+// one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running.
 func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 	for _, f := range d.effects {
 		if f.cancel != nil {

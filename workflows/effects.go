@@ -36,14 +36,14 @@ const (
 	deltaBytes = 1024
 )
 
-// backoff returns the retry policy of all activities. It does not limit the number of attempts: the activity decides when
-// to give up, because only the activity knows whether an attempt reached the model or the tool.
+// backoff returns the retry policy of all activities. It does not limit the number of attempts: the activity decides
+// when to give up, because only the activity knows whether an attempt reached the model or the tool.
 func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-// load reads the agent's definition by the activity LoadAgent. It applies the definition to the state, or the reason why the
-// definition could not be read.
+// load reads the agent's definition by the activity LoadAgent, and applies the definition to the state. If the
+// definition cannot be read, the method applies the reason instead.
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
@@ -63,9 +63,9 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	d.apply(event)
 }
 
-// removedTool is the name of a workflow version (workflow.GetVersion). The version decides about open calls of a tool that a
-// new definition no longer has. If the history has the version, these calls are answered as calls that may have run. Histories
-// of earlier drivers do not have the version; there, these calls are answered as calls that did not run.
+// removedTool is the name of a workflow version (workflow.GetVersion). The version decides how open calls of a tool
+// are answered if the agent reads a new definition without this tool. With the version, the answer is that the call
+// may have run. Histories of earlier drivers do not have the version; there, the answer is that the call did not run.
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
@@ -77,7 +77,7 @@ func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
 	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, in)
 }
 
-// compact asks the model for a summary of the beginning of the conversation.
+// compact asks the model for a summary of the beginning of the conversation, and applies the summary to the state.
 func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
@@ -104,8 +104,8 @@ func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in 
 	d.apply(e)
 }
 
-// findMessages gets the messages that other runs of the agent took, page by page, by the activity FindMessages. It applies the
-// messages of all pages as one event.
+// findMessages gets the messages that other runs of the agent received, page by page, by the activity FindMessages.
+// It applies the messages of all pages as one event.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	var found agent.MessagesFound
 	var in protocol.FindMessagesInput
@@ -137,9 +137,9 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	d.apply(found)
 }
 
-// delta returns the user's messages at the end of a request. The parameter count is the number of messages in the request.
-// delta begins with the last message and goes back; it stops at a message with another role, or if the messages would exceed
-// deltaBytes. So it returns no tool results, which the history has already.
+// delta returns the user's messages at the end of a request, for the field Delta of [protocol.CallModelInput]. The
+// parameter count is the number of messages in the request. The method begins with the last message and goes back. It
+// stops at a message that is not from the user, or if the messages would exceed deltaBytes.
 func (d *driver) delta(count int) []llm.Message {
 	var delta []llm.Message
 	size := 0
@@ -180,8 +180,8 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	d.apply(protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()))
 }
 
-// recalls returns the beginning of the summary of an effect's activity: "recall or run · " if the activity first searches
-// earlier runs for its result, and "" if it does not.
+// recalls returns the beginning of the summary of an activity, which the Web UI shows. It returns "recall or run · "
+// if the activity with the given key first searches earlier runs for its result, and "" otherwise.
 func (d *driver) recalls(key agent.Key) string {
 	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""
@@ -189,9 +189,9 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect returns the part of an activity's input that names this run. If the agent was reset or resumed, an earlier run may
-// have the result of the effect. The field Base of the returned value is then the ID of the run at which the activity begins
-// its search.
+// effect returns the part of an activity's input by which the activity searches earlier runs for its result: see
+// [protocol.Effect]. The parameter key is the activity's key. The method leaves the field Base empty if no earlier
+// run can have the result.
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {

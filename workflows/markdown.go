@@ -15,8 +15,9 @@ import (
 // lineRunes is the largest length of a line of a quoted text, in characters.
 const lineRunes = 90
 
-// quote returns untrusted text, cut to limit bytes, as an indented code block in Markdown. The text cannot end the block,
-// whatever it contains. Lines of more than lineRunes characters are broken, so that they fit into the page.
+// quote returns untrusted text as an indented code block in Markdown. The text cannot end the block, whatever it contains. The
+// function first cuts the text to as many bytes as the parameter limit says. Lines of more than lineRunes characters are
+// broken, so that they fit into the page.
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(visible(clip.Text(text, limit))) {
@@ -42,14 +43,15 @@ func quote(text string, limit int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// code returns untrusted text, cut to limit bytes, as Markdown code on one line. It returns a dash for an empty text.
+// code returns untrusted text as Markdown code on one line, or a dash for an empty text. The function first cuts the text to as
+// many bytes as the parameter limit says.
 func code(text string, limit int) string {
 	text = cmp.Or(strings.Join(strings.Fields(visible(clip.Text(text, limit))), " "), "–")
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
-// oneLine returns text as one line of at most summaryBytes bytes, for a summary. The Web UI shows summaries as Markdown, so oneLine
-// replaces the characters of HTML, links and code.
+// oneLine returns text as one line of at most summaryBytes bytes, for a summary in the Web UI. The Web UI shows summaries as
+// Markdown, so oneLine replaces the characters of HTML, links and code.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(visible(clip.Text(text, 4*summaryBytes))), " ")
 	return clip.Text(noMarkup.Replace(text), summaryBytes)
@@ -57,8 +59,8 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed returns a Markdown text, cut so that the result has at most detailsBytes bytes, with a paragraph at the end that
-// looks empty. The paragraph is necessary because the Web UI does not show the last line.
+// closed prepares a Markdown text for the details of a workflow in the Web UI. It cuts the text, and adds a paragraph that
+// looks empty, because the Web UI does not show the last line. The result has at most detailsBytes bytes.
 func closed(text string) string {
 	const end = "\n\n&nbsp;\n"
 	return clip.Text(text, detailsBytes-len(end)) + end

@@ -80,8 +80,8 @@ func (d *driver) listen(ctx workflow.Context) error {
 	return nil
 }
 
-// receive waits until the driver has a state, applies the event of an update, and reports whether the event changed the state.
-// If the event is a message and the agent has ended, receive returns an error of type [protocol.Refused].
+// receive carries out an update. It waits until the driver has a state, applies the event e of the update, and reports whether
+// e changed the state. If e is a message and the agent has ended, receive returns an error of type [protocol.Refused].
 func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
 		return false, err
@@ -97,8 +97,8 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 	return d.apply(e), nil
 }
 
-// accepts returns the reason why the agent refuses the message m, or nil. While the driver has no state, it accepts every valid
-// message.
+// accepts returns an error that says why the agent refuses the message m, or nil if the agent accepts it. While the driver has
+// no state, it accepts every valid message.
 func (d *driver) accepts(m agent.InboxMessage) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
@@ -124,8 +124,8 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 // errMoved is the error for a steering message if its field After differs from [agent.State.Entry]: see [protocol.Moved].
 var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
-// await waits until the driver has a state, and until await has returned for all updates that arrived earlier. Each update
-// handler calls await before it does anything to the state. Without this order, a later message could enter the inbox before an
+// await waits until the driver has a state. Each update handler calls it before it does anything to the state. The handlers
+// then go on in the order in which their updates arrived. Without await, a later message could enter the inbox before an
 // earlier message, because the SDK runs the handlers of later workflow tasks first. A cancel of the workflow does not end the
 // wait: the workflow has accepted the update, so the agent has to receive the message.
 func (d *driver) await(ctx workflow.Context) error {
@@ -143,7 +143,8 @@ func (d *driver) await(ctx workflow.Context) error {
 // errReading is the error of [protocol.RequestQuery] while the driver has no state.
 var errReading = errors.New("the agent is reading its state from an earlier run; repeat the query")
 
-// refusal returns err as a non-retryable application error of type [protocol.Moved] or [protocol.Refused]. It returns nil for nil.
+// refusal converts err to the error with which an update handler refuses an update: a non-retryable application error of type
+// [protocol.Moved] or [protocol.Refused]. It returns nil for nil.
 func refusal(err error) error {
 	switch {
 	case err == nil:
@@ -154,7 +155,7 @@ func refusal(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 }
 
-// transcript answers a [protocol.TranscriptQuery]. The page is empty while the driver has no state.
+// transcript answers a [protocol.TranscriptQuery]. While the driver has no state, the page has only the status.
 func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPage, error) {
 	if d.state == nil {
 		return protocol.TranscriptPage{Status: agent.Running, Reading: true}, nil
@@ -173,8 +174,8 @@ func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPag
 // waitingBytes is the size, in bytes, to which [Waiting] cuts the text of a message.
 const waitingBytes = 1000
 
-// Waiting returns copies of the messages in an inbox, shortened for people: at most [agent.MaxInbox] messages, each with the
-// beginning of its text and without images and late results. It returns nil for an empty inbox.
+// Waiting returns copies of the messages in an inbox, shortened for people. It returns at most [agent.MaxInbox] messages, each
+// with the beginning of its text and without its images and late result. It returns nil for an empty inbox.
 func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	var short []agent.InboxMessage
 	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {

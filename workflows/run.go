@@ -11,18 +11,20 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// AgentFailed is the type of the application error that [Run] returns if it finds an agent that was started earlier, and that
-// agent has ended, or later ends, without an answer.
+// AgentFailed is the type of the application error that [Run] returns if the agent ended without an answer. Run uses it only
+// for an agent that existed before Run was called. For an agent that Run has started, Run returns the error of the agent's
+// workflow.
 const AgentFailed = "AgentFailed"
 
 // Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The parameter id is the agent's
-// ID. The parameter taskQueue is the task queue of the agent's workers; empty means the task queue of the calling workflow.
-// Use task mode: an agent in chat mode ends only when it is closed. Run gives the agent no search attributes.
+// ID. The parameter taskQueue is the task queue of the agent's workers; empty means the task queue of the calling workflow. The
+// parameter start is the input of the agent. Use task mode: an agent in chat mode ends only when it is closed. Run gives the
+// agent no search attributes.
 //
-// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, the agent with
-// this ID may exist already. Run then waits for that agent, and nothing is done or paid for twice. If the ID belongs to a
-// workflow with another key than start.Key, Run returns an error of type [protocol.ForeignAgent]. A cancel of ctx cancels the
-// agent only if this call of Run has started it.
+// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, an agent with this
+// ID may exist already. Run then waits for that agent, and nothing is done or paid for twice. Run recognises the agent by
+// start.Key, which Run sets to id if it is empty. If the ID belongs to a workflow with another key, Run returns an error of
+// type [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call of Run has started it.
 //
 // If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this
 // time, Run waits for the end of the resumed agent.
@@ -61,9 +63,9 @@ func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protoco
 	return result, nil
 }
 
-// childOptions returns the options with which a workflow starts the agent with the given ID. The agent keeps running if the
-// workflow ends. Temporal refuses to start an agent with an ID that has been used before. There is no retry policy, because the
-// agent's activities have their own retries.
+// childOptions returns the options with which a workflow starts the agent with the given ID. By these options, the agent keeps
+// running if the workflow ends, and Temporal refuses to start an agent with an ID that has been used before. There is no retry
+// policy, because the agent's activities have their own retries.
 func childOptions(id string, start agent.Start) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:            id,

@@ -40,8 +40,9 @@ func (s strict) FromPayloads(p *commonpb.Payloads, values ...any) error {
 	return s.check(s.DataConverter.FromPayloads(p, values...))
 }
 
-// check stores the first error of a codec in failed, and panics with the error. If err is nil, or says that a JSON text does not
-// fit the Go type, check returns err: the workflow handles such an error.
+// check ends the replay if err is an error of a codec: it panics with err. If this is the first such error, check
+// also stores it in the field failed. The workflow handles all other errors, so check returns them. These errors say
+// that a JSON text does not fit the Go type. For nil, check returns nil.
 func (s strict) check(err error) error {
 	if err == nil || errors.Is(err, converter.ErrUnableToDecode) {
 		return err

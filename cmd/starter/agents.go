@@ -17,8 +17,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// agents connects to Temporal. It returns a client that uses the task queue from [globals.taskQueue], and the name of this
-// queue. The result done is a function that closes the connection. The caller must call it.
+// agents connects to Temporal and returns c, a client that starts agents. The result queue is the name of the task queue
+// that c uses; it comes from [globals.taskQueue]. The caller must call the result done, which closes the connection.
 func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -30,9 +30,10 @@ func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, d
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentsOf connects to Temporal for a command on the existing agent with the given id. It returns the same values as
-// [globals.agents]. The queue is the value of the flag --task-queue. Without this flag, it is the task queue of the agent's
-// newest run, so agentsOf reads no configuration. Commands that need no task queue pass an empty id.
+// agentsOf connects to Temporal for a command on an agent that exists already. Its results are those of [globals.agents],
+// except for the task queue. This queue is the value of the flag --task-queue. Without this flag, agentsOf asks Temporal for
+// the task queue of the agent with the given id, and reads no configuration file. A command that needs no task queue passes
+// an empty id.
 func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.dial(ctx)
 	if err != nil {
@@ -48,10 +49,10 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentName returns the name of the agent to start. The parameter name is the value of the flag --agent. If it is empty,
-// agentName returns the name of the only agent in the configuration, or an error if there is not exactly one. It also returns
-// an error if the configuration has no agent of the given name. If the user has named a configuration file that does not exist,
-// agentName returns an error, unless the flags --agent and --task-queue are both set. All errors have the code exitUsage.
+// agentName returns the name of the agent that a command has to start. The parameter name has the value of the flag --agent.
+// If this value is not empty, agentName returns it; the configuration, if there is one, must have this agent. If the value
+// is empty, the configuration must have exactly one agent, and agentName returns its name. All errors have the code
+// exitUsage.
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.queue != "" {
@@ -78,12 +79,10 @@ func (g *globals) agentName(name string) (string, error) {
 	return name, nil
 }
 
-// text returns the task or message of a command line: the arguments, joined by spaces. If there are no arguments, or the
-// only argument is "-", text reads standard input instead, and removes one newline at the end. If there is no text, the
-// error has the code exitUsage.
-//
-// From a longer input, text reads only the first [agent.MaxMessageBytes]+2 bytes. This is more than [agent.CheckMessage]
-// accepts, even without the newline. A text that is too long is therefore refused later; its beginning is never sent alone.
+// text returns the task or the message that the user gives an agent on a command line. It joins the arguments with spaces.
+// If there are no arguments, or the only argument is "-", text reads standard input instead and removes one newline at the
+// end. The error has the code exitUsage if standard input is empty. It has the same code if there are no arguments and
+// standard input is a terminal.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -91,6 +90,8 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	if file, ok := cmd.InOrStdin().(*os.File); ok && len(args) == 0 && term.IsTerminal(file.Fd()) {
 		return "", exitf(exitUsage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
 	}
+	// Read no more than is needed to find that the text is too long. Even without the newline, the part that is read is then
+	// longer than agent.CheckMessage accepts. So the beginning of a long text is never sent alone.
 	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), agent.MaxMessageBytes+2))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
@@ -101,8 +102,9 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), nil
 }
 
-// withExitCode adds an exit code to an error of package client, and usually a text that says what the user can do next. It
-// returns all other errors unchanged. The parameter queue is the task queue for the text of [client.ErrNoWorker].
+// withExitCode prepares an error of package client for the user. It adds an exit code and, in most cases, a text that says
+// what the user can do next. Other errors stay unchanged. The parameter queue is the agent's task queue: the text for
+// [client.ErrNoWorker] names it.
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError

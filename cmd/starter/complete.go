@@ -20,12 +20,13 @@ const (
 	completeLimit = 200
 )
 
-// completion is a function that cobra calls to complete an argument.
+// completion is a function that cobra calls when the user presses Tab. It returns the possible values of an argument.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeIDs returns a completion that offers the IDs of agents with one of the given statuses, or of all agents if no status
-// is given. For [client.Running] it also offers agents that wait or are held. The parameter maxIDs is the largest number of IDs
-// that the command accepts; 0 means any number. The completion offers nothing if Temporal does not answer.
+// completeIDs returns a completion for the arguments of a command that takes agent IDs. It offers the IDs of agents with one
+// of the given statuses, or of all agents if no status is given. For [client.Running] it also offers agents that wait or are
+// held. The parameter maxIDs is the largest number of IDs that the command accepts; 0 means any number. The completion
+// offers nothing if Temporal does not answer.
 func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if maxIDs > 0 && len(args) >= maxIDs {
@@ -56,7 +57,8 @@ func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	}
 }
 
-// completeAgentNames makes the shell complete the flag --agent with the agents of the configuration.
+// completeAgentNames adds a completion to the flag --agent of a command. It offers the names of the agents in the
+// configuration.
 func completeAgentNames(g *globals, cmd *cobra.Command) {
 	// This fails only if the command has no such flag, or the flag has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

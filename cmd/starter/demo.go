@@ -69,9 +69,9 @@ when the demo ends, also after Ctrl-C.`,
 	return cmd
 }
 
-// demoPrinter returns a function that must be called with every [client.Progress] that [client.Client.Watch] yields. This
-// function prints the agent's messages and its problems, like the commands run and tail. There is one exception: it prints
-// nothing about a missing worker, because the demo starts the workers itself.
+// demoPrinter returns a function that shows what the demo's agent does. The function prints the agent's messages and its
+// problems, like the commands run and tail. It must be called with every [client.Progress] that [client.Client.Watch]
+// yields. It prints nothing about a missing worker, because the demo starts the workers itself.
 func demoPrinter(w io.Writer) func(client.Progress) {
 	follow := newFollower(w, w, "", "", 0, false)
 	follow.wait.stop()
@@ -82,8 +82,8 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 	}
 }
 
-// verdict returns an error if a model request or a tool effect that must happen only once was repeated, or if the agent did not
-// complete. If both are true, it returns the error about the repetition.
+// verdict returns the error with which the demo ends. Nil means that the demo has succeeded. The demo fails if a model
+// request or a tool call was repeated that must happen only once. It also fails if the agent did not complete.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:

@@ -32,7 +32,7 @@ const exitCodeHelp = `Exit codes:
   7    the ID is taken by another agent, or by an agent with another task
   130  interrupted`
 
-// exitError is an error with the exit code of the process.
+// exitError is an error together with the exit code with which the process ends because of it.
 type exitError struct {
 	code exitCode
 	err  error

@@ -12,7 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// following holds the flags of run, resume and fork that say how the command shows the agent.
+// following says how the commands run, resume and fork show an agent to the user. Most of its fields are flags of these
+// commands.
 type following struct {
 	detach, json, quiet bool
 	// limit is how long the command waits for a worker to answer; 0 means no limit.
@@ -30,8 +31,10 @@ func (f *following) addFlags(cmd *cobra.Command) {
 	addWait(cmd, &f.limit, 0)
 }
 
-// show prints an agent's messages as they come, until the agent has answered, is held or has ended. With --detach it only
-// prints the ID and returns at once. The error that show returns contains the exit code for the process.
+// show prints an agent's messages as they come, until the agent waits for the user, is held by a failure ([client.Held]) or
+// has ended. With --quiet it prints only the answer, with --json only the agent as JSON. With --detach it prints only the
+// agent's ID and returns at once. If the agent is held, has ended without an answer or has reached a limit, show returns an
+// error.
 func (f following) show(cmd *cobra.Command, c *client.Client, queue string, started client.Started) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.detach {
@@ -73,7 +76,7 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	return end.verdict()
 }
 
-// ending describes how an agent's turn ended.
+// ending describes how an agent's last turn ended. A turn is the agent's work on one message of the user.
 type ending struct {
 	ID      string
 	Status  client.Status
@@ -84,17 +87,21 @@ type ending struct {
 	Usage   agent.Usage
 }
 
-// endOf returns how the agent's last turn ended. It reads everything but the status from the agent's history, so it needs
-// no worker. It takes the status from the parameter status.
+// endOf reads from an agent's history how the agent's last turn ended. It needs no worker. The parameter status is the
+// agent's status, which the caller knows already. endOf copies it into the result.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
 }
 
-// answered reports whether an answer ended the turn. The answer may be a notice that the agent has reached a limit.
+// answered reports whether the agent has completed or waits for the user. An answer has then ended the turn; it may be a
+// notice that the agent has reached a limit. There is one exception: the agent may also wait for a person's decision on a
+// tool call.
 func (e ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
 
-// verdict returns nil if the model's own answer ended the turn. Otherwise the error has the code exitAgentFailed or exitLimit.
+// verdict returns the error with which a command ends after it has waited for an agent. If the agent is held, or has ended
+// without an answer, the error has the code exitAgentFailed. If a limit ended the turn, the error has the code exitLimit.
+// Otherwise, verdict returns nil.
 func (e ending) verdict() error {
 	switch {
 	case !e.answered():
@@ -105,7 +112,8 @@ func (e ending) verdict() error {
 	return nil
 }
 
-// pastLimit returns the user's next step after a limit has ended a turn.
+// pastLimit returns the end of an error text about a turn that a limit has ended. It tells the user how to go on with the
+// agent.
 func (e ending) pastLimit() string {
 	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
 	again := fmt.Sprintf("`starter send %s TEXT`", e.ID)
@@ -120,8 +128,8 @@ func (e ending) pastLimit() string {
 	}
 }
 
-// usageLine returns one line with the tokens and the cost of an agent, including its sub-agents that have ended. If the
-// parameter link is not empty, the line ends with it.
+// usageLine returns one line with the tokens and the cost of an agent and of its sub-agents that have ended. The line ends
+// with the parameter link, the address of the agent's page in the Web UI. An empty link means that there is no address.
 func usageLine(u agent.Usage, link string) string {
 	all := u.Spent()
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))

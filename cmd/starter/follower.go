@@ -8,8 +8,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// follower shows a user what an agent does: its new messages, the partial text of the running model call, and why the agent does
-// not go on. The commands run, resume, fork, send, tail and demo use it. Create it with newFollower.
+// follower shows a user what an agent does: its new messages, the text of the running model call so far, and why the agent
+// does not go on. The commands run, resume, fork, send, tail and demo use it. Create it with newFollower.
 type follower struct {
 	id string
 	// stdout and stderr write above the preview.
@@ -20,9 +20,9 @@ type follower struct {
 	messages *transcriptPrinter
 }
 
-// newFollower returns a follower of the agent with that ID. The parameter queue is the agent's task queue. The parameter limit is
-// how long the command waits for a worker to answer; 0 means no limit. The parameter live says that partial text may be shown,
-// which also needs a terminal. The caller must call end.
+// newFollower returns a follower of the agent with the given id. The parameter queue is the agent's task queue. The
+// parameter limit is how long the command waits for a worker to answer; 0 means no limit. If the parameter live is true and
+// stdout is a terminal, the follower also shows the text of the running model call. The caller must call end.
 func newFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration, live bool) *follower {
 	words := newPreview(stdout, live)
 	f := &follower{id: id, words: words, stdout: words.beside(stdout), stderr: words.beside(stderr)}
@@ -32,13 +32,15 @@ func newFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration
 	return f
 }
 
-// end removes the preview and ends the reports. It may be called several times.
+// end must be called when the command no longer follows the agent. It removes the text of the running model call from the
+// terminal, and stops the timer that reports a missing worker. It may be called several times.
 func (f *follower) end() {
 	f.wait.stop()
 	f.words.end()
 }
 
-// see must be called with every [client.Progress] that [client.Client.Watch] yields.
+// see shows the user one step of the agent's progress. It must be called with every [client.Progress] that
+// [client.Client.Watch] yields.
 func (f *follower) see(p client.Progress) {
 	f.wait.update(p)
 	if p.Message != nil && f.messages != nil {
@@ -46,9 +48,10 @@ func (f *follower) see(p client.Progress) {
 	}
 }
 
-// watch shows the agent until it waits, is held or has ended, and returns this status. If no worker answers for the time
-// f.wait.limit, the error is [client.ErrNoWorker]. Every progress without NoWorker starts this time again, even a progress with
-// NoServer: while Temporal does not answer, it is not known whether a worker is missing.
+// watch shows the agent to the user until the agent waits, is held ([client.Held]) or has ended. It returns the agent's
+// status. If no worker answers for the time f.wait.limit, the error is [client.ErrNoWorker]. This time starts again when a
+// worker answers. It also starts again when Temporal does not answer, because it is then not known whether a worker is
+// missing.
 func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

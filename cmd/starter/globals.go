@@ -48,8 +48,9 @@ func (g *globals) register(root *cobra.Command) {
 	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
-// config reads the configuration file. It returns nil without an error if no file is named and agents.yaml does not exist. A
-// file is named by the flag --config or by REAGENT_CONFIG. If the named file does not exist, the error is a [*noConfigError].
+// config reads the configuration file that is named by the flag --config or by the variable REAGENT_CONFIG. If this file
+// does not exist, the error is a [*noConfigError]. If no file is named, config reads agents.yaml. If agents.yaml does not
+// exist, config returns nil without an error.
 func (g *globals) config() (*config.Config, error) {
 	path := cmp.Or(g.configPath, os.Getenv(configEnv))
 	named := path != ""
@@ -85,8 +86,8 @@ func (e *noConfigError) Error() string {
 	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, configEnv)
 }
 
-// taskQueue returns the task queue of the agents. It is the queue of the flag --task-queue, else of the configuration, else
-// [config.DefaultTaskQueue].
+// taskQueue returns the name of the task queue of the agents. It is the value of the flag --task-queue, else the task queue
+// in the configuration, else [config.DefaultTaskQueue].
 func (g *globals) taskQueue() (string, error) {
 	if g.queue != "" {
 		return g.queue, nil
@@ -135,9 +136,8 @@ func noTemporal(address string) error {
 }
 
 // listens reports whether a program accepts connections at an address of this machine. It is called before the client
-// connects, because the most common mistake is that the server was not started. gRPC would report this only after its
-// retries. For an address of another machine, listens always returns true, because the connection may need a proxy. It also
-// returns true if ctx has ended.
+// connects, because gRPC would report a missing server only after its retries. For an address of another machine, listens
+// always returns true, because the connection may need a proxy. It also returns true if ctx has ended.
 func listens(ctx context.Context, address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

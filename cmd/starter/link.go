@@ -18,9 +18,9 @@ const uiEnv = "REAGENT_UI_URL"
 // uiTimeout limits the request that checks whether there is a Web UI.
 const uiTimeout = 500 * time.Millisecond
 
-// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The address of
-// the Web UI is REAGENT_UI_URL, if it is set. For a server in Temporal Cloud, the Web UI is the one of Temporal Cloud. For a
-// server on this machine, it is at Temporal's port plus 1000 if a Web UI answers there. `starter dev` uses this port.
+// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The Web UI is
+// at REAGENT_UI_URL, if this variable is set. A server in Temporal Cloud has the Web UI of Temporal Cloud. For a server on
+// this machine, link tries Temporal's port plus 1000. `starter dev` uses this port by default.
 func (g *globals) link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	if base == "" {
@@ -53,8 +53,8 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI answers at the base address in base. It requests the Web UI's settings. If
-// the response is JSON, the program at this address is the Web UI, because other programs do not have these settings.
+// answersAsUI reports whether Temporal's Web UI answers at the address in the parameter base. It requests the settings of
+// the Web UI, because other programs do not have them.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

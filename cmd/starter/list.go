@@ -68,7 +68,7 @@ sub-agent.`,
 	return cmd
 }
 
-// statuses returns the statuses that the status flags select. Nil means all statuses.
+// statuses returns the statuses that the flags --running, --waiting, --held and --failed select. Nil means all statuses.
 func (o listOptions) statuses() []client.Status {
 	var all []client.Status
 	if o.running {
@@ -117,16 +117,16 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	return err
 }
 
-// row is one line of the list.
+// row is one agent in the output of the command list.
 type row struct {
 	entry client.Entry
 	snap  client.Snapshot
 }
 
-// find lists the agents that match the query, the newest first. The parameter statuses reads the status of each agent from
-// its history. The parameter limit is the largest number of agents to return; 0 means no limit. The result more is true if
-// more agents match. An agent with the status [client.Unknown] matches every status, because the list must not hide an
-// agent whose history cannot be read.
+// find returns the agents that match the query, the newest first. It uses the parameter statuses to read the status of each
+// agent from its history. The parameter limit is the largest number of agents to return; 0 means no limit. The result more
+// is true if more agents match. An agent whose history cannot be read has the status [client.Unknown]. The list must not
+// hide such an agent, so find returns it whatever statuses the query asks for.
 func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry
@@ -180,7 +180,8 @@ func rowStatus(s client.Snapshot) string {
 	return fmt.Sprintf("%s (%s limit)", s.Status, strings.ReplaceAll(printable.Name(s.Stopped), "_", " "))
 }
 
-// spentText returns the columns TOKENS and COST of the list, with a tab between. Nil gives "?" in both; a cost of 0 gives "-".
+// spentText returns the text for two columns of the list, TOKENS and COST, with a tab between them. If s is nil, the tokens
+// and the cost are unknown, and both columns are "?". A cost of 0 is "-".
 func spentText(s *agent.Spending) string {
 	if s == nil {
 		return "?\t?"
@@ -205,7 +206,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// rowView is the JSON form of a row. Scripts read it: fields may be added, but must not be changed.
+// rowView is the JSON form of one agent in the output of the command list. Scripts read it: fields may be added, but must
+// not be changed.
 type rowView struct {
 	ID     string        `json:"id"`
 	Agent  string        `json:"agent"`

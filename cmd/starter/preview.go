@@ -14,9 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows the partial text of the running model call in the last lines of a terminal. Below the text it shows one line
-// that says what the agent works on. The committed message replaces both. If the output is not a terminal, the preview is nil.
-// The methods update and end of a nil preview do nothing.
+// preview shows the text of the running model call so far, in the last lines of a terminal. Below the text it shows one line
+// that says what the agent works on. The preview disappears when the complete message arrives. If the output is not a
+// terminal, the preview is nil. The methods update and end of a nil preview do nothing.
 type preview struct {
 	out  io.Writer
 	size func() (width, height int)
@@ -27,8 +27,8 @@ type preview struct {
 	drawn []int               // the width of each line that is on the terminal
 }
 
-// newPreview returns the preview for a command's standard output. It returns nil if the parameter wanted is false, or if stdout
-// is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
+// newPreview returns the preview for a command's standard output. It returns nil if the parameter wanted is false, or if
+// stdout is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
 	file, ok := printable.Unwrap(stdout).(*os.File)
 	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
@@ -43,10 +43,10 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update must be called with every [client.Progress] that [client.Client.Watch] yields. It shows the partial text and,
-// below it, the line in the parameter work, which says what the agent works on. If the progress contains a message, or says
-// that a reset has made the transcript shorter, update removes the preview. While no worker answers, or Temporal does not
-// answer, the preview stays as it is.
+// update shows the text of the running model call and, below it, the line in the parameter work, which says what the agent
+// works on. It must be called with every [client.Progress] that [client.Client.Watch] yields. If the progress contains a
+// message, update removes the preview. It does the same if a reset of the agent has discarded messages. While no worker
+// answers, or Temporal does not answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -75,8 +75,8 @@ func (p *preview) show(words *client.PartialText, work string) {
 	p.draw(p.clear())
 }
 
-// beside returns a writer that writes to out while the preview is shown on the same terminal. The written lines appear above
-// the preview. Each Write must write whole lines. If the preview is nil, beside returns out.
+// beside returns a writer for text that must appear above the preview. The writer passes the text on to out, which is on the
+// same terminal as the preview. Each Write must write whole lines. If the preview is nil, beside returns out.
 func (p *preview) beside(out io.Writer) io.Writer {
 	if p == nil {
 		return out
@@ -84,7 +84,7 @@ func (p *preview) beside(out io.Writer) io.Writer {
 	return above{p, out}
 }
 
-// above is the writer that beside returns.
+// above is a writer for text that must appear above the preview: see [preview.beside].
 type above struct {
 	preview *preview
 	out     io.Writer
@@ -101,15 +101,14 @@ func (a above) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// clear returns the control sequence that removes the preview from the terminal, and forgets the drawn lines. If the terminal
-// has become narrower since the last draw, it shows one line in several rows; clear removes all of them. The caller must hold
-// mu.
+// clear returns the control sequence that removes the preview from the terminal. The caller must write the sequence, because
+// clear no longer counts the lines as drawn. The caller must hold mu.
 func (p *preview) clear() string {
 	if len(p.drawn) == 0 {
 		return ""
 	}
 	width, _ := p.size()
-	rows := -1
+	rows := -1 // the number of rows above the cursor. A terminal that has become narrower shows a line in several rows.
 	for _, line := range p.drawn {
 		rows += max(1, (line+width-1)/width)
 	}
@@ -120,8 +119,8 @@ func (p *preview) clear() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-// draw writes the text in the parameter before, and then the preview. It uses a single write, because the terminal would flicker
-// otherwise. The caller must hold mu.
+// draw writes the text in the parameter before, and after it the preview. It writes both at once, so that the terminal does
+// not flicker. The caller must hold mu.
 func (p *preview) draw(before string) {
 	width, height := p.size()
 	lines := p.lines(width, height)
@@ -138,8 +137,8 @@ func (p *preview) draw(before string) {
 	}
 }
 
-// lines returns the last lines of the partial text that fit on the terminal. From the second attempt on, the first line begins
-// with the number of the attempt, because the text of the earlier attempt is discarded.
+// lines returns the last lines of the partial text, as many as fit on a terminal of the given size. From the second attempt
+// at the model call on, the first line begins with the number of the attempt.
 func (p *preview) lines(width, height int) []string {
 	if p.words == nil {
 		return nil

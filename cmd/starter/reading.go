@@ -25,8 +25,8 @@ const (
 	readTimeout = 20 * time.Second
 )
 
-// reading reads the statuses of agents from their histories. If this takes longer than [silence], it writes its progress to
-// out. The method all may be called several times; stop must be called at the end.
+// reading reads the statuses of agents from their histories. If this takes longer than [silence], it writes to out how many
+// histories it has read. The method all may be called several times; stop must be called at the end.
 type reading struct {
 	out io.Writer
 
@@ -35,15 +35,14 @@ type reading struct {
 	timer *time.Timer
 }
 
-// entryReader is the method of [client.Client] that reading needs.
+// entryReader is the part of [client.Client] that [reading.all] uses.
 type entryReader interface {
 	ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 }
 
-// all reads the status of each agent in entries and returns a row for each, in the same order. It omits agents that
-// Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the reason is
-// written to r.out. If ctx has ended, the error is the cause of ctx, from [context.Cause]. It is also an error if Temporal
-// does not answer.
+// all reads the status of each agent in entries and returns a row for each agent, in the same order. It omits agents that
+// Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and all writes the
+// reason to r.out. It returns an error if Temporal does not answer. If ctx has ended, the error is [context.Cause] of ctx.
 func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
@@ -90,8 +89,8 @@ func (r *reading) begin() {
 	}
 }
 
-// progress writes the number of histories read so far. A timer calls it when [silence] has passed, and then again each time
-// that five times [silence] has passed.
+// progress writes the number of histories that have been read so far. A timer calls it for the first time after [silence],
+// and then at longer intervals.
 func (r *reading) progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +113,7 @@ func (r *reading) sayf(format string, args ...any) {
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// stop ends the reports of progress.
+// stop stops the timer that writes the number of histories during a long read: see [reading.progress].
 func (r *reading) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,9 +63,9 @@ resumed, it may start the sub-agent again.`,
 	return cmd
 }
 
-// closedTrees checks that the agents with the given ids and all their sub-agents, at every depth, have ended. If one of
-// them has not ended, the error wraps [client.ErrRunning]. The result below is the number of the sub-agents. It does not
-// count a sub-agent whose ID is in the parameter ids.
+// closedTrees checks that the agents with the given ids and all sub-agents below them have ended. Only such agents can be
+// deleted. If one of them is still running, the error wraps [client.ErrRunning]. The result below is the number of the
+// sub-agents. A sub-agent whose ID is in the parameter ids is not counted.
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {
@@ -101,8 +101,8 @@ func removeQuestion(ids []string, below int) string {
 	return "Delete " + what + "?"
 }
 
-// confirm writes the question and reads one line. It returns true for "y" or "yes". An empty standard input is an error, so that
-// a script without --yes notices that nothing was deleted.
+// confirm asks the user a question and reports whether the answer is "y" or "yes". An empty standard input is an error. A
+// script without --yes thus notices that nothing was deleted.
 func confirm(stdin io.Reader, out io.Writer, question string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	line, err := bufio.NewReader(stdin).ReadString('\n')

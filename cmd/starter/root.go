@@ -35,12 +35,13 @@ const rootExample = `  starter demo                                    # see it 
   starter list                                    # the agents
   starter help dev                                # the help of a command`
 
-// run runs the program with its command line and returns the exit code.
+// run runs the program with the arguments of its command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runRoot(newRoot(), args, stdin, stdout, stderr)
 }
 
-// runRoot runs a command line with a root command. It prints the error, if there is one, and returns the exit code.
+// runRoot runs the root command with the arguments of a command line. It prints the error, if there is one, and returns the
+// exit code.
 func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// Handle SIGHUP, too: a closed terminal must not leave a server behind. After the first signal, all signals have their
 	// default effect again. A second Ctrl-C therefore ends a program that does not react to the first one.
@@ -93,8 +94,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// execute runs a command line. If cobra returns an error before a command begins, the command line is wrong, and the error has
-// the code exitUsage.
+// execute runs the root command with the arguments of a command line. If an error occurs before a command begins, the
+// command line is wrong, and the error has the code exitUsage.
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -110,7 +111,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	return err
 }
 
-// similar returns the part of an error text that suggests commands with similar names. It is empty if there are none.
+// similar returns the part of an error text that suggests commands with names similar to the given name. It is empty if
+// there are none.
 func similar(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 && near[0] != name {

@@ -105,7 +105,8 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 	return cmd
 }
 
-// sentView is the JSON form of the result of send. Scripts read it: fields may be added, but must not be changed.
+// sentView is the JSON form of the result of the command send. Scripts read it: fields may be added, but must not be
+// changed.
 type sentView struct {
 	ID        string        `json:"id"`
 	MessageID string        `json:"message_id"`

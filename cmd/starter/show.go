@@ -223,7 +223,8 @@ func viewMessage(m agent.Message) messageView {
 
 func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// encodeJSON writes v as JSON and a newline. An empty indent writes the JSON on one line.
+// encodeJSON writes v as JSON and a newline. The parameter indent is the indentation of one level. If it is empty, the JSON
+// is on one line.
 func encodeJSON(w io.Writer, v any, indent string) error {
 	var encoded bytes.Buffer
 	e := json.NewEncoder(&encoded)
@@ -311,8 +312,9 @@ func (p *transcriptPrinter) message(m agent.Message) {
 	}
 }
 
-// repeatsText returns a text about repeated attempts at model calls: their number, and the number of lost attempts, which the
-// provider may have billed. It is empty if no attempt was repeated.
+// repeatsText returns a text about the attempts at model calls that were repeated. It gives their number, and how many of
+// them were lost with their worker. The provider may have billed the lost attempts. The text is empty if no attempt was
+// repeated.
 func repeatsText(r agent.Repeats) string {
 	if r.Attempts == 0 {
 		return ""
@@ -327,8 +329,8 @@ func repeatsText(r agent.Repeats) string {
 	return text
 }
 
-// costText returns ", " and the cost of the agent and of its sub-agents that have ended. It is empty if the cost is 0, for
-// example because the models have no price.
+// costText returns the end of a line about an agent's usage: ", " and the cost of the agent and of its sub-agents that have
+// ended. It is empty if the cost is 0, for example because the models have no price.
 func costText(u agent.Usage) string {
 	cost := u.Cost + u.Descendants.Cost
 	if cost == 0 {

@@ -8,7 +8,7 @@ var statusTexts = map[client.Status]string{
 	client.Failed: "failed", client.Cancelled: "was cancelled", client.Terminated: "was terminated", client.TimedOut: "ran out of time",
 }
 
-// statusText returns the end of a sentence about an agent with that status, such as "failed" or "was terminated".
+// statusText returns the end of a sentence about an agent with the given status, such as "failed" or "was terminated".
 func statusText(status client.Status) string {
 	if text, ok := statusTexts[status]; ok {
 		return text

@@ -57,7 +57,7 @@ type tailView struct {
 	messageView
 }
 
-// statusView is the JSON form of a status in tail --json.
+// statusView is the JSON form of a status in tail --json. It says that the agent waits, is held or has ended.
 type statusView struct {
 	Status client.Status `json:"status"`
 }
@@ -99,8 +99,8 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	return nil
 }
 
-// hint returns the end of a line about an agent with that status. It names the command that shows why the agent failed, is held
-// or ran out of time. It is empty for all other statuses.
+// hint returns the end of a line about an agent with the given status. It names the command that shows why the agent failed,
+// is held or ran out of time. It is empty for all other statuses.
 func hint(id string, status client.Status) string {
 	switch status {
 	case client.Held:
@@ -111,9 +111,10 @@ func hint(id string, status client.Status) string {
 	return ""
 }
 
-// firstOf returns the index of the first message that tail prints, counted from 0. The parameter last is the number of messages
-// to print from the end of the transcript; a negative number means all messages and gives the index 0. firstOf reads the
-// transcript to count its messages. While it waits for a worker, the waitNotice informs the user.
+// firstOf returns the index of the first message that the command tail prints. The first message of the transcript has the
+// index 0. The parameter last is the number of messages at the end of the transcript that the user wants; a negative number
+// means all messages. To count the messages, firstOf may have to wait for a worker. The parameter wait then informs the
+// user.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil

@@ -18,8 +18,8 @@ const (
 	defaultWait = time.Minute
 )
 
-// addWait adds the flag --wait to a command that needs a worker. The flag sets *limit, which is preset to defaultLimit; 0 means no
-// limit.
+// addWait adds the flag --wait to a command. The flag says how long the command waits for a worker; 0 means no limit. Its
+// value is stored in *limit, and its default is defaultLimit.
 func addWait(cmd *cobra.Command, limit *time.Duration, defaultLimit time.Duration) {
 	*limit = defaultLimit
 	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
@@ -46,9 +46,10 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends after the time limit, with [context.DeadlineExceeded] as its cause. A limit of 0 means
-// that there is no limit. The result lift is a function that removes the limit; it has no effect after the limit has
-// passed. The result cancel is a function that ends the context; the caller must call it.
+// within returns a context that ends when the time in the parameter limit has passed. The cause is then
+// [context.DeadlineExceeded]. A limit of 0 means that there is no limit. The result lift is a function that removes the
+// limit; it has no effect after the limit has passed. The result cancel is a function that ends the context; the caller must
+// call it.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	if limit == 0 {
@@ -58,9 +59,9 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent, and returns the snapshot of [client.Client.Look]. It waits for
-// at most wait.limit; after this time the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
-// During a long wait, the waitNotice informs the user.
+// reach waits until a worker answers for an agent, and returns a snapshot of the agent, as [client.Client.Look] does. If the
+// time wait.limit passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
+// During a long wait, the parameter wait informs the user.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
@@ -71,9 +72,9 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 	return snap, err
 }
 
-// unanswered returns the error that a command shows to the user. If err says that no worker has answered, the new error text
-// says how long the command has waited and how to start a worker. The text contains the parameter effect, a clause about the
-// effect of the command, such as "nothing was changed". Other errors get their exit code and next step from withExitCode.
+// unanswered returns the error with which a command ends if it needs a worker. For [client.ErrNoWorker], the error text says
+// how long the command has waited and how to start a worker. It also contains the parameter effect, a clause about what the
+// command has done, such as "nothing was changed". Other errors get their text from withExitCode.
 func unanswered(err error, wait *waitNotice, effect string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
@@ -82,9 +83,10 @@ func unanswered(err error, wait *waitNotice, effect string) error {
 		wait.queue, wait.limit, effect, startWorker)
 }
 
-// change waits until a worker answers for an agent, and then calls the function do, which changes the agent. The parameter
-// limit is the longest time for the wait, and again for the call of do; 0 means no limit. When the agent has accepted the
-// change, do must call the function accepted, which removes the limit for the rest of do.
+// change runs a command that changes an agent and needs a worker for this. It waits until a worker answers for the agent,
+// and then calls the function do, which changes the agent. The parameter limit is the longest time for the wait. The call of
+// do may take the same time again; 0 means no limit. When the agent has accepted the change, do may call its parameter
+// accepted. No limit applies to the rest of do then.
 func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, accepted func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)
@@ -102,8 +104,9 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent has received the command; you can repeat the command safely")
 }
 
-// goesOn returns the error of a command that waits for an agent. If err is not nil and ctx has ended, the user has interrupted
-// the command. The error then says that the agent goes on, and how to follow or end it. Otherwise goesOn returns err.
+// goesOn returns the error with which a command ends that waits for an agent. If the user has interrupted the command, the
+// error says that the agent goes on, and how to follow or end the agent. Otherwise, goesOn returns err. The user has
+// interrupted the command if err is not nil and ctx has ended.
 func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -111,7 +114,8 @@ func goesOn(ctx context.Context, err error, id string) error {
 	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `starter tail %s`, end it with `starter cancel %s`", id, id, id)
 }
 
-// goOnFrom returns a text with the commands that the user can give for an agent that has ended.
+// goOnFrom returns the end of an error text about an agent that has ended. It names the commands with which the user can
+// look at the agent or let it go on.
 func goOnFrom(id string, status client.Status) string {
 	if status == client.Completed {
 		return fmt.Sprintf("see what it did with `starter show %s`; go on from its answer in a new agent with `starter fork %s --message TEXT`", id, id)

@@ -15,9 +15,9 @@ import (
 // silence is how long a problem must last before the user is informed. Most problems end sooner.
 const silence = 2 * time.Second
 
-// waitNotice tells a user who waits for an agent why the agent does not go on: no worker answers, Temporal does not answer, or
-// a failed call is tried again. It reports a problem that has lasted for the time [silence]. It reports each problem once. For
-// a call that is tried again, it reports each attempt once. It also reports when a worker or Temporal answers again. It is safe
+// waitNotice tells a user who waits for an agent why the agent does not go on: no worker answers, Temporal does not answer,
+// or a failed call is tried again. It reports a problem when the problem has lasted for the time [silence]. It reports each
+// problem once, and each attempt at a failed call once. It also reports when a worker or Temporal answers again. It is safe
 // for concurrent use.
 type waitNotice struct {
 	out   io.Writer
@@ -42,7 +42,7 @@ type waitNotice struct {
 	reported time.Time
 }
 
-// trouble is a kind of problem.
+// trouble is a kind of problem because of which an agent does not go on.
 type trouble string
 
 const (
@@ -52,8 +52,9 @@ const (
 	retrying  trouble = "retrying"
 )
 
-// newWaitNotice returns the waitNotice of a command that waits for a worker on the queue. The limit is the longest wait; 0 means
-// no limit. The notice assumes at first that no worker answers. The caller must call stop.
+// newWaitNotice returns the waitNotice of a command that waits for a worker on the given task queue. The parameter limit is
+// the longest wait; 0 means no limit. If nothing answers within the time [silence], the waitNotice reports that no worker
+// has answered. The caller must call stop.
 func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNotice {
 	now := time.Now()
 	p := &waitNotice{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
@@ -65,10 +66,11 @@ func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNot
 	return p
 }
 
-// stop stops the timer for the first report. It may be called several times.
+// stop stops the timer that reports a missing worker at the beginning. It may be called several times.
 func (p *waitNotice) stop() { p.first.Stop() }
 
-// over records that a worker has answered.
+// over must be called when a worker has answered. It ends the current problem. If the user was told that no worker answers,
+// or that Temporal does not answer, over reports that this has ended.
 func (p *waitNotice) over() {
 	p.first.Stop()
 	p.mu.Lock()
@@ -76,9 +78,9 @@ func (p *waitNotice) over() {
 	p.turn(noTrouble)
 }
 
-// update must be called with every [client.Progress] that [client.Client.Watch] yields. It shows what the agent works on.
-// If there is a problem that has lasted for the time [silence], update reports the problem. It reports an unknown agent at
-// once.
+// update tells the user what the agent works on. It also reports a problem that has lasted for the time [silence]. It must
+// be called with every [client.Progress] that [client.Client.Watch] yields. One problem is reported at once: the worker has
+// no definition of the agent.
 func (p *waitNotice) update(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
@@ -102,8 +104,8 @@ func (p *waitNotice) update(progress client.Progress) {
 	}
 }
 
-// report shows what the agent works on. On a terminal, it shows this in the preview. Otherwise it writes a line to p.out,
-// at most one in each period of [reportEvery]. The caller must hold mu.
+// report shows what the agent works on. On a terminal, the preview shows this. Otherwise, report writes a line to p.out, at
+// most one in each period of [reportEvery]. The caller must hold mu.
 func (p *waitNotice) report(progress client.Progress) {
 	now := time.Now()
 	text := p.work.line(progress, now)
@@ -119,8 +121,8 @@ func (p *waitNotice) report(progress client.Progress) {
 	}
 }
 
-// turn replaces the current trouble by the given kind of trouble. If the user was told that no worker answers, or that
-// Temporal does not answer, and this trouble has ended, turn reports that. The caller must hold mu.
+// turn sets the current problem to the given kind; noTrouble means that there is no problem. If the user was told that a
+// worker or Temporal does not answer, and it answers now, turn reports this. The caller must hold mu.
 func (p *waitNotice) turn(kind trouble) {
 	if kind == p.kind {
 		return
@@ -138,7 +140,7 @@ func (p *waitNotice) turn(kind trouble) {
 	p.kind, p.since, p.told = kind, time.Now(), ""
 }
 
-// print reports the current trouble, unless it was reported before. The caller must hold mu.
+// print reports the current problem, unless it has reported the same before. The caller must hold mu.
 func (p *waitNotice) print() {
 	var text string
 	switch p.kind {
@@ -171,7 +173,7 @@ func (p *waitNotice) print() {
 }
 
 // retryText describes a call that failed and is tried again. If the worker has no definition of the agent, the text also
-// contains a command that ends the agent. The parameter id is the agent's ID for this command.
+// contains a command that ends the agent. The parameter id is the agent's ID in this command.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
 		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",
@@ -188,8 +190,8 @@ func retryText(r client.Retry, id string) string {
 	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
 }
 
-// attemptText returns a text such as "attempt 3 of 8". A limit of 0 means that the largest number of attempts is unknown;
-// the text is then "attempt 3".
+// attemptText returns a text such as "attempt 3 of 8". The parameter limit is the largest number of attempts. If it is 0,
+// this number is unknown, and the text is "attempt 3".
 func attemptText(attempt, limit int) string {
 	if limit == 0 {
 		return fmt.Sprintf("attempt %d", attempt)

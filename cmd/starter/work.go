@@ -14,7 +14,8 @@ import (
 // reportEvery is the shortest time between two lines that say what an agent works on. It applies if the output is not a terminal.
 const reportEvery = 10 * time.Second
 
-// work holds what an agent works on: the model or tool calls. The method line updates it from the agent's messages.
+// work holds what an agent works on: the model or tool calls. Its method line keeps it up to date and returns it as a text
+// for the user.
 type work struct {
 	// since is when the current work began: the start of the command, the last message, or the last progress without work,
 	// whichever is the latest. The method line shows the time that has passed since then.
@@ -23,10 +24,10 @@ type work struct {
 	calls []llm.ToolCall
 }
 
-// line must be called with every [client.Progress] that [client.Client.Watch] yields. It returns one line about the agent's
-// work: the model or the tools, the time so far, the number of words of partial text, and the attempt. It returns an empty
-// line if the progress contains a message, if the agent does not work, if no worker answers, or if Temporal does not
-// answer.
+// line returns one line that says what the agent works on: the model or the tools, the time so far, the number of words of
+// the reply so far, and the attempt. It must be called with every [client.Progress] that [client.Client.Watch] yields. The
+// line is empty if the progress contains a message, or if the agent does not work. It is also empty if no worker answers, or
+// if Temporal does not answer.
 func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)
@@ -57,7 +58,8 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// message records a message of the transcript. The parameter now is the time at which the message arrived.
+// message updates w with a message of the transcript. A reply of the model begins tool calls, and the result of a tool ends
+// one. The parameter now is the time at which the message arrived.
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since = now
 	if m.Role != llm.Tool {
@@ -86,8 +88,8 @@ func callsText(calls []llm.ToolCall) string {
 	return strings.Join(names, ", ")
 }
 
-// partialText returns a text with the number of words in the partial text, such as "12 words". The client has only the end of a
-// long text. The number is then an estimate, and the text begins with "about".
+// partialText returns a text with the number of words of the reply so far, such as "12 words". The client has only the end
+// of a long reply. The number is then an estimate, and the text begins with "about".
 func partialText(w client.PartialText) string {
 	n, about := len(strings.Fields(w.Text)), ""
 	if w.Said > len(w.Text) && len(w.Text) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/reagent-dev/reagent"
 )
 
-// Glossary is a workflow. It starts one agent for each topic. The agents run at the same time, and each explains its topic. Glossary
+// Glossary is a workflow that explains topics. It starts one agent for each topic. The agents run at the same time. Glossary
 // returns the explanations in the order of the topics.
 func Glossary(ctx workflow.Context, topics []string) ([]string, error) {
 	lines := make([]string, len(topics))
@@ -18,7 +18,8 @@ func Glossary(ctx workflow.Context, topics []string) ([]string, error) {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
-			// If this workflow was reset or started again, the agent exists already. Run then returns its answer without a model call.
+			// If this workflow was reset or started again, the agent exists already. Run then returns its answer without a model
+			// call.
 			result, err := reagent.Run(ctx, reagent.Task{Agent: "writer", Message: topic})
 			if err != nil {
 				failed = fmt.Errorf("%s: %w", topic, err)

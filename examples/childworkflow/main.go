@@ -1,5 +1,5 @@
-// Command childworkflow runs a workflow that asks agents. The program serves the workflow and the agents, starts the workflow, and prints
-// its result.
+// Command childworkflow runs a workflow that asks agents. The program serves the workflow and the agents, starts the
+// workflow, and prints its result.
 package main
 
 import (

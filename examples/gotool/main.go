@@ -1,4 +1,5 @@
-// Command gotool is a worker that serves one agent with two tools, which are Go functions. Use starter to send messages to the agent.
+// Command gotool is a worker that serves one agent with two tools, which are Go functions. Use starter to send messages to
+// the agent.
 package main
 
 import (
@@ -60,7 +61,7 @@ func model() reagent.Model {
 	}
 }
 
-// clerk is the definition of the agent.
+// clerk is the agent that this worker serves.
 var clerk = reagent.Agent{
 	Name:         "clerk",
 	Instructions: "You sell fruit. Look up the price before you order, and tell it.",

@@ -9,12 +9,12 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Fruit has the arguments of the tool named "price". The model sees a JSON schema made from this type.
+// Fruit holds the arguments of the tool named "price". The model sees a JSON schema made from this type.
 type Fruit struct {
 	Name string `json:"name" jsonschema:"the fruit, in English and singular"`
 }
 
-// Order has the arguments of the tool named "order".
+// Order holds the arguments of the tool named "order".
 type Order struct {
 	Name  string `json:"name" jsonschema:"the fruit, in English and singular"`
 	Kilos int    `json:"kilos"`
@@ -43,15 +43,15 @@ func tools() []reagent.Tool {
 	}
 }
 
-// book replaces a remote service, such as a payment provider, in this example. If it gets two orders with the same idempotency key, it
+// book takes the place of a remote service that accepts orders. If it gets two orders with the same idempotency key, it
 // enters only the first. A real service would keep its data when the worker ends.
 type book struct {
 	mu      sync.Mutex
 	numbers map[string]int
 }
 
-// enter enters an order and returns the number of the order. The parameter key is the idempotency key: the same key always gets the
-// same number.
+// enter enters an order and returns the number of the order. The parameter key is the idempotency key: the same key always
+// gets the same number.
 func (b *book) enter(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

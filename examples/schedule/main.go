@@ -1,5 +1,5 @@
-// Command schedule creates a Temporal Schedule that starts an agent every morning. Then the program ends. The agents run in any worker that
-// serves them, such as cmd/worker.
+// Command schedule creates a Temporal Schedule that starts an agent every morning. Then the program ends. The agents run in
+// any worker that serves them, such as cmd/worker.
 package main
 
 import (
@@ -60,8 +60,9 @@ func run(ctx context.Context, queue, name, task string, now bool) error {
 	return nil
 }
 
-// daily returns the options of a schedule that starts the agent with the given name every day at 07:00 UTC. The parameter id is
-// the ID of the schedule. The IDs of the agents begin with it.
+// daily returns the options of a schedule that starts an agent every day at 07:00 UTC. The parameter id is the ID of the
+// schedule; the IDs of the agents begin with it. The parameter name is the name of the agent's definition. The parameter task
+// is the message to each agent.
 func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOptions, error) {
 	action, err := agents.ScheduleAction(reagent.StartOptions{ID: id, Agent: name, Message: task})
 	return client.ScheduleOptions{
@@ -70,8 +71,8 @@ func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOption
 			Calendars: []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 7}}}},
 		},
 		Action: action,
-		// If an earlier agent is still running, no new agent starts. If Temporal was down at 07:00, Temporal starts the agent later, but not after
-		// CatchupWindow has passed.
+		// If an earlier agent is still running, no new agent starts. If Temporal was down at 07:00, Temporal starts the agent
+		// later, but not after CatchupWindow has passed.
 		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: time.Hour,
 	}, err

@@ -16,11 +16,13 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotJSON is the error for a text that is not one valid JSON value, or that this package rejects: the text has invalid UTF-8,
-// an unpaired surrogate, or an object with a duplicate member name. RFC 7493 (I-JSON) forbids these three.
+// ErrNotJSON is the error for a text that is not one valid JSON value. It is also the error for JSON that RFC 7493 (I-JSON)
+// forbids: invalid UTF-8, an unpaired surrogate, or an object with two members of the same name.
 var ErrNotJSON = errors.New("the text is not valid JSON, or has no canonical form (RFC 8785)")
 
-// Text returns the canonical form (RFC 8785, without changes to numbers) of a JSON text. Every error wraps [ErrNotJSON].
+// Text returns the canonical form of a JSON text. Two texts have the same canonical form if they differ only in white space, in
+// the order of members, or in the escapes of strings. The form is that of RFC 8785, except that numbers stay as written. Every
+// error wraps [ErrNotJSON].
 func Text(text []byte) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, fmt.Errorf("canon: %w", ErrNotJSON)
@@ -28,7 +30,7 @@ func Text(text []byte) ([]byte, error) {
 	return canonical(text)
 }
 
-// canonical is like Text, but does not check whether the text is valid JSON; the caller must check this.
+// canonical returns the canonical form of a JSON text; see [Text]. The caller must check that the text is valid JSON.
 func canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("canon: invalid UTF-8: %w", ErrNotJSON)
@@ -43,9 +45,9 @@ func canonical(text []byte) ([]byte, error) {
 	return e.out, nil
 }
 
-// Value returns the canonical form of v's JSON encoding. It returns an error if [json.Marshal] does, for example for a channel.
-// The error wraps [ErrNotJSON] if the encoding has no canonical form, for example if v is a [json.RawMessage] with a duplicate
-// member name.
+// Value encodes v with [json.Marshal] and returns the canonical form of the encoding; see [Text]. It returns an error if v
+// cannot be encoded, for example if v is a channel. It returns an error that wraps [ErrNotJSON] if the encoding has no
+// canonical form, for example if v is a [json.RawMessage] with a duplicate member name.
 func Value(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -54,8 +56,8 @@ func Value(v any) ([]byte, error) {
 	return canonical(text)
 }
 
-// encoder converts a valid JSON text to the canonical form. Each of its methods removes the bytes that it converts from the
-// start of the field "in", and appends the converted bytes to the field "out".
+// encoder converts a valid JSON text to the canonical form. Its methods remove the bytes that they convert from the start of
+// the field "in", and append the converted bytes to the field "out".
 type encoder struct {
 	in  []byte // the part of the text that is not converted yet
 	out []byte // the canonical form of the part that is converted
@@ -158,9 +160,10 @@ func unquote(text []byte) string {
 	return s
 }
 
-// compare orders member names by their UTF-16 code units. Its result is negative, 0 or positive, as in [strings.Compare]. The
-// order equals the order of the bytes unless a name has a rune above U+FFFF.
+// compare orders member names by their UTF-16 code units, as RFC 8785 requires. Its result is negative, 0 or positive, as in
+// [strings.Compare].
 func compare(a, b string) int {
+	// Without runes above U+FFFF, the order is that of the bytes.
 	if !strings.ContainsFunc(a+b, func(r rune) bool { return r > 0xFFFF }) {
 		return strings.Compare(a, b)
 	}
@@ -210,8 +213,8 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// loneSurrogate reports whether JSON text has a \u escape of an unpaired surrogate. Package encoding/json would replace the
-// surrogate by U+FFFD, so that different texts would become equal.
+// loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form:
+// package encoding/json would replace the surrogate by U+FFFD, and then different texts would be equal.
 func loneSurrogate(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -232,8 +235,8 @@ func loneSurrogate(text []byte) bool {
 	return false
 }
 
-// escaped returns the code unit of the \uXXXX escape at the beginning of text. It returns -1 if text does not begin with such an
-// escape.
+// escaped returns the UTF-16 code unit that a \uXXXX escape at the beginning of text represents. It returns -1 if text does not
+// begin with such an escape.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1

@@ -20,8 +20,8 @@ func Prefix(text string, limit int) string {
 }
 
 // Text returns text unchanged if it has at most limit bytes. Otherwise Text cuts off the end and appends an ellipsis ("…", 3
-// bytes). The result, with the ellipsis, has at most limit bytes. If limit is below 3, a longer text becomes only the ellipsis,
-// which is then longer than limit.
+// bytes). The result, with the ellipsis, has at most limit bytes. If limit is below 3, even the ellipsis does not fit; the
+// result for a longer text is then the ellipsis alone.
 func Text(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -25,7 +25,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Options say how to run the demo.
+// Options are the options of the demo; see [Run].
 type Options struct {
 	// Worker is the command that starts a worker. The demo adds --config and --address. The process must end when its standard
 	// input is closed. Required.
@@ -45,7 +45,7 @@ type Options struct {
 	Done func(Summary) error
 }
 
-// guideAgent is the name of the agent that the demo starts. The text in question is the first message to this agent. The agent
+// guideAgent is the name of the agent that the demo starts. The constant question is the first message to this agent. The agent
 // starts one sub-agent, which is named "reader".
 const (
 	guideAgent = "guide"
@@ -57,7 +57,7 @@ const (
 //go:embed agents.yaml
 var configuration string
 
-// demo is a running demo.
+// demo holds the parts and the results of one run of the demo; see [Run].
 type demo struct {
 	Options
 	summary Summary
@@ -74,8 +74,11 @@ type demo struct {
 	followed map[string]bool
 }
 
-// Run runs the demo. It leaves no process and no file when it returns. After an error, the summary has the values known so far.
-// With Keep, Run returns nil when ctx ends.
+// Run runs the demo: an agent answers a question, and its worker process is killed and replaced while a tool runs. The summary
+// shows whether finished work was repeated. After an error, the summary has the values known so far.
+//
+// If Options.Keep is set, Run then waits until ctx ends, and returns nil. When Run returns, it has stopped its processes and
+// removed its files. Only a Temporal CLI that it had to build stays in the cache; see [devserver.CacheDir].
 func Run(ctx context.Context, o Options) (Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -157,7 +160,8 @@ func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	return nil
 }
 
-// runGuide starts the agent "guide", prints its progress until it has ended or is held, and completes the summary.
+// runGuide starts the agent "guide", prints its progress until the agent has ended or is held (see [client.Held]), and
+// completes the summary.
 func (d *demo) runGuide(ctx context.Context) error {
 	started, err := d.client.Start(ctx, client.StartOptions{Agent: guideAgent, Message: question})
 	if err != nil {
@@ -178,8 +182,8 @@ func (d *demo) runGuide(ctx context.Context) error {
 	return err
 }
 
-// keep implements the option Keep. If the option is set, keep waits until ctx ends, and then returns nil; if the server or the
-// worker ends by itself earlier, keep returns an error. If the option is not set, keep returns nil at once.
+// keep implements the option Keep. Without this option, keep returns nil at once. With the option, it waits until ctx ends, and
+// then returns nil. It returns an error if the server or the worker ends by itself earlier.
 func (d *demo) keep(ctx context.Context) error {
 	if !d.Keep {
 		d.printf("\nThe Web UI ends with the demo; `starter demo --keep` leaves it running.\n")

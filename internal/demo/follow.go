@@ -13,8 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// follow prints the progress of an agent until the agent has ended or is held. If the agent is the guide, follow also prints the
-// progress of its sub-agents, and kills the worker once.
+// follow prints the progress of an agent until the agent has ended or is held (see [client.Held]). The parameter name is the
+// agent's name in the configuration. For the agent "guide", follow also prints the progress of the sub-agents, and kills the
+// worker once during a call of the tool "measure".
 func (d *demo) follow(ctx context.Context, id, name string) error {
 	show := d.Printer(labelled{d.Out, d.began, name})
 	for p, err := range d.client.Watch(ctx, id, 0) {
@@ -39,8 +40,9 @@ func (d *demo) follow(ctx context.Context, id, name string) error {
 	return context.Cause(ctx)
 }
 
-// act is called with each value that Watch yields for the guide. If the value has a message, act is called before the message is
-// printed. It prints the messages of new sub-agents. It kills the worker once, when the tool "measure" is the only open call.
+// act prints the progress of new sub-agents of the guide. It also kills the worker once, when the tool "measure" is the only
+// call without a result. follow calls act with each value that [client.Client.Watch] yields for the guide, and then prints the
+// value.
 func (d *demo) act(ctx context.Context, p client.Progress) error {
 	m, s := p.Message, &d.summary
 	if m != nil && m.Role == llm.Assistant && s.FirstMessage == 0 {
@@ -76,7 +78,7 @@ func (d *demo) act(ctx context.Context, p client.Progress) error {
 	return nil
 }
 
-// killWorker kills the worker and starts another one.
+// killWorker kills the worker process with SIGKILL and starts another one.
 func (d *demo) killWorker(ctx context.Context) error {
 	d.worker.kill()
 	d.killed, d.summary.Killed = time.Now(), d.worker.pid()

@@ -32,7 +32,7 @@ type model struct {
 
 // startModel starts the model endpoint, which runs until ctx ends. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is
 // set, the endpoint passes the requests on to the model that these variables name. Otherwise it passes them on to the stand-in.
-// The parameter file is the name of a file; the script of the stand-in lets the sub-agent read this file.
+// The parameter file is the name of the file that the sub-agent reads in the stand-in's script.
 func startModel(ctx context.Context, offline bool, file string) (*model, error) {
 	base := os.Getenv(config.BaseURLEnv)
 	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}
@@ -83,8 +83,9 @@ func (m *model) count() ModelCount {
 	return ModelCount{Requests: requested.Calls, Keys: requested.Keys, Answered: answered.Calls, Repeated: answered.Again}
 }
 
-// answer is the body of a response. When the complete body has been read, answer calls the function in its field "whole". The
-// body of a stream counts as complete when its end mark has been read, because the client closes the connection after the mark.
+// answer is the body of an HTTP response of the model. It calls the function in its field "whole" when the complete body has
+// been read. The body of a stream counts as complete when its end mark has been read, because the client closes the connection
+// after the mark.
 type answer struct {
 	io.ReadCloser
 	tail  []byte // the end of what has been read

@@ -15,8 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// standIn returns the stand-in for the model of both agents. It is a script: the number of replies so far decides the next reply.
-// Its texts quote the real results of the tools. It waits before each reply, so that people can follow the output.
+// standIn returns the stand-in for the model of both agents. It is a script: the number of replies so far decides the next
+// reply. Its texts quote the real results of the tools. It waits before each reply, so that people can follow the output. The
+// parameter file is the name of the file that the sub-agent reads.
 func standIn(file string) llm.Client {
 	return llmtest.Func(func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		select {
@@ -40,9 +41,9 @@ func standIn(file string) llm.Client {
 	})
 }
 
-// guide returns the stand-in's next reply to the agent "guide". The parameter step is the number of replies to this agent so far,
-// and results holds an empty string and then the results of its tool calls so far. The parameter file is the name of the file that
-// the sub-agent reads.
+// guide returns the stand-in's next reply to the agent "guide". The parameter step is the number of replies to this agent so
+// far. The parameter results holds the results of the agent's tool calls so far, after a first element that is always empty.
+// The parameter file is the name of the file that the sub-agent reads.
 func guide(step int, file string, results []string) llm.Reply {
 	n := len(results)
 	switch {
@@ -69,21 +70,24 @@ func reader(step int, file string, results []string) llm.Reply {
 	return reply(fmt.Sprintf("%s begins with “%s”.", file, printable.Line(results[len(results)-1], 100)))
 }
 
-// reply returns a reply. Its tokens are an estimate, so that the numbers in the Web UI are not all zero.
+// reply returns a model's reply with a text and tool calls. Its numbers of tokens are estimates, so that the Web UI shows
+// numbers other than zero.
 func reply(text string, calls ...llm.ToolCall) llm.Reply {
 	return llm.Reply{Message: llm.Message{Content: text, ToolCalls: calls}, Usage: llm.Usage{InputTokens: 500, OutputTokens: len(text)/4 + 20}}
 }
 
 type object map[string]string
 
-// call returns a call of a tool. Its ID is the tool's name, because each agent calls a tool once.
+// call returns a tool call for a reply of the stand-in. The ID of the call is the tool's name, which is unique, because each
+// agent calls a tool only once.
 func call(tool string, arguments object) llm.ToolCall {
 	data, _ := json.Marshal(arguments) // cannot fail for strings
 	return llmtest.ToolCall(tool, tool, string(data))
 }
 
-// fileHere returns the current folder and the name of the file in it that the demo's agent reads. This is a README if there is
-// one, and otherwise the first file by name that is neither hidden nor empty. If there is no such file, fileHere returns an error.
+// fileHere returns the current folder and the name of a file in it, which the demo's agent reads. The file is a README if there
+// is one. Otherwise it is the first file by name; hidden files and empty files do not count. If there is no such file, fileHere
+// returns an error.
 func fileHere() (folder, file string, err error) {
 	if folder, err = os.Getwd(); err != nil {
 		return "", "", fmt.Errorf("find the current folder: %w", err)

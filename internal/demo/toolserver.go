@@ -9,14 +9,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// publishTool has an effect on the outside world: it is an at-most-once tool. measureTool only reads, and may run again.
+// publishTool and measureTool are the names of the demo's own tools. A call of publish has an effect on the outside world and
+// must not run twice. A call of measure only reads, and may run again.
 const (
 	publishTool = "publish"
 	measureTool = "measure"
 )
 
-// toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real server
-// should refuse a call with a key that an earlier call had. The server of the demo runs such a call, so that the counts show it.
+// toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real
+// server should refuse a call with a key that an earlier call had. The server of the demo runs such a call, so that the counts
+// show the repetition.
 type toolServer struct {
 	url                 string
 	published, measured counter

@@ -58,7 +58,7 @@ func startWorker(ctx context.Context, command []string, modelURL string) (*worke
 	return w, nil
 }
 
-// failure returns an error with what the worker wrote to its standard error. It must not be called before done is closed.
+// failure returns an error that contains the worker's standard error output. It must not be called before done is closed.
 func (w *worker) failure() error {
 	return fmt.Errorf("the worker ended: %s", strings.TrimSpace(w.stderr.String()))
 }

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// DynamicConfig is the dynamic configuration that [Start] gives to every server; [Options].DynamicConfig changes it. With these
-// settings, a server with one shard and one client takes 3 ms for a step of a workflow, instead of 100 ms. The values are JSON.
+// DynamicConfig holds settings of the Temporal server. [Start] gives these settings to every server, and
+// [Options].DynamicConfig can add to them or replace them. They make a server with one shard fast for one client: a step of a
+// workflow takes 3 ms instead of 100 ms. The values are JSON.
 //
 // Without these settings, the server polls its transfer queue only 20 times per second. A task queue has four partitions, and a
 // task may wait in a partition without a poller. Eager activities are off in servers before 1.30.

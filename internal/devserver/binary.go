@@ -119,14 +119,16 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// build builds the CLI at path. The caller must hold the lock of path. The go command writes into a temporary folder next to
-// path. Then build renames the complete program to path, so a build that is killed leaves no incomplete program there. The
-// parameter reason says why the CLI is built, in the form that fromPath returns; build puts it into messages for people.
+// build builds the Temporal CLI and stores the program in the file at path. The parameter reason says why the CLI is built, in
+// the form that fromPath returns; build puts it into messages for people. The caller must hold the lock of path; see the
+// function lock.
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
 	}
 	removeAbandoned(path)
+	// The go command writes into a temporary folder next to path. The complete program is then renamed to path, so a build that is
+	// killed leaves no incomplete program there.
 	scratch, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".build-")
 	if err != nil {
 		return fmt.Errorf("build the Temporal CLI: %w", err)
@@ -175,14 +177,15 @@ func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
 	return exec.CommandContext(ctx, "go", "install", flags, cliPackage+"@"+CLIVersion)
 }
 
-// pinnedModule returns the folder internal/cli of the checkout to which the current folder belongs. It returns an empty path if
-// there is no checkout. A copy of this module in Go's module cache has no internal/cli, because that is a module of its own.
+// pinnedModule returns the folder internal/cli, the module that sets the versions of the Temporal CLI and of its dependencies.
+// It returns an empty path if the current folder does not belong to a checkout of this project.
 func pinnedModule(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", ourModule).Output()
 	if err != nil {
 		return ""
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), "internal", "cli")
+	// A copy of our module in Go's module cache has no internal/cli, because that is a module of its own.
 	if !isFile(filepath.Join(dir, "go.mod")) {
 		return ""
 	}
@@ -190,8 +193,8 @@ func pinnedModule(ctx context.Context) string {
 }
 
 // buildEnv returns the environment variables of the build. It copies the variables in the parameter env, without API keys and
-// without Temporal's variables. It sets GOBIN to the folder in the parameter scratch. It also sets GOOS, GOARCH and GOWORK, so
-// that the build is for this machine and ignores a go.work file, whatever values these three have in env.
+// without Temporal's variables. It sets GOBIN to the folder in the parameter scratch, into which the program is built. It also
+// sets GOOS and GOARCH, so that the build is for this machine, and GOWORK, so that the build ignores a go.work file.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -203,8 +206,8 @@ func buildEnv(env []string, scratch string) []string {
 // lowerFirst returns text with its first letter in lower case. The text must begin with an ASCII character.
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// removeAbandoned removes the temporary folders of builds that were killed. The caller must hold the lock of path, so no other
-// build is running.
+// removeAbandoned removes the temporary folders that killed builds have left next to path; see the function build. The caller
+// must hold the lock of path, so no other build is running.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".build-*") // the pattern is well-formed
 	for _, dir := range left {

@@ -34,7 +34,7 @@ func makePrivate(database string) error {
 	return nil
 }
 
-// terminate asks a process to end. An error means that the process has ended already.
+// terminate asks a process to end. It does nothing if the process has ended already.
 func terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
 
 // killGroup kills a process and all processes in its process group.

@@ -49,8 +49,8 @@ type Options struct {
 // 127.0.0.1 on others.
 const host = "127.0.0.1"
 
-// attempts is the maximum number of starts of a server. A start is repeated if another process may have taken a free port before
-// the server could listen on it.
+// attempts is the maximum number of times that [Start] tries to start a server. A try can fail because Start chooses a free
+// port, and another process takes this port before the server listens on it.
 const attempts = 3
 
 // Server is a running development server. Its methods are safe for concurrent use.
@@ -61,9 +61,9 @@ type Server struct {
 	namespace string
 }
 
-// Start starts a server. It returns when the server answers, the namespace can be used and the Web UI answers. The context limits
-// the start only. The server runs until Stop is called or until it ends by itself. On Linux it also ends when this process ends
-// in any way. The error is a [*PortInUseError] if a port in the options is in use.
+// Start starts a Temporal server with a Web UI. It returns when Temporal answers, the namespace can be used and the Web UI
+// answers. The context limits the start only. The server runs until Stop is called or until it ends by itself. On Linux it also
+// ends when this process ends in any way. The error is a [*PortInUseError] if a port in the options is in use.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts.Namespace = cmp.Or(opts.Namespace, "default")
 	opts.StartTimeout = cmp.Or(opts.StartTimeout, time.Minute)

@@ -2,5 +2,6 @@
 
 package devserver
 
-// checkOwned always returns nil. On systems that are not Unix, such as Windows, owners and permissions are not checked.
+// checkOwned checks only on Unix that no other user can put a program at a path. On other systems, such as Windows, it always
+// returns nil.
 func checkOwned(string) error { return nil }

@@ -11,10 +11,12 @@ import (
 	"syscall"
 )
 
-// checkOwned returns an error if another user could put a program at path. Another user can do this if the file, or a folder above
-// it, belongs to a user other than root and the current user, or can be written by its group or by all users. Exception: a folder
-// with the sticky bit, such as /tmp, may be writable by all users if it is not the file's own folder but one above that folder.
-// The file need not exist, but its folder must.
+// checkOwned returns an error if another user could put a program at path, which this process would then run. The file at path
+// need not exist, but its folder must.
+//
+// The file and all folders above it must belong to root or to the current user. Their group and other users must not be able to
+// write to them. There is one exception: other users may write to a folder with the sticky bit, such as /tmp, if it is not the
+// file's own folder.
 func checkOwned(path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -52,15 +52,16 @@ func checkFree(opts Options) error {
 	return nil
 }
 
-// freePort returns a port that is free at the moment. It makes a connection to the port and closes it on the listening side, so
-// that the connection stays in the state TIME_WAIT. During this time, Linux does not choose the port again as a free port, but a
-// server can still listen on it. So several test processes that start servers at the same time get different ports.
+// freePort returns a port that is free at the moment. On Linux, test processes that start servers at the same time get
+// different ports.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", address(0))
 	if err != nil {
 		return 0, fmt.Errorf("pick a free port: %w", err)
 	}
 	defer l.Close()
+	// Make a connection to the port and close it on the listening side, so that it stays in the state TIME_WAIT. During this time,
+	// Linux does not choose the port again as a free port, but a server can still listen on it.
 	out, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		return 0, fmt.Errorf("pick a free port: %w", err)

@@ -9,7 +9,7 @@ import (
 // tailSize is the maximum number of bytes of the server's output that are kept for an error message.
 const tailSize = 4 << 10
 
-// tail keeps the last bytes that were added to it, as whole lines. It is safe for concurrent use.
+// tail keeps the last bytes that were added to it, as whole lines, for an error message. It is safe for concurrent use.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte

@@ -10,16 +10,19 @@ import (
 	"sync"
 )
 
-// folder reads the armed points from the files of a folder, and calls die when the process reaches one of them.
+// folder decides whether this process must kill itself at a point. It reads the files that [Arm] has written into the folder in
+// its field "dir". If the process must kill itself, folder calls the function in its field "die".
 type folder struct {
 	dir string
 	die func()
 	mu  sync.Mutex
 }
 
-// reach is called when the process reaches the point p. The file of an armed point holds two arguments of [Arm]: the number
-// pass, and the words. If p is not armed, or if the subject does not contain all of the words, reach does nothing. Otherwise,
-// if the number is 0, it removes the file and calls die. If the number is greater, reach reduces it by one.
+// reach must be called when this process reaches the point p. The parameter subject is the text in which the words of [Arm]
+// must occur. If p is not armed, or if a word does not occur in the subject, reach does nothing.
+//
+// Otherwise, the file of the point says how many times workers still pass the point (the parameter pass of Arm). If this number
+// is 0, reach removes the file and calls die. If it is greater, reach reduces it by one.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

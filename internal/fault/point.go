@@ -14,11 +14,12 @@
 // [Interceptors] and package statelog.
 package fault
 
-// Env is the name of the environment variable that holds the path of the folder with the armed points. If the variable is
-// empty, a process never kills itself and records no states.
+// Env is the name of an environment variable of worker processes. The variable holds the path of the folder in which [Arm]
+// writes its files. If the variable is empty, a process never kills itself and records no states.
 const Env = "REAGENT_FAULTS"
 
-// Point is a moment before or after a request of a worker to Temporal.
+// Point is the name of a moment before or after a request of a worker to Temporal. A test can make a worker kill itself at this
+// moment; see [Arm].
 type Point string
 
 // The points at which a worker process can kill itself.

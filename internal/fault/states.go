@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/statelog"
 )
 
-// Interceptors returns an interceptor that records the state of each agent at each workflow task. It writes the states into
-// the folder whose path is in the environment variable [Env]. If the variable is empty, Interceptors returns nil.
+// Interceptors returns an interceptor that records the state of each agent at each workflow task, for tests. It writes the
+// states into the folder whose path is in the environment variable [Env]. If the variable is empty, Interceptors returns nil.
 func Interceptors() []interceptor.WorkerInterceptor {
 	dir := os.Getenv(Env)
 	if dir == "" {

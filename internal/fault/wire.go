@@ -16,9 +16,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// DialOptions returns the options for a connection to Temporal that make the process kill itself at armed points. If the
-// environment variable [Env] is empty, DialOptions returns nil. The data converter c decodes the inputs of activities, so that
-// the words of [Arm] can be searched in them. If c is nil, DialOptions uses the SDK's default data converter.
+// DialOptions returns the options for a connection to Temporal that make the process kill itself at armed points; see [Arm]. If
+// the environment variable [Env] is empty, DialOptions returns nil. The data converter c decodes the inputs of activities, so
+// that the words of Arm can be searched in them. If c is nil, DialOptions uses the SDK's default data converter.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -28,7 +28,8 @@ func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.intercept)}
 }
 
-// wire intercepts the requests of a connection and calls reach for each point.
+// wire intercepts the requests of a worker's connection to Temporal. At each [Point], it calls the function in its field
+// "reach".
 type wire struct {
 	converter converter.DataConverter
 	reach     func(p Point, subject string)
@@ -39,7 +40,7 @@ type wire struct {
 	tasks map[string]task
 }
 
-// task is an activity task or a workflow task.
+// task is an activity task or a workflow task that the worker has received.
 type task struct {
 	activity string // activity type; empty for a workflow task
 	workflow string // workflow ID
@@ -53,11 +54,11 @@ func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
 	return &wire{converter: c, reach: reach, tasks: map[string]task{}}
 }
 
-// around are the points before and after one request.
+// around holds the points before and after one request. An empty point means that there is none.
 type around struct{ before, after Point }
 
-// The keys of both maps are activity types. A value of the map taken is the point after a worker has received a task of the
-// activity. A value of the map reported has the points before and after the worker reports the result of the activity.
+// Both maps have activity types as keys. The map named taken holds the point that a worker reaches when it has received a task
+// of the activity. The map named reported holds the points before and after the worker reports the result of the activity.
 var (
 	taken = map[string]Point{
 		protocol.CallModel: ModelTaken, protocol.CallTool: ToolTaken, protocol.AwaitAgent: ChildAttaching,
@@ -86,17 +87,19 @@ func (w *wire) intercept(
 	return nil
 }
 
-// come calls w.reach with the point p and the subject of the task. It does nothing if p is empty.
+// come must be called when the process reaches the point p with the task t. It passes the point and the subject of the task to
+// w.reach. If p is empty, there is no point, and come does nothing.
 func (w *wire) come(p Point, t task) {
 	if p != "" {
 		w.reach(p, t.subject)
 	}
 }
 
-// points returns the task whose result a request reports, and the points of the request in pairs: one point before and one
-// after the request. If the request reports the result of an activity, there is one pair. If it reports the result of a
-// workflow task, there is one pair for each workflow command, and one more if the result answers an update. If the request
-// reports no result, points returns a zero task and no pairs. In a pair, an empty string means that there is no point.
+// points returns the points that the worker reaches before and after it sends the request req. It also returns the task whose
+// result the request reports. For all requests that report no result, points returns a zero task and no points.
+//
+// For the result of an activity, there is one pair of points. For the result of a workflow task, there is one pair for each
+// workflow command, and one more if the result answers an update.
 func (w *wire) points(req any) (task, []around) {
 	switch req := req.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:
@@ -132,8 +135,9 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks that a reply of Temporal contains. Two kinds of replies contain tasks: the reply to a poll, and the
-// reply to the report of a workflow task. take ignores all other replies.
+// take remembers the tasks that Temporal gives to the worker, for the time when the worker reports their results. A task comes
+// in the reply to a poll, or in the reply to the report of a workflow task. take ignores all other replies. For an activity
+// task, take also calls come, with the point from the map named taken.
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

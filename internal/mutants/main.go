@@ -65,7 +65,8 @@ func run(ctx context.Context, patterns []string, stdout io.Writer) error {
 	return nil
 }
 
-// requireRows returns an error if a row of the tables in docs/failures.md has no mutant.
+// requireRows returns an error if a row of the tables in docs/failures.md has no mutant. Each row describes a failure and its
+// tests. Only a mutant shows that these tests notice the failure.
 func requireRows(all []mutant) error {
 	text, err := os.ReadFile("docs/failures.md")
 	if err != nil {
@@ -83,8 +84,8 @@ func requireRows(all []mutant) error {
 	return nil
 }
 
-// requireGreen runs the tests of the mutants on the unchanged code, and returns an error if one fails. A test that fails
-// without a mutant proves nothing.
+// requireGreen runs the tests of the mutants on the unchanged code, and returns an error if one fails. Such a test would also
+// fail with its mutant, and this would prove nothing.
 func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	tests := map[string][]string{}
 	for _, m := range all {
@@ -101,8 +102,9 @@ func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	return nil
 }
 
-// try runs the mutant's test with the mutant. The verdict is "killed" if the test fails, "ALIVE" if it passes, "NO FIT" if the
-// code has changed so that the mutant does not apply, and "BROKEN" if the mutant does not compile.
+// try runs the mutant's test on the code with the mutant's changes. The verdict is "killed" if the test fails, and "ALIVE" if
+// it passes. It is "NO FIT" if a change does not fit the code, and "BROKEN" if the changed code does not compile. For these
+// two, the result output says why.
 func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	changed, err := m.apply(".")
 	if err != nil {
@@ -144,14 +146,14 @@ func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	return "killed", "", nil
 }
 
-// goTest runs tests of the package in a folder. The parameter tests is a regular expression that must match a test's whole name.
-// If overlay is not empty, it is the path of an overlay file for the go command. goTest passes this path in the environment
-// variable GOFLAGS, because e2e tests build the worker and the starter themselves. It returns the whole output of the go command,
-// and an error if a test fails or cannot be built.
+// goTest runs tests of the package in a folder. The parameter tests is a regular expression that must match a test's whole
+// name. If overlay is not empty, it is the path of an overlay file for the go command. goTest returns the whole output of the
+// go command, and an error if a test fails or cannot be built.
 func goTest(ctx context.Context, folder, tests, overlay string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()
 	if overlay != "" {
+		// The variable, and not a flag, because e2e tests build the worker and the starter themselves.
 		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	out, err := cmd.CombinedOutput()

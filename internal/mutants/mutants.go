@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// mutant is one way to break the code. The file of a mutant has, in this order:
+// mutant is a change that breaks the code, and the test that must then fail. The file of a mutant has, in this order:
 //   - the title, in one line
 //   - rows: the rows of docs/failures.md to which the mutant belongs
 //   - test: the package and the name of the test that must fail
 //   - in: the folder and the declaration to change, such as "agent State.dropChildren"
-//   - lines that begin with "-", and after them lines that begin with "+": the Go text to find in the declaration, and the
-//     text that replaces it
+//   - lines that begin with "-", and after them lines that begin with "+": the Go text to find in the declaration, and the text
+//     that replaces it
 //
 // A mutant may change several declarations, and may change a declaration in several places.
 //
@@ -32,7 +32,7 @@ type mutant struct {
 	changes     []change
 }
 
-// change replaces a text in a declaration.
+// change is one replacement of a text in a declaration.
 type change struct {
 	folder       string // of the package, below the root of the tree
 	symbol       string // the declaration: "Name", or "Type.Name" for a method
@@ -80,8 +80,8 @@ func read(file string) (mutant, error) {
 	return m, nil
 }
 
-// apply returns the new content of the source files that the mutant changes, by their paths. It reads the files below the
-// folder root and does not write them. It returns an error if a change does not fit the code.
+// apply returns the new content of the source files that the mutant changes. The keys of the map are the paths of the files.
+// apply reads the files below the folder root and writes nothing. It returns an error if a change does not fit the code.
 func (m mutant) apply(root string) (map[string][]byte, error) {
 	changed := map[string][]byte{}
 	for _, c := range m.changes {
@@ -92,9 +92,9 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// apply finds the source file that contains the declaration c.symbol, and replaces the text there. It does not write the file, but
-// stores the new content in the map named changed, whose keys are paths of files. If an earlier change has stored the file in
-// the map already, apply changes the stored content.
+// apply replaces a text in the source file that declares c.symbol. It does not write the file, but stores the new content in
+// the map named changed. The keys of this map are paths of files. If an earlier change has stored the file in the map already,
+// apply changes the stored content.
 func (c change) apply(root string, changed map[string][]byte) error {
 	files, err := filepath.Glob(filepath.Join(root, c.folder, "*.go"))
 	if err != nil {
@@ -125,7 +125,7 @@ func (c change) apply(root string, changed map[string][]byte) error {
 	return fmt.Errorf("the folder %s has no declaration with this name", c.folder)
 }
 
-// names returns the symbols that a declaration declares, in the form of the field symbol of a change.
+// names returns the names that a declaration declares. The name of a method is "Type.Name".
 func names(decl ast.Decl) []string {
 	var all []string
 	switch decl := decl.(type) {
@@ -159,8 +159,9 @@ func names(decl ast.Decl) []string {
 	return all
 }
 
-// replace returns body, which is the source text of a declaration, with c.old replaced by c.changed. It compares the texts
-// token by token. It returns an error unless c.old occurs exactly once.
+// replace replaces the text c.old in body by c.changed, and returns the new body. The parameter body is the source text of a
+// declaration. The texts are compared token by token. replace returns an error if body does not contain c.old, or contains it
+// more than once.
 func (c change) replace(body []byte) ([]byte, error) {
 	all, old := tokens(body), tokens([]byte(c.old))
 	at := -1

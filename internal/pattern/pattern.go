@@ -3,11 +3,12 @@ package pattern
 
 import "regexp/syntax"
 
-// Size returns the approximate number of instructions of a compiled regular expression in RE2 syntax. Call Size before the
-// expression is compiled: nested repetitions such as (a{1,30}){1,30} multiply the instructions, and compilation takes time and
-// memory for each instruction. The error is the error of [syntax.Parse].
+// Size returns the approximate number of instructions that a regular expression in RE2 syntax has when it is compiled. With
+// this number, a caller can refuse an expression before it is compiled. Nested repetitions such as (a{1,30}){1,30} multiply the
+// instructions. Compilation takes time and memory for each instruction. Matching takes up to about ten nanoseconds for each
+// instruction and each byte of the text.
 //
-// Matching takes up to about ten nanoseconds for each instruction and each byte of the text.
+// The error is the error of [syntax.Parse].
 func Size(expr string) (int, error) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {

@@ -10,14 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// These are the zero-width non-joiner and the zero-width joiner. They occur in emoji and in words of some scripts.
+// nonJoiner and joiner are the zero-width non-joiner and the zero-width joiner. These invisible characters occur in emoji and
+// in words of some scripts.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// unsafe reports whether r controls a terminal or is invisible. These characters are unsafe: control characters (C0, DEL, C1),
-// bidirectional and other format characters, zero-width characters, and Unicode's line and paragraph separators.
+// unsafe reports whether a character must be escaped, because it controls a terminal, changes the order of the text or is
+// invisible. These are control characters (C0, DEL, C1), bidirectional and other format characters, zero-width characters, and
+// Unicode's line and paragraph separators.
 func unsafe(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false
@@ -25,9 +27,11 @@ func unsafe(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Text returns text with every unsafe character replaced by its escape sequence, such as \x1b or \u202e. It keeps new lines and
-// tabs, and replaces \r\n by \n. It keeps a zero-width joiner or non-joiner between two characters that are neither ASCII nor
-// unsafe. Bytes that are not UTF-8 become U+FFFD.
+// Text makes a text of unknown origin safe to print. It replaces every unsafe character by an escape sequence, such as \x1b or
+// \u202e. Unsafe characters control a terminal, change the order of the text, or are invisible.
+//
+// Text keeps new lines and tabs, and replaces \r\n by \n. It keeps a zero-width joiner or non-joiner if both characters beside
+// it are safe and not ASCII. Bytes that are not UTF-8 become U+FFFD.
 func Text(text string) string {
 	if safe(text) {
 		return text
@@ -53,7 +57,8 @@ func Text(text string) string {
 	return b.String()
 }
 
-// safe reports whether text has only printable ASCII characters, new lines and tabs. Text and JSON do not change such a text.
+// safe reports whether text has only printable ASCII characters, new lines and tabs. [Text] and [JSON] do not change such a
+// text.
 func safe(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
@@ -63,7 +68,7 @@ func safe(text string) bool {
 	return true
 }
 
-// joins reports whether a zero-width joiner may stay next to r.
+// joins reports whether [Text] may keep a zero-width joiner next to r. It may do so if r is safe, not ASCII and not U+FFFD.
 func joins(r rune) bool { return r > 0x7f && r != utf8.RuneError && !unsafe(r) }
 
 // first returns the first rune of text, and U+FFFD for an empty text.
@@ -87,12 +92,11 @@ func Line(text string, limit int) string {
 // escapes this control character.
 func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 
-// Name returns a name or an ID on one line with at most 250 characters; see [Line].
+// Name makes a name or an ID safe to print. The result is on one line and has at most 250 characters; see [Line].
 func Name(name string) string { return Line(name, 250) }
 
-// JSON returns encoded JSON with every unsafe character replaced by its \u escape. The result decodes to the same value. The
-// argument must be valid JSON. In valid JSON, characters below U+0020 occur only as white space between values; JSON keeps
-// them.
+// JSON makes JSON of unknown origin safe to print. It replaces every unsafe character (see [Text]) by its \u escape, so the
+// result decodes to the same value. White space between values stays. The argument must be valid JSON.
 func JSON(encoded []byte) []byte {
 	if safe(string(encoded)) {
 		return encoded
@@ -100,6 +104,7 @@ func JSON(encoded []byte) []byte {
 	var b strings.Builder
 	for _, r := range string(encoded) {
 		switch {
+		// In valid JSON, characters below U+0020 occur only as white space between values.
 		case r < ' ' || !unsafe(r):
 			b.WriteRune(r)
 		case r <= 0xffff:

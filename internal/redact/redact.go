@@ -22,13 +22,18 @@ const (
 	fragment = 12
 )
 
-// Redactor replaces secrets in texts by "[hidden]". The nil Redactor replaces nothing. A Redactor is safe for concurrent use.
+// Redactor replaces secrets, such as API keys, in texts by "[hidden]". The nil Redactor replaces nothing. A Redactor is safe
+// for concurrent use.
 //
-// It hides each secret in these forms: plain, percent-encoded, with JSON escapes, and with white space or invisible characters in
-// it. It hides secrets of at least 8 bytes also in hexadecimal and in base64. The base64 text may use either alphabet, may have
-// padding or not, and may encode a longer text that contains the secret. If a secret looks random (see [LooksRandom]), every part
-// of 12 consecutive bytes is hidden in these forms, too. Secrets that are encrypted, compressed, reversed or split into smaller
-// parts are not hidden.
+// A Redactor finds a secret in these forms:
+//   - plain, also with white space or invisible characters in it
+//   - percent-encoded, or with JSON escapes
+//   - in hexadecimal and in base64, if the secret has at least 8 bytes
+//
+// The base64 text may use either alphabet, may have padding or not, and may encode a longer text that contains the secret.
+//
+// If a secret looks random (see [LooksRandom]), a Redactor also finds every part of it that has at least 12 bytes. It does not
+// find secrets that are encrypted, compressed, reversed or split into smaller parts.
 type Redactor struct {
 	// windows holds the byte strings that are hidden, and lengths holds their different lengths. The field begin makes the
 	// search fast: begin[i] is true if a window begins with the two bytes i>>8 and i&0xff.
@@ -37,8 +42,8 @@ type Redactor struct {
 	begin   *[1 << 16]bool
 }
 
-// New returns a Redactor that hides the secrets. White space around a secret is ignored, and so are secrets of fewer than 4
-// bytes.
+// New returns a Redactor that hides the given secrets. It ignores white space around a secret, and it ignores secrets of fewer
+// than 4 bytes.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{windows: map[string]struct{}{}, begin: new([1 << 16]bool)}
 	for _, secret := range secrets {
@@ -63,8 +68,8 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Random returns a Redactor that hides the secrets that look random; see [LooksRandom]. The Redactor ignores the other secrets,
-// such as words and paths, because they also occur in harmless texts.
+// Random is like [New], but ignores secrets that do not look random, such as words and paths. Those also occur in harmless
+// texts. See [LooksRandom].
 func Random(secrets ...string) *Redactor { return New(OnlyRandom(secrets)...) }
 
 // OnlyRandom returns the secrets that look random; see [LooksRandom]. It does not change its argument.
@@ -80,22 +85,24 @@ func LooksRandom(value string) bool {
 		!strings.Contains(value, "://")
 }
 
-// addBase64 adds the base64 forms of a secret to the windows, in both alphabets. Base64 encodes groups of three bytes, so a secret
-// within a longer text has three forms: one for each position of its first byte in a group. The parameter width is the length, in
-// bytes, of the shortest parts of the secret that must be found. The windows are short enough for this: the base64 form of every
-// such part contains at least one window.
+// addBase64 adds parts of the base64 forms of a secret to r.windows, the byte strings that are hidden. It does this for both
+// alphabets of base64. The parameter width is the length, in bytes, of the shortest parts of the secret that must be found.
 func (r *Redactor) addBase64(secret string, width int) {
+	// Base64 encodes groups of three bytes. So a secret within a longer text has three forms: one for each position of its first
+	// byte in a group.
 	for before := range 3 {
 		padded := strings.Repeat("\x00", before) + secret
 		whole := len(padded) / 3 * 3
 		encoded := base64.StdEncoding.EncodeToString([]byte(padded[:whole]))
 		encoded = encoded[(before*8+5)/6:] // remove the characters that contain bits of the bytes before the secret
+		// The windows are so short that the base64 form of every part of width bytes contains at least one window.
 		r.add(encoded, width/3*4-3)
 		r.add(strings.NewReplacer("+", "-", "/", "_").Replace(encoded), width/3*4-3)
 	}
 }
 
-// add adds to the windows every substring of the text that is width bytes long. If the text is shorter, add adds the whole text.
+// add adds every substring of the text that is width bytes long to r.windows, the byte strings that are hidden. If the text is
+// shorter, add adds the whole text.
 func (r *Redactor) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -148,8 +155,8 @@ func (r *Redactor) Text(text string) string {
 // at the offset "to" is the first byte after the range.
 type span struct{ from, to int }
 
-// find searches the decoded text of the view v for windows. For each window that it finds, it appends to spans the range of bytes
-// in the original text from which the window was decoded.
+// find searches the decoded text of the view v for the byte strings that are hidden (r.windows). For each match, it appends to
+// spans the range of bytes in the original text from which the match was decoded. It returns the extended slice.
 func (r *Redactor) find(v view, spans []span) []span {
 	for i := range len(v.text) - 1 {
 		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// view is a decoded form of an original text. It knows for each decoded byte from which bytes of the original text it comes.
+// view is a decoded form of an original text, for example without percent-encoding. It knows for each decoded byte from which
+// bytes of the original text it comes. So a secret that is found in the decoded text can be hidden in the original text.
 type view struct {
 	text string // the decoded text
 	// spans holds, for each byte of the decoded text, the range of bytes in the original text from which it was decoded. Nil
@@ -16,8 +17,8 @@ type view struct {
 	spans []span
 }
 
-// span returns the span of the original text from which n bytes of the view were decoded. The first of these bytes has the
-// offset i in the view. The number n must be positive.
+// span returns the range of bytes in the original text from which n bytes of the decoded text come. The first of these n bytes
+// has the offset i in the decoded text. The number n must be positive.
 func (v view) span(i, n int) span {
 	if v.spans == nil {
 		return span{i, i + n}
@@ -25,9 +26,9 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite decodes a text piece by piece and returns the view. For each piece, it calls the function decode with the part of the
-// text that is not decoded yet. The function decodes one piece at the start of this part, and returns two values: how many bytes
-// the piece had before the decoding, which must be at least 1, and the decoded piece.
+// rewrite decodes a text piece by piece and returns the view. It calls the function decode with the rest of the text that is
+// not decoded yet. The function decodes one piece at the start of this rest. It returns the length of the piece before the
+// decoding, which must be at least 1, and the decoded piece.
 func rewrite(text string, decode func(rest string) (length int, decoded string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))
@@ -78,7 +79,8 @@ func unescaped(text string) view {
 	})
 }
 
-// ignorable reports whether r is white space or an invisible format character (Unicode category Cf).
+// ignorable reports whether r is white space or an invisible format character (Unicode category Cf). Such characters may be
+// inserted into a secret.
 func ignorable(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
 // compact returns the view of a text without its ignorable characters.

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// deployment is the worker deployment version of a process. It decides which agents Temporal gives to the worker. The zero value
-// means a worker without a version.
+// deployment is the worker deployment version of a process. Temporal uses the version to decide which agents it gives to the
+// worker. The zero value means a worker without a version.
 type deployment struct {
 	worker.DeploymentOptions
 	// current is the version that gets new agents. It has no build ID if the deployment has no current version. Nil means

@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// Options say what to serve, and where. An empty string means the value of the environment or of the configuration, unless the
-// field says otherwise.
+// Options say what a worker serves, and where. An empty string means the value of the environment or of the configuration,
+// unless the field says otherwise.
 type Options struct {
 	// Config is the path of the configuration file. Defaults to $REAGENT_CONFIG, else agents.yaml.
 	Config string
@@ -45,9 +45,12 @@ type Options struct {
 	Verbose bool
 }
 
-// Run serves until SIGTERM or SIGINT (Ctrl-C) arrives. It then takes no new work, waits up to Options.Drain for the running
-// calls to end, and returns nil. A second signal makes Run return an error at once. If ctx ends before the worker has started,
-// Run returns an error. After the start, the end of ctx has no effect. If an error stops the worker, Run returns this error.
+// Run runs a worker for the agents of a configuration until SIGTERM or SIGINT (Ctrl-C) arrives. The worker then takes no new
+// work and waits up to Options.Drain for the running calls to end, and Run returns nil. A second signal makes Run return an
+// error at once. If an error stops the worker, Run returns this error.
+//
+// If ctx ends or a signal arrives before the worker has connected to Temporal, Run returns an error. When the worker serves,
+// the end of ctx has no effect.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	level := slog.LevelWarn
 	if o.Verbose {

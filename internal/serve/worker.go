@@ -23,8 +23,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// connectTimeout limits two steps of the start, each separately: to connect to Temporal and read the namespace, and to read the
-// worker deployment.
+// connectTimeout limits each of two steps of the start. The first step connects to Temporal and reads the namespace. The second
+// step reads the worker deployment.
 const connectTimeout = 10 * time.Second
 
 // agentWorker holds the parts of a worker process.
@@ -153,7 +153,8 @@ func (w *agentWorker) greeting() string {
 	return b.String()
 }
 
-// toolsText returns the name of a source of tools and the names of its tools.
+// toolsText returns the text of the greeting about one source of tools, such as an MCP server: its name, and the names of its
+// tools. For a stateful source, the text says where it runs.
 func toolsText(s reagent.ToolSource) string {
 	from := s.Server
 	if from == "" {

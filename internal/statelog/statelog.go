@@ -22,13 +22,14 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Entry is the state of one agent in one workflow task.
+// Entry describes the state of one agent in one workflow task. A test can compare it with the state that a replay of the
+// workflow's history has.
 type Entry struct {
 	Workflow string `json:"workflow"`
 	Run      string `json:"run"`
 	// Task is the ID of the event with which the workflow task started.
 	Task int `json:"task"`
-	// PID is the ID of the process that recorded the entry. The identity of a worker begins with it.
+	// PID is the ID of the process that recorded the entry. The identity that a worker reports to Temporal begins with this ID.
 	PID int `json:"pid"`
 	// Digest is the hash of the workflow's answers to its queries for the transcript, the state and the open calls.
 	Digest string `json:"digest"`
@@ -36,22 +37,24 @@ type Entry struct {
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor for agent workflows. Each time a workflow begins to wait, and when it returns, the
-// interceptor makes an entry and passes it to the function in the parameter record. During a replay, the interceptor does
-// this only if the parameter replays is true. The function must be safe for concurrent use.
+// Interceptor returns an interceptor that records the states of agent workflows. Each time a workflow begins to wait, and when
+// it returns, the interceptor calls the function record with an [Entry]. The function must be safe for concurrent use. During a
+// replay, the interceptor calls the function only if the parameter replays is true.
 //
-// To answer a query, a worker may let the workflow handle events before the workflow task for these events has started.
-// In an entry from this time, the field Task holds the event ID of the previous workflow task.
+// To answer a query, a worker may let the workflow handle events before the workflow task for these events has started. In an
+// entry from this time, the field Task holds the event ID of the previous workflow task.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
 
-// FileName is the name of the file in which [ToFile] records.
+// FileName is the name of the file to which [ToFile] writes the entries.
 const FileName = "states"
 
-// ToFile returns a function that appends entries to the file [FileName] in the folder dir, one JSON object per line. It
-// writes each line with one write, so a process that is killed leaves whole lines, and several processes can use the same
-// file. ToFile panics if it cannot open the file. The returned function panics if it cannot write to the file.
+// ToFile returns a function that appends entries to the file [FileName] in the folder dir, one JSON object per line. The
+// function is for [Interceptor]. It writes each line with one write, so a process that is killed leaves whole lines, and
+// several processes can use the same file.
+//
+// ToFile panics if it cannot open the file. The returned function panics if it cannot write to the file.
 func ToFile(dir string) func(Entry) {
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -81,7 +84,7 @@ func (w *worker) InterceptWorkflow(_ workflow.Context, next interceptor.Workflow
 	return in
 }
 
-// inbound and outbound intercept the calls to the workflow and the calls by the workflow, for one workflow run.
+// inbound intercepts the calls to a workflow, for one workflow run. It makes an [Entry] when the workflow returns.
 type inbound struct {
 	interceptor.WorkflowInboundInterceptorBase
 
@@ -101,6 +104,8 @@ func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteW
 	return result, err
 }
 
+// outbound intercepts the calls that a workflow makes, for one workflow run. It stores query handlers of the workflow, and
+// makes an [Entry] each time the workflow begins to wait.
 type outbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
 
@@ -122,7 +127,7 @@ func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string,
 }
 
 // keep stores a query's handler if the query is for the transcript, the state or the open calls. The method o.text calls the
-// stored handlers later. keep ignores the handlers of all other queries.
+// stored handlers later to read the state of the workflow. keep ignores the handlers of all other queries.
 func (o *outbound) keep(name string, handler any) {
 	switch name {
 	case protocol.TranscriptQuery:
@@ -139,8 +144,8 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe makes an entry about the current state and passes it to the function that records entries; see [Interceptor]. During
-// a replay, observe does this only if the argument replays of [Interceptor] was true.
+// observe makes an [Entry] about the current state and passes it to the function that [Interceptor] got in its parameter
+// record. During a replay, observe does this only if the argument replays of Interceptor was true.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return
@@ -160,7 +165,8 @@ func (o *outbound) observe(ctx workflow.Context) {
 	o.worker.record(e)
 }
 
-// text returns the answers of the workflow to its queries as JSON, and sets the summary of the entry.
+// text returns, as JSON, the answers of the workflow to the queries for the transcript, the state and the open calls. It also
+// sets the summary of the entry.
 func (o *outbound) text(e *Entry) ([]byte, error) {
 	if o.transcript == nil || o.view == nil || o.pending == nil {
 		return nil, errors.New("the workflow has no query handlers of the expected types for the transcript, the state and the open calls")

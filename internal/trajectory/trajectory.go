@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Conversation is one recorded conversation.
+// Conversation is a recorded conversation of a user, a model and the model's tools.
 type Conversation struct {
 	ID       string
 	System   string
@@ -24,7 +24,7 @@ type Conversation struct {
 	Media bool
 }
 
-// record is the JSON form of a conversation, one line of a file.
+// record is one line of a file: the JSON form of a conversation.
 type record struct {
 	ID     string `json:"id"`
 	System string `json:"system"`
@@ -133,10 +133,10 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the messages that a test needs to repeat the conversation with an agent. In the repetition, the test sends the
-// user's messages, each after the agent's answer to the previous one. Turns omits user messages at the end of the conversation,
-// because they have no answer. If the conversation cannot be repeated in this way, the result named obstacle is the reason, such
-// as "has images or other media". Otherwise it is "".
+// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages,
+// each after the agent's answer to the previous one. User messages at the end of the conversation have no answer, so Turns
+// omits them. If the conversation cannot be repeated in this way, the result obstacle says why, for example "has images or
+// other media". Otherwise obstacle is empty.
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
@@ -210,9 +210,10 @@ func (c Conversation) Features() []string {
 	return names
 }
 
-// Representative selects some of the given conversations and keeps their order. Each feature (see [Conversation.Features]) occurs
-// in at least two of the selected conversations, or in one if only one of the given conversations has it. At least one
-// conversation of each source is selected. The source is the part of the ID before the first slash.
+// Representative selects a few conversations for a test that is too slow for all of them. It keeps their order. Each feature
+// (see [Conversation.Features]) occurs in at least two of the selected conversations, or in one if only one of the given
+// conversations has it. At least one conversation of each source is selected. The source is the part of the ID before the first
+// slash.
 func Representative(all []Conversation) []Conversation {
 	shown := map[string]int{}
 	var some []Conversation

@@ -14,8 +14,9 @@ var wanted = map[string]string{
 	"int": "a whole number", "duration": "a duration such as 90s, 10m or 1h", "bool": "true or false", "float64": "a number",
 }
 
-// FlagError returns an error text that names the flag and the values that the flag accepts, if err is about an invalid or a
-// missing value. It returns all other errors unchanged. Commands pass FlagError to [cobra.Command.SetFlagErrorFunc].
+// FlagError replaces the error about an invalid value of a flag by one that says which values the flag accepts. It replaces the
+// error about a missing value by one that names the flag. It returns all other errors unchanged. Commands pass FlagError to
+// [cobra.Command.SetFlagErrorFunc].
 func FlagError(_ *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wanted[wrong.GetFlag().Value.Type()] != "" {
 		return fmt.Errorf("--%s must be %s, not %q", wrong.GetFlag().Name, wanted[wrong.GetFlag().Value.Type()], wrong.GetValue())

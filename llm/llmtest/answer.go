@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// goodAnswer is the correct response of an [Endpoint] to a request.
+// goodAnswer is the correct response of an [Endpoint] to a request. If the Endpoint has [Faults], it may send a faulty
+// response instead.
 type goodAnswer struct {
 	whole  completion
 	stream bool            // send an event stream
@@ -24,7 +25,7 @@ func (a goodAnswer) write(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, a.whole)
 }
 
-// events returns the data of the events of the stream.
+// events returns the events in which the response is streamed. Each element is the data of one event.
 func (a goodAnswer) events() [][]byte { return events(a.whole, a.usage, cutter{a.random}) }
 
 // contentType returns the Content-Type header of the response.
@@ -47,10 +48,10 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns a length in bytes: if the body of the response is cut to this length or less, a client must notice that the
-// response is incomplete. For a stream, the length is the position of the finish reason, because a client treats a stream
-// as complete when it has read the finish reason. For any other response, the length is one byte less than the length of
-// the body.
+// safe returns the largest number of bytes of the body that can be sent so that a client must notice that the rest is
+// missing. The parameter body is the body of the response. In a stream, these are the bytes before the finish reason, because
+// a client treats a stream as complete when it has read the finish reason. In any other response, these are all bytes except
+// the last one.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

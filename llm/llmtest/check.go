@@ -11,7 +11,7 @@ import (
 // toolName matches the tool names that OpenAI accepts.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// check returns the refusal with which OpenAI would respond to the request; nil if OpenAI would accept the request.
+// check returns the error response with which OpenAI would refuse the request; nil if OpenAI would accept the request.
 func (r *request) check() *refusal {
 	switch {
 	case r.Model == "":
@@ -155,14 +155,16 @@ func unanswered(i int, open []string) *refusal {
 	return invalid(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }
 
-// missing returns the refusal for a missing parameter.
+// missing returns the refusal for a request in which a required field is missing. The parameter param is the path of the
+// field.
 func missing(param string) *refusal {
 	r := invalid(param, "Missing required parameter: '%s'.", param)
 	r.code = "missing_required_parameter"
 	return r
 }
 
-// badName returns the refusal for a tool name that does not match toolName.
+// badName returns the refusal for a tool name that OpenAI does not accept. The parameter param is the path of the name in the
+// request.
 func badName(param, name string) *refusal {
 	return invalid(param, "Invalid '%s': %q does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and has at most 64 characters.", param, name)
 }

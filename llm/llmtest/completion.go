@@ -23,7 +23,7 @@ type choice struct {
 	FinishReason string `json:"finish_reason"`
 }
 
-// spoken is the message of an assistant. Content is null if there is no text.
+// spoken is an assistant message in a response. Content is nil, and null in JSON, if the message has no text.
 type spoken struct {
 	Role      string       `json:"role"`
 	Content   *string      `json:"content"`
@@ -32,7 +32,8 @@ type spoken struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// spokenCall is a tool call. In a stream, it is a part of a tool call, and Index identifies the call.
+// spokenCall is a tool call in a response. In a stream, it is only a part of a tool call, and Index says to which call the
+// part belongs.
 type spokenCall struct {
 	Index    *int           `json:"index,omitempty"`
 	ID       string         `json:"id,omitempty"`
@@ -73,7 +74,7 @@ type modelInfo struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-// completionOf returns the response for a reply. If reply.Model is empty, the response has the parameter model as the name
+// completionOf converts a reply into the body of a response. If reply.Model is empty, the parameter model is used as the name
 // of the model.
 func completionOf(model string, reply llm.Reply) completion {
 	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}

@@ -6,7 +6,8 @@ import "math/rand/v2"
 // arguments. Clients must be able to join them.
 const pieceSize = 7
 
-// cutter cuts texts for a stream. If random is nil, all parts have the same size; else their sizes are random.
+// cutter cuts texts into the parts that are sent in the events of a stream. If random is nil, all parts have about the same
+// size; otherwise the sizes are random.
 type cutter struct{ random *rand.Rand }
 
 // pieces cuts a text into parts. It does not cut within a character, because a JSON string cannot have a part of a character.
@@ -33,9 +34,9 @@ func (c cutter) size() int {
 	return 1 + c.random.IntN(3*pieceSize)
 }
 
-// mix joins lists of deltas into one list. The deltas of each list keep their order. If c.random is nil, all deltas of the
-// first list come first, then all deltas of the second list, and so on. Otherwise mix picks a list at random for each
-// position and takes the first remaining delta of this list. mix modifies the argument. None of the lists may be empty.
+// mix merges lists of deltas into one list. Each of the lists has the deltas of one tool call, which keep their order. If
+// c.random is nil, the calls come one after the other. Otherwise the deltas of different calls are mixed at random. mix
+// modifies its argument. None of the lists may be empty.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

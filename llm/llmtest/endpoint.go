@@ -15,12 +15,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint is an HTTP handler for OpenAI's chat completions API. An [llm.Client] makes the replies. Endpoint sends a reply
-// as a stream if the request asks for a stream. It handles POST on paths that end in /chat/completions and GET on paths that
-// end in /models, so clients can use any base path.
+// Endpoint is an HTTP handler for OpenAI's chat completions API, for tests without a real model. Its Client makes the replies
+// and can be a scripted [Model]. If a request asks for a stream, Endpoint sends the reply as a stream. It handles POST on
+// paths that end in /chat/completions and GET on paths that end in /models, so clients can use any base path.
 //
-// Endpoint refuses a request that OpenAI would refuse. Such a request gets a response with status 400 and is not passed to
-// Client. If Client returns an [*llm.Error], the class of the error determines the response:
+// Endpoint refuses a request that OpenAI would refuse: it responds with status 400 and does not call Client. If Client
+// returns an [*llm.Error], the class of the error determines the response:
 //   - For [llm.Connection], Endpoint cuts the connection.
 //   - For [llm.BadReply], it sends plain text with status 200.
 //   - For [llm.EmptyReply], it sends a completion without text.
@@ -28,9 +28,6 @@ import (
 //     usual status of the class. If the error has RetryAfter, the response has a Retry-After header.
 //
 // If Client returns an error of another type, the response has status 500.
-//
-// Endpoint has its own types for encoding and decoding JSON. If it used the types of go-openai, the tests of package
-// openai, which also uses go-openai, could not find mistakes in these types.
 type Endpoint struct {
 	// Client makes the replies. Each request that Client gets has the Idempotency-Key header as Key, and has one candidate. The
 	// Name and the Model of the candidate are the model in the body of the HTTP request.
@@ -67,7 +64,7 @@ type Recorded struct {
 	Stream bool
 }
 
-// Handler returns an [Endpoint] with the Client c.
+// Handler returns an [Endpoint] whose replies come from the client c.
 func Handler(c llm.Client) http.Handler { return &Endpoint{Client: c} }
 
 // Server is an [Endpoint] with an HTTP server.
@@ -78,7 +75,8 @@ type Server struct {
 	http *httptest.Server
 }
 
-// Serve starts a server for an [Endpoint] with the Client c, on the loopback interface. The caller must call [Server.Close].
+// Serve starts a server for an [Endpoint] whose replies come from the client c. The server listens on the loopback interface.
+// The caller must call [Server.Close].
 func Serve(c llm.Client) *Server { return (&Endpoint{Client: c}).Serve() }
 
 // Serve starts a server for e on the loopback interface. The caller must call [Server.Close].

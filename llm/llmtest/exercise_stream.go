@@ -26,8 +26,8 @@ func long() llm.Reply {
 	return reply
 }
 
-// piecesMakeTheReply checks that a streaming client calls the function that was passed to [llm.WithStream] with all deltas,
-// in order, and not after Complete has returned. A client that does not stream must not call this function.
+// piecesMakeTheReply checks how a client calls the function that was passed to [llm.WithStream]. A client that streams must
+// call it with all deltas, in order, and not after Complete has returned. A client that does not stream must not call it.
 func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
@@ -69,8 +69,8 @@ func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// cutStream cuts the stream of a reply at many places before the finish reason. For each place, the client must return an error
-// of class [llm.Connection].
+// cutStream checks that a client notices that a stream was cut. It cuts the stream of a reply at many places before the
+// finish reason. For each place, the client must return an error of class [llm.Connection].
 func cutStream(t *testing.T, newClient connectHTTP) {
 	whole := goodAnswer{whole: completionOf("test-model", long()), stream: true, usage: true}
 	body := whole.body()
@@ -97,8 +97,8 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// faultsPass sends requests to an endpoint with [Faults] and retries each request until it succeeds. For each fault, the
-// client must return a retryable error. The reply to the last attempt must be the same as without faults.
+// faultsPass checks that a caller who retries gets every reply in spite of [Faults]. For each fault, the client must return a
+// retryable error. The reply to the last attempt must be the same as without faults.
 func faultsPass(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)

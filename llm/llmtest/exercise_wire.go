@@ -37,8 +37,8 @@ func exerciseWire(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// keyIsAHeader checks that a client sends the Key of a request as the Idempotency-Key header, and no such header for an empty
-// Key.
+// keyIsAHeader checks that a client sends the Key of a request as the Idempotency-Key header. If the Key is empty, the client
+// must not send this header.
 func keyIsAHeader(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("Hi."))}
 	client := newClient(t, endpoint)
@@ -100,7 +100,8 @@ func reasoningIsNotSent(t *testing.T, newClient connectHTTP) {
 	require.NotContains(t, string(endpoint.Requests()[0].Body), "private thoughts")
 }
 
-// noCompletion checks the errors for responses with status 200 that are not completions.
+// noCompletion checks that a client returns an error if a response has status 200 but is not a completion, for example a web
+// page.
 func noCompletion(t *testing.T, newClient connectHTTP) {
 	tests := []struct {
 		name, kind, body string
@@ -134,9 +135,9 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// cutConnection checks that a client does not retry when the connection is cut. The connection is cut during the second
-// request, which uses the connection of the first request. Some HTTP clients send a request again by themselves if the
-// connection is not new. The client under test must prevent this, because only its caller retries.
+// cutConnection checks that a client does not send a request again when the connection is cut. Some HTTP clients do so by
+// themselves if the connection has already carried an earlier request. So the connection is cut during the second request.
+// Only the caller of the client may retry.
 func cutConnection(t *testing.T, newClient connectHTTP) {
 	for _, test := range []struct {
 		name string

@@ -40,7 +40,7 @@ func invalid(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// usual has the error response that OpenAI usually sends for each class.
+// usual has the error response that OpenAI usually sends for an error of each class.
 var usual = map[llm.Class]refusal{
 	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
 	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},
@@ -54,8 +54,8 @@ var usual = map[llm.Class]refusal{
 	llm.TooLarge:       {status: http.StatusRequestEntityTooLarge, code: "request_too_large"},
 }
 
-// emptyReply converts an [*llm.Error] of class [llm.EmptyReply] back into the empty reply and returns the reply and true.
-// For any other error, it returns false.
+// emptyReply returns the empty reply that err describes, and true, if err is an [*llm.Error] of class [llm.EmptyReply]. For
+// any other error, it returns false. An [Endpoint] sends the empty reply instead of an error.
 func emptyReply(err error) (llm.Reply, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Class != llm.EmptyReply {

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// maxFaultsInARow is the largest number of successive attempts at one request that get a fault. It is small because agents
-// give up after a few failed attempts, for example after three empty replies. Faults must not make an agent in a soak test
-// give up.
+// maxFaultsInARow is the largest number of successive attempts at one request that get a fault. It is small because an agent
+// gives up after a few failed attempts, for example after three empty replies.
 const maxFaultsInARow = 2
 
-// Faults makes an [Endpoint] send some faulty responses: rate limits with a short wait, overload, errors within a stream,
-// streams and bodies that are cut, empty replies, and responses that cannot be decoded. Before the Endpoint sends a faulty
-// response, it calls its Client as usual. So a fault looks like a correct response that was lost on the way to the caller.
+// Faults makes some responses of an [Endpoint] faulty, to test how its callers handle errors. The faults are rate limits with
+// a short wait, overload, error pages, errors within a response, responses that are missing or cut, empty replies, and
+// responses that cannot be decoded. The Endpoint calls its Client even if the response will be faulty. So a fault looks like
+// a correct response that was lost on the way to the caller.
 //
 // Seed and Share determine which attempt at which request gets which fault. The order in which different requests arrive has
 // no influence. A request is identified by its Idempotency-Key header. If it does not have this header, it is identified by
@@ -25,8 +25,7 @@ const maxFaultsInARow = 2
 type Faults struct {
 	// Seed is the seed of the random choices.
 	Seed uint64
-	// Share is the share of the responses that are faulty, from 0 to 1. The actual share is lower, because at most two
-	// successive attempts at a request get a fault.
+	// Share is the share of faulty responses, from 0 to 1. The actual share is lower because of the limit for successive faults.
 	Share float64
 
 	mu     sync.Mutex
@@ -42,7 +41,8 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// kinds are the kinds of faults. The function answer sends the faulty response. Its parameter a is the correct response.
+// kinds are the kinds of faults. The function answer sends a response with the fault, instead of the correct response in its
+// parameter a.
 var kinds = []struct {
 	name   string
 	answer func(w http.ResponseWriter, a goodAnswer, random *rand.Rand)
@@ -118,8 +118,9 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at a request. The parameter id is the digest of the request. If the attempt gets a fault, next
-// returns a source of random numbers, which the caller uses to choose the fault. Otherwise it returns nil.
+// next counts an attempt at a request and decides whether the attempt gets a fault. The parameter id is the digest of the
+// request. If the attempt gets a fault, next returns a source of random numbers, which the caller uses to choose the fault.
+// Otherwise it returns nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -59,9 +59,9 @@ func compact(v any) []byte {
 	return bytes.TrimSpace(buffer.Bytes())
 }
 
-// writeStream sends an event stream. If random is nil, it sends the events one by one and calls pace before each event,
-// unless pace is nil. If random is not nil, it chooses one of the three kinds of line ends at random, writes a comment
-// before some events, sends the bytes in portions of random size, and does not call pace.
+// writeStream sends an event stream. If random is nil, it sends the events one by one and calls pace before each of them;
+// pace may be nil. If random is not nil, writeStream does not call pace but varies the stream at random: the line ends,
+// comments between the events, and the size of the portions in which the bytes are sent.
 func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

@@ -7,6 +7,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
+// The package has its own types for JSON. Package openai uses the types of go-openai. If this package used them, too, the tests
+// of package openai could not find mistakes in these types.
+
 // request is the body of a chat request. Fields are pointers or raw JSON if an absent field must be distinguished from an empty
 // one.
 type request struct {
@@ -66,7 +69,7 @@ type part struct {
 	} `json:"image_url"`
 }
 
-// known are the JSON names of the fields of request.
+// known has the JSON names of the fields of the type request. All other fields of a body are extra fields.
 var known = []string{
 	"model", "messages", "tools", "stream", "stream_options", "temperature", "top_p", "max_tokens",
 	"max_completion_tokens", "seed", "reasoning_effort", "parallel_tool_calls", "tool_choice", "response_format",
@@ -88,7 +91,7 @@ func readRequest(body []byte) (*request, *refusal) {
 	return &r, nil
 }
 
-// request returns the body as an [llm.Request].
+// request converts the body into an [llm.Request].
 func (r *request) request() llm.Request {
 	req := llm.Request{
 		Candidates: []llm.Candidate{{Name: r.Model, Model: r.Model}},
@@ -142,7 +145,7 @@ func (r *request) outputSchema() json.RawMessage {
 	return format.JSONSchema.Schema
 }
 
-// message returns the message as an [llm.Message].
+// message converts the message into an [llm.Message].
 func (m message) message() llm.Message {
 	out := llm.Message{Role: llm.Role(m.Role)}
 	out.Content, out.Parts = m.content()
@@ -159,7 +162,7 @@ func (m message) message() llm.Message {
 	return out
 }
 
-// content returns the text if the content is a string, or the parts if it is a list.
+// content returns the content of the message: the text if the content is a string, or the parts if it is a list.
 func (m message) content() (text string, parts []llm.Part) {
 	if json.Unmarshal(m.Content, &text) == nil {
 		return text, nil

@@ -22,17 +22,10 @@ type assembledCall struct {
 	arguments strings.Builder
 }
 
-// add adds a delta of a tool call to the call that the delta belongs to. It returns the delta in the form that is passed to
-// the function of [llm.WithStream]. The parameter n is the number of tool call deltas in the event, and the parameter i is
-// the position of this delta among them.
-//
-// Endpoints mark in different ways which call a delta belongs to, and some mark it wrongly. add uses these rules:
-//   - If a delta has an index, it belongs to the call with this index. The index may differ from the position of the call
-//     in the reply.
-//   - A delta without an index belongs to the call with the same ID, or to the call at the same position in the event. If
-//     it is the only delta in its event, it belongs to the last call.
-//   - Exception: a delta begins a new call if its ID differs from the ID of the call that these rules find. A delta with a
-//     name may also begin a new call: see startsCall.
+// add adds a delta, which is a part of a tool call, to the call that the delta belongs to. If there is no such call yet, add
+// begins a new call. The parameter piece is the delta. The parameter n is the number of tool call deltas in the event of the
+// stream, and the parameter i is the position of this delta among them. The result is the delta in the form that the function
+// of [llm.WithStream] gets.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -59,10 +52,14 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find looks for the call that a delta may continue. The parameter piece is the delta. The result is the position of the
-// call in the list of calls. If several calls match, find returns the position of the last one. If no call matches, it
-// returns -1. The parameters i and n have the same meaning as in add.
+// find returns the position of the call that a delta seems to belong to; -1 if there is none. If several calls match, it
+// returns the position of the last one. The parameter piece is the delta. The parameter n is the number of tool call deltas
+// in the event of the stream, and the parameter i is the position of this delta among them.
 func (all assembledCalls) find(piece call, i, n int) int {
+	// Endpoints mark in different ways which call a delta belongs to. A delta with an index belongs to the call with this index.
+	// The index may differ from the position of the call in the reply. A delta without an index that is alone in its event
+	// belongs to the call with the same ID. If there is no such call, it belongs to the last call. Any other delta without an
+	// index belongs to the call that began at the same position in its event.
 	if piece.Index == nil && piece.ID != "" {
 		if at := all.last(func(c *assembledCall) bool { return c.id == string(piece.ID) && (n == 1 || c.key == i) }); at >= 0 {
 			return at
@@ -77,8 +74,7 @@ func (all assembledCalls) find(piece call, i, n int) int {
 	return all.last(func(c *assembledCall) bool { return !c.indexed && c.key == i })
 }
 
-// last returns the position of the last call that the function fits accepts. If fits returns false for all calls, last
-// returns -1.
+// last returns the position of the last call for which the function fits returns true; -1 if there is none.
 func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	for at, c := range slices.Backward(all) {
 		if fits(c) {
@@ -88,8 +84,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether a delta begins a new call instead of continuing an existing one. The parameter piece is the
-// delta, and the parameter c is the call that find has returned for this delta.
+// startsCall reports whether a delta begins a new call, although find has returned the existing call c for this delta. This
+// is possible because some endpoints mark deltas wrongly. The parameter piece is the delta.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -107,10 +103,9 @@ func startsCall(piece call, c *assembledCall) bool {
 		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
 }
 
-// rename updates the call's name with the name in a delta. An endpoint may send a name once, repeat it in every delta, or
-// send it in parts. If the name in the delta begins with the current name, it replaces the current name. Otherwise it is
-// the next part of the name, and rename appends it. Exception: if the call already has arguments, its name is complete, and
-// rename appends nothing.
+// rename updates the name of the call with the name in a delta. Endpoints send a name once, repeat it in every delta, or send
+// it in parts. If the name in the delta begins with the current name, it replaces the current name. Any other name is
+// appended as the next part. When the call already has arguments, its name is complete, and nothing is appended.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:

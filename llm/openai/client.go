@@ -7,8 +7,8 @@
 // The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode
 // every reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between go-openai
 // and the endpoint. It also converts a stream into one complete response (stream.go). problem.go reads the errors in
-// responses, failure.go converts them into [llm.Error], and wordings.go is the only file with texts of providers. Package
-// repair corrects the models' mistakes in tool calls.
+// responses, failure.go converts them into [llm.Error], and wordings.go has the texts by which it recognises their class.
+// Package repair corrects the models' mistakes in tool calls.
 package openai
 
 import (
@@ -70,7 +70,7 @@ type Options struct {
 	HTTPClient *http.Client
 }
 
-// Client is an [llm.Client]. It is safe for concurrent use.
+// Client is an [llm.Client] for endpoints with OpenAI's chat completions API. It is safe for concurrent use.
 type Client struct {
 	options Options
 	host    string
@@ -83,8 +83,8 @@ type Client struct {
 
 var _ llm.Client = (*Client)(nil)
 
-// New returns a client. If an option is not valid, it returns an error that names the option. New does not connect to the
-// endpoint.
+// New returns a client with the given options. If an option is not valid, it returns an error that names the option. New does
+// not connect to the endpoint.
 func New(options Options) (*Client, error) {
 	options.APIKey = strings.TrimSpace(options.APIKey)
 	options.BaseURL = strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
@@ -164,9 +164,9 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	return reply, nil
 }
 
-// negotiate sends the request in the [form] that the model is known to accept. If the endpoint refuses the form, negotiate
-// sends the request again in a plainer form and remembers the form that succeeds. This is not a retry in the sense of
-// [llm.Client], because the model has not seen the refused request.
+// negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form
+// that is known to work for the model. If the endpoint refuses this form, negotiate tries plainer forms and remembers the one
+// that succeeds. This is not a retry in the sense of [llm.Client], because the model has not seen the refused request.
 func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (llm.Reply, error) {
 	first := streamed
 	if c.options.NoStream {

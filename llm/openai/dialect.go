@@ -27,8 +27,9 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`)
 )
 
-// after returns the form to try next, and true, if err says that the endpoint refuses form f. Otherwise the second result is
-// false, and the first result has no meaning.
+// after decides what to do after a request in form f. The parameter err is the error of the request; nil if it succeeded. If
+// err says that the endpoint refuses the form, after returns the form to try next, and true. Otherwise it returns false, and
+// the form in the result has no meaning.
 func (f form) after(err error) (form, bool) {
 	var told *llm.Error
 	if f == plain || !errors.As(err, &told) {
@@ -45,8 +46,8 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns the fields of the body of a request in form f: all fields of the parameter base and, if form f has them,
-// the fields "stream" and "stream_options". It does not modify base.
+// fields returns the fields for the body of a request in form f. These are all fields of the parameter base. Depending on the
+// form, the fields "stream" and "stream_options" are added. fields does not modify base.
 func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
 		return base
@@ -65,8 +66,8 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form for the next request to a model: the form that keep has stored for the model, or the parameter first
-// if it is a plainer form or if keep has stored none.
+// of returns the form for the next request to a model. This is the plainer of two forms: the form that [forms.keep] has
+// stored for the model, and the form in the parameter first. If no form is stored, it is the form in the parameter first.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()

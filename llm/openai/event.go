@@ -36,9 +36,11 @@ type events struct {
 // newEvents returns a reader for an event stream. It reads the bytes of the stream from the parameter in.
 func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
 
-// next returns the next event with data. The error is [io.EOF] at the end of the stream, [io.ErrUnexpectedEOF] if the stream
-// was cut within an event, errTooLarge if a line or an event is longer than maxReply, or an error of the connection. The data
-// is valid until the next call of next.
+// next returns the next event with data. The data is valid until next is called again. The error is one of these:
+//   - [io.EOF] at the end of the stream
+//   - [io.ErrUnexpectedEOF] if the stream was cut within an event
+//   - errTooLarge if a line or an event is longer than maxReply
+//   - an error of the connection
 func (s *events) next() (event, error) {
 	for {
 		if err := s.readLine(); err != nil {
@@ -88,10 +90,9 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads the next line into s.line, without the line end. Of a comment, it keeps only the colon, because comments
-// are ignored. At the end of the stream, it returns [io.EOF]. If the stream ends within a line, readLine calls s.whole to
-// find out whether the line is complete. If so, it returns nil. Otherwise it returns [io.ErrUnexpectedEOF]. If a line is
-// longer than maxReply, it returns errTooLarge.
+// readLine reads the next line into s.line, without the line end. At the end of the stream, it returns [io.EOF]. If the
+// stream ends within a line, it returns [io.ErrUnexpectedEOF]. Exception: if s.whole says that the line is complete, it
+// returns nil. If a line is longer than maxReply, it returns errTooLarge.
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -114,7 +115,7 @@ func (s *events) readLine() error {
 		}
 		s.afterCR = false
 		if len(s.line) > 0 && s.line[0] == ':' {
-			continue
+			continue // of a comment, only the colon is kept, because comments are ignored
 		}
 		if len(s.line) == maxReply {
 			return errTooLarge

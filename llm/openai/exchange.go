@@ -33,7 +33,7 @@ type exchange struct {
 	tell func(llm.Delta)
 }
 
-// lostError means that the connection to the endpoint failed or that the response is incomplete.
+// lostError is the error for a connection that failed or a response that is incomplete.
 type lostError struct{ err error }
 
 func (e lostError) Error() string { return e.err.Error() }
@@ -77,8 +77,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads a response that is not streamed. It calls the function ended, which is the method Err of the request's
-// context, to find out whether the context has ended.
+// readWhole reads a response that is not streamed. The parameter ended is a function that returns an error if the context of
+// the request has ended.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
@@ -128,7 +128,8 @@ func (x *exchange) prepare(r *http.Request) error {
 	return nil
 }
 
-// unpack returns a reader for a body. It decompresses a gzip body that the response does not declare as compressed.
+// unpack returns a reader for the body of a response. If the body is a gzip body, the reader decompresses it. This is
+// necessary because some responses do not declare that their body is compressed.
 func unpack(body io.Reader) *bufio.Reader {
 	in := bufio.NewReader(body)
 	if start, _ := in.Peek(1); !bytes.Equal(start, []byte("\x1f")) {

@@ -39,7 +39,8 @@ func (a answer) failure() error {
 	return told
 }
 
-// unreadCall is the error for a response in which the endpoint says that it could not parse the tool call that the model wrote.
+// unreadCall is the error for a tool call that the endpoint could not parse. The error response of the endpoint contains the
+// text that the model wrote. The client may be able to read this text: see [recovered].
 type unreadCall struct {
 	told    *llm.Error
 	written string // the text that the model wrote
@@ -98,9 +99,9 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	return c.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// complete adds the names of the model and the endpoint to the message of an error. For some classes, it also adds a hint
-// that says what a person can do. It hides secrets in all texts of the error. Every [*llm.Error] that the client returns
-// passes through complete.
+// complete prepares an error for the caller of the client and returns it. It adds the names of the model and the endpoint to
+// the message. For some classes, it also adds a hint that says what a person can do. It hides secrets in all texts of the
+// error.
 func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
@@ -113,7 +114,7 @@ func (c *Client) complete(model string, e *llm.Error) error {
 	return e
 }
 
-// subject returns a text with the names of the model and the endpoint.
+// subject returns the names of the model and the endpoint as a text for error messages.
 func (c *Client) subject(model string) string {
 	if c.options.Name == "" || c.options.Name == model {
 		return fmt.Sprintf("%q at %s", model, c.host)

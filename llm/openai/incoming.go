@@ -67,7 +67,8 @@ func (reply completion) rewrite() ([]byte, error) {
 	return encode(reply)
 }
 
-// normalize moves values that some endpoints send in other fields to the fields that go-openai reads.
+// normalize moves values to the fields that go-openai reads. Some endpoints send these values elsewhere, for example the
+// reasoning within the content.
 func (m *message) normalize() {
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		m.ToolCalls = []call{{Function: *m.FunctionCall}}

@@ -22,9 +22,9 @@ func (t *text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// finish is a finish reason. Its decoder converts null into "null", which is the constant FinishReasonNull of go-openai. An
-// absent or empty finish reason becomes "". In a response that is not streamed, "null" means that the reply is not
-// complete. A complete reply may have "".
+// finish is a finish reason. An absent or empty finish reason becomes "". The value null becomes "null", which is the
+// constant FinishReasonNull of go-openai. The difference matters in a response that is not streamed: null means that the
+// reply is not complete, but a complete reply may have no finish reason.
 type finish string
 
 // UnmarshalJSON accepts any JSON value and distinguishes null from "".
@@ -49,9 +49,8 @@ func (c *count) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts any JSON value, because a malformed usage must not make the client lose a reply that was paid for. If
-// the value, its field prompt_tokens_details or its field completion_tokens_details is neither an object nor null, all counts
-// are 0.
+// UnmarshalJSON accepts any JSON value. If the usage is malformed, all counts are 0. An error would make the client lose a
+// reply that was paid for.
 func (u *usage) UnmarshalJSON(encoded []byte) error {
 	type plain usage
 	var p plain

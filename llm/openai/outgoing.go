@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// rewriteRequest changes a request body that go-openai has encoded, and returns the new body. For each entry of the
-// parameter fields, it sets the field of the body that has the same name. It also adds to each message the empty fields
+// rewriteRequest changes a request body that go-openai has encoded, and returns the new body. It adds the entries of the
+// parameter fields to the body; an entry replaces a field of the same name. It also adds to each message the empty fields
 // that go-openai omits. It does not change other values, not even the digits of a number.
 func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
 	var whole map[string]json.RawMessage

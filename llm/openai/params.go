@@ -55,9 +55,9 @@ type jsonSchema struct {
 // request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. A field in
-// Extra replaces the field that another parameter would set. The parameter host is the host of the endpoint. It determines
-// whether MaxOutputTokens is sent as max_tokens or as max_completion_tokens.
+// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. If Extra has a
+// field that another parameter also sets, the field in Extra is used. The parameter host is the host of the endpoint. Its
+// only use is to choose the name of the field for MaxOutputTokens.
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{
@@ -105,7 +105,8 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// newLimit reports whether host belongs to OpenAI or Azure OpenAI. The endpoints of both accept max_completion_tokens.
+// newLimit reports whether the endpoint gets max_completion_tokens instead of max_tokens. It returns true for the hosts of
+// OpenAI and Azure OpenAI.
 func newLimit(host string) bool {
 	name, _, _ := strings.Cut(host, ":")
 	return name == "openai.com" || strings.HasSuffix(name, ".openai.com") || strings.HasSuffix(name, ".openai.azure.com")

@@ -43,8 +43,8 @@ func (a answer) html() bool {
 		strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
 }
 
-// problem returns the error in the answer's body. For an answer with a success status and without an error it returns nil. For
-// any other answer the result is not nil.
+// problem returns the error in the answer. It returns nil if the answer has a success status, is not an event named "error",
+// and contains no error in its body.
 func (a answer) problem() *problem {
 	body := bytes.TrimSpace(a.body)
 	var list []json.RawMessage
@@ -93,7 +93,8 @@ func present(field json.RawMessage) bool {
 	return true
 }
 
-// readProblem returns the error in an error object, or in a value that is not an object, such as a string.
+// readProblem decodes the error object in an answer. Some endpoints send another JSON value instead of an object, such as a
+// string. Then this value is the message.
 func readProblem(encoded json.RawMessage) *problem {
 	var object struct {
 		Message  json.RawMessage     `json:"message"`
@@ -131,8 +132,8 @@ func readProblem(encoded json.RawMessage) *problem {
 	return p
 }
 
-// details returns the text of a message. The message may be a string, a list of strings, or a list of objects with the fields loc
-// and msg, as FastAPI sends them.
+// details returns an error message as a text. In JSON, the message is a string, a list of strings, or a list of objects with
+// the fields loc and msg, as FastAPI sends them.
 func details(encoded json.RawMessage) string {
 	if len(encoded) == 0 {
 		return ""
@@ -177,9 +178,9 @@ func title(page []byte) string {
 // statusOverloaded is Anthropic's own HTTP status for an overloaded service.
 const statusOverloaded = 529
 
-// class returns the class of the problem. The parameter status is the HTTP status of the response. class looks first at the
-// codes and the message. It uses the status only if they do not determine the class, because the status can be misleading: a
-// 200 may have an error, a 429 may be permanent, and a 500 may mean that the context is too long.
+// class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not
+// determine the class, it uses the HTTP status of the response, which is the parameter status. The status comes last because
+// it can be misleading: a 200 may have an error, a 429 may be permanent, and a 500 may mean that the context is too long.
 func (p *problem) class(status int) llm.Class {
 	if class := classOfText(p.words, p.message); class != "" {
 		return class

@@ -33,9 +33,9 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
-// recovered handles the error of a request. If err is an [*unreadCall] and its text consists of tool calls that
-// [repair.Calls] can read, recovered returns a reply with these tool calls. The agent then runs each call, or refuses it
-// with an error result that the model can read. Otherwise recovered returns err.
+// recovered tries to make a reply from the error of a request. This is possible if err is an [*unreadCall] whose text
+// consists of tool calls that [repair.Calls] can read. In this case, recovered returns a reply with these calls. The agent
+// then runs each call, or refuses it with an error result that the model can read. In all other cases, recovered returns err.
 func recovered(err error, req llm.Request) (llm.Reply, error) {
 	var unread *unreadCall
 	if !errors.As(err, &unread) {
@@ -52,9 +52,13 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 	}, nil
 }
 
-// checkReply returns an [*llm.Error] if a well-formed reply must not be used: it is empty, its finish reason is "error", or it has
-// no tool calls and its finish reason is null. With every other finish reason, a reply with text or tool calls is valid. An
-// empty reply with a refusal is not retryable, because the model would refuse again.
+// checkReply returns an [*llm.Error] if the client must not return the reply. This applies to three kinds of replies:
+//   - an empty reply
+//   - a reply with the finish reason "error"
+//   - a reply with the finish reason null and without tool calls
+//
+// The parameter refusal is the text with which the model refused to answer. An empty reply with a refusal is not retryable,
+// because the model would refuse again.
 func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
@@ -75,8 +79,8 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 	return &told
 }
 
-// firstChoice returns the choice with index 0, because endpoints send choices in any order. If there is none, it returns the first
-// element.
+// firstChoice returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0,
+// firstChoice returns the first element.
 func firstChoice(choices []openai.ChatCompletionChoice) openai.ChatCompletionChoice {
 	for _, choice := range choices {
 		if choice.Index == 0 {

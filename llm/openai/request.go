@@ -6,9 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages converts the conversation into go-openai's types. If reasoning is false, it omits the reasoning of all messages,
-// which is meant for people. If reasoning is true, it keeps the reasoning only in the messages after the last message of
-// the user.
+// messages converts the conversation into go-openai's types. If the parameter reasoning is false, the reasoning of all
+// messages is omitted. If it is true, only the reasoning before the last message of the user is omitted.
 func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
 	turn := 0

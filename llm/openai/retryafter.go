@@ -13,10 +13,10 @@ import (
 // make an agent wait for a year.
 const maxWait = 10 * time.Minute
 
-// retryAfter returns how long an endpoint asks to wait, at most maxWait. It returns 0 if the endpoint does not say, if the
-// value cannot be parsed, or if the time is past. There are four sources: the header Retry-After-Ms, the header Retry-After,
-// the fields of the error object, and the message of the error. The first source with a valid value decides. The parameter told
-// is the wait time in the fields of the error object; 0 if there is none.
+// retryAfter returns how long an endpoint asks to wait, at most maxWait. It returns 0 if the endpoint does not ask, or asks
+// in a form that is not known. retryAfter looks for the wait time in four places, in this order: the header Retry-After-Ms,
+// the header Retry-After, the error object, and the text of the error. The parameter told is the wait time in the error
+// object; 0 if there is none. The parameter message is the text of the error.
 func retryAfter(header http.Header, message string, told time.Duration, now time.Time) time.Duration {
 	wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond)
 	if !ok {
@@ -35,8 +35,8 @@ func retryAfter(header http.Header, message string, told time.Duration, now time
 	return min(max(wait, 0), maxWait)
 }
 
-// number converts s, a number of the given units, into a duration. The number may have a fraction. A negative duration
-// becomes 0, and a duration longer than maxWait becomes maxWait. number returns false if s is not a number.
+// number converts a number such as "1.5" into a duration. The parameter unit is the duration that the number 1 stands for. A
+// negative duration becomes 0, and a duration longer than maxWait becomes maxWait. number returns false if s is not a number.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) {

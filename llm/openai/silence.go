@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// errSilent is the cause of the cancellation if a request is cancelled because its response stalls.
+// errSilent is the cause with which a [silence] cancels a request whose response stalls.
 var errSilent = errors.New("the response stalled")
 
 // afterFinish is how long the client reads a stream after the finish reason. The reply is complete then, but the usage and the
 // end mark may follow.
 const afterFinish = 5 * time.Second
 
-// silence is the body of a response. It cancels the request if one call of Read takes too long. Time between the calls of Read
-// does not count, because the endpoint is not responsible for it. It is not safe for concurrent use.
+// silence is the body of a response. It cancels the request if the endpoint sends nothing for too long while Read waits. The
+// time between calls of Read does not count until closing is called, because the endpoint is not responsible for this time. A
+// silence is not safe for concurrent use.
 type silence struct {
 	body   io.Reader
 	cancel context.CancelCauseFunc
@@ -24,8 +25,8 @@ type silence struct {
 	end    time.Time     // when reading must end; zero means no limit
 }
 
-// newSilence returns a silence that reads from the parameter body and has no limits yet. To cancel the request, the silence
-// calls the function cancel.
+// newSilence returns a silence that reads from the parameter body. It has no limits yet. It calls the function cancel to
+// cancel the request.
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }
@@ -50,8 +51,8 @@ func (s *silence) Read(p []byte) (int, error) {
 // limitTo sets the limit for each of the following calls of Read.
 func (s *silence) limitTo(limit time.Duration) { s.limit = limit }
 
-// closing sets the time at which reading must end to the current time plus afterFinish. If a call of Read has not returned
-// by this time, Read cancels the request. Later calls of closing have no effect.
+// closing limits all further reading to the duration afterFinish from now. Call it when the reply is complete. If a call of
+// Read has not returned by then, Read cancels the request. Only the first call of closing has an effect.
 func (s *silence) closing() {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(afterFinish)

@@ -39,10 +39,9 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream and returns the reply. After the reply is complete, readStream ignores errors in the
-// rest of the stream. The parameter a has the status and the headers of the response. The parameter in is the reader of the
-// event stream. It reads from the body of the response, which is the parameter quiet. readStream sets the time limits of
-// this body.
+// readStream reads an event stream and returns the reply. When the reply is complete, readStream ignores errors in the rest
+// of the stream. The parameter a has the status and the headers of the response. The parameter in is a reader of the stream.
+// The parameter quiet is the body from which this reader reads; readStream sets its time limits.
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -74,8 +73,8 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event of the stream to an assembly, the parameter whole. If the event is an error or cannot be decoded, take
-// returns an error.
+// take adds an event of the stream to the parameter whole, which is the reply so far. If the event is an error or cannot be
+// decoded, take returns an error.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// wordings is a table of codes and texts that providers send in errors. It determines the class of an error if the status is
-// too general or misleading. No other file has such codes and texts. A row matches an error if a code or type of the error
-// is one of the row's words, or if the error's message contains one of the row's texts. Upper and lower case do not matter,
-// but the texts in the table must be in lower case. The first row that matches determines the class.
+// wordings determines the class of an error from the codes and texts that providers send. It is needed because the HTTP
+// status is often too general or misleading. A row matches an error in two cases: a code or type of the error is one of the
+// row's words, or the message of the error contains one of the row's texts. Upper and lower case do not matter, but the texts
+// in the table must be in lower case. The first row that matches determines the class.
 var wordings = []struct {
 	class llm.Class
 	words []string
@@ -72,9 +72,9 @@ var wordings = []struct {
 	},
 }
 
-// types maps general error types to classes. It is used if the table wordings has no matching row and neither the response
-// nor the error object has an error status. It is also used for a 5xx status, but only to distinguish [llm.Overloaded] from
-// [llm.ServerError].
+// types maps general error types to classes. It is used for errors that no row of wordings matches and that have no error
+// status, such as many errors within a stream. For an error with a 5xx status, the table only decides whether the class is
+// [llm.Overloaded].
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,
@@ -104,7 +104,7 @@ func classOfText(words []string, message string) llm.Class {
 	return ""
 }
 
-// classOfType returns the class of the first word that is a general error type; "" if there is none.
+// classOfType returns the class of the first word that is in the table types; "" if there is none.
 func classOfType(words []string) llm.Class {
 	for _, word := range words {
 		if class, ok := types[strings.ToLower(word)]; ok {

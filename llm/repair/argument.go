@@ -48,11 +48,10 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle completes the correction of a call's arguments. The parameter original is the text that the model wrote. The
-// parameter object is the JSON object that the caller has found in this text, and the parameter wrong describes the mistakes
-// that the caller has corrected. settle replaces unpaired surrogates and removes duplicate members, because JSON decoders do
-// not all read them in the same way. It returns the corrected object and a description of all mistakes. If there were no
-// mistakes, it returns original and "".
+// settle is the last step in the correction of a call's arguments. It replaces unpaired surrogates (see [pairs]) and removes
+// duplicate members (see [single]). The parameter original is the text that the model wrote. The parameter object is the JSON
+// object in this text. The parameter wrong describes the mistakes that the earlier steps have corrected. settle returns the
+// corrected object and a description of all mistakes. If there were no mistakes, it returns original and "".
 func settle(original, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
 		object, wrong = clean, join(wrong, "had an unpaired surrogate")

@@ -10,14 +10,14 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Fit shortens a reply if its JSON form is longer than the parameter limit, in bytes. Otherwise it returns the reply
-// unchanged. It adds a text to Repaired for each change, unless Repaired already has 20 texts. If the reply is too long and
-// has reasoning, one of these texts gives the length of the reasoning, even if Fit did not have to cut the reasoning.
+// Fit returns a copy of the reply whose JSON form is not longer than the parameter limit, in bytes. It is used for replies
+// that are too large to be stored. A reply that is not too long is returned unchanged.
 //
-// Fit cuts the text and the reasoning and adds a note where it has cut. It never cuts arguments. Instead, it replaces
-// arguments of more than 1024 bytes, the longest first, by a text that is not a JSON object, so the call is not run. It does
-// not shorten other fields such as IDs. If these fields and the short arguments alone need more than limit bytes, the copy
-// is longer than limit. So limit must be at least a few kilobytes. Fit does not modify its argument.
+// Fit cuts the text and the reasoning and adds a note where it has cut. It replaces long arguments of a tool call by a text
+// that is not a JSON object, so the agent does not run the call. For each change, it adds a text to Repaired, up to 20 texts.
+//
+// Fit does not shorten other fields, such as IDs and short arguments. So limit must be at least a few kilobytes. If the other
+// fields alone are longer than limit, the copy is longer, too.
 func Fit(reply llm.Reply, limit int) llm.Reply {
 	did := &log{lines: slices.Clone(reply.Repaired)}
 	size := func() int {
@@ -32,8 +32,10 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	if full := len(m.Reasoning); full > 0 {
 		m.Reasoning = cut(m.Reasoning, limit/8)
+		// The length is noted even if nothing was cut.
 		did.addf("the reasoning had %d bytes", full)
 	}
+	// Arguments are never cut. The longest arguments are replaced first.
 	for size() > limit {
 		longest := -1
 		for i, c := range m.ToolCalls {
@@ -58,9 +60,9 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	return reply
 }
 
-// cut shortens a text that is longer than the parameter keep, in bytes. It returns the beginning of such a text and a note
-// that says how many bytes were left out. The beginning has at most keep bytes. It may have fewer, because cut does not cut
-// within a character and removes white space before the note. A text that is not too long is returned unchanged.
+// cut returns the beginning of a text, and a note that says how many bytes were left out. The beginning has at most keep
+// bytes. It may have fewer, because cut does not cut within a character and removes white space before the note. A text of at
+// most keep bytes is returned unchanged.
 func cut(text string, keep int) string {
 	head := clip.Prefix(text, keep)
 	if len(head) == len(text) {

@@ -22,9 +22,9 @@ var (
 	unsendable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// resolve finds the tool that the model meant by a name. The parameter said is the name as the model wrote it. resolve
-// returns the name of the tool and true. If the model may have meant no tool or several tools, resolve returns a
-// replacement for the name in the message, and false. Endpoints accept this replacement, and no tool has it as its name.
+// resolve finds the tool that the model meant by a name. The parameter said is the name as the model wrote it. If exactly one
+// tool matches, resolve returns its name and true. Otherwise it returns false and a name that endpoints accept in the
+// message. This is the written name, changed if necessary. No tool has it.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
 		return said, true
@@ -36,8 +36,8 @@ func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 }
 
 // meant returns the names of the tools that the model may have meant by a name. The parameter said is the name as the model
-// wrote it. meant compares names in the normal form of [fold]. A tool matches if its name is equal to the written name,
-// either as it is or without the parts that [namespaces] and [ordinal] match.
+// wrote it. meant compares the names in the normal form of [fold]. It compares the whole written name, and also the written
+// name without a prefix such as "functions." and a suffix such as ":0".
 func meant(said string, tools []llm.ToolSpec) []string {
 	trimmed := strings.TrimSpace(said)
 	forms := []string{fold(trimmed), fold(ordinal.ReplaceAllString(namespaces.ReplaceAllString(trimmed, ""), ""))}
@@ -50,15 +50,15 @@ func meant(said string, tools []llm.ToolSpec) []string {
 	return names
 }
 
-// fold returns a name in a normal form. Names that models confuse have the same normal form: it ignores case, and it does not
-// distinguish "-", ".", " " and "_".
+// fold returns the normal form of a name. Two names have the same normal form if they differ only in upper and lower case or
+// in the characters "-", ".", " " and "_". Models confuse such names.
 func fold(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// sendable changes a name so that endpoints accept it. It replaces invalid characters and cuts the name to maxName bytes.
-// The changed name may look like the name of a tool. If [meant] finds such a tool, sendable returns a name such as
-// "unknown_0" instead, because otherwise the model may copy the changed name from the transcript.
+// sendable changes a name so that endpoints accept it. It replaces invalid characters and cuts the name to maxName bytes. If
+// the result looks like the name of a tool, sendable returns a name such as "unknown_0" instead. Otherwise the model could
+// copy the result from the conversation and call this tool. A name that endpoints accept is returned unchanged.
 func sendable(name string, tools []llm.ToolSpec) string {
 	clean := unsendable.ReplaceAllString(name, "_")
 	if clean == "" {

@@ -9,8 +9,9 @@ import (
 	"unicode/utf16"
 )
 
-// pairs replaces the escape of every unpaired surrogate in a valid JSON text by the escape of U+FFFD. encoding/json decodes an
-// unpaired surrogate as U+FFFD, too. Endpoints respond with status 400 to messages that have an unpaired surrogate.
+// pairs replaces every unpaired surrogate in a valid JSON text by U+FFFD, as encoding/json does. An unpaired surrogate is an
+// escape such as \ud800 without the second escape that belongs to it. Endpoints respond with status 400 to messages that have
+// an unpaired surrogate.
 func pairs(text string) string {
 	if !strings.Contains(text, `\u`) {
 		return text
@@ -54,12 +55,12 @@ const maxDepth = 100
 // errTooDeep is the error for a text that is nested more than maxDepth levels deep.
 var errTooDeep = errors.New("nested too deep")
 
-// single removes duplicate members from the objects in a valid JSON text. It returns the new text and true. Like most JSON
-// decoders, it keeps the last value of a member. If there are no duplicate members, or if the text is nested more than maxDepth
+// single removes duplicate members from the objects in a valid JSON text. Like most JSON decoders, it keeps the last value of
+// a member. It returns the new text and true. If there are no duplicate members, or if the text is nested more than maxDepth
 // levels deep, it returns "" and false.
 //
-// Different decoders could read different values from a text with duplicate members. The arguments that are validated, shown to
-// people and approved must be the arguments with which the tool runs.
+// Different decoders could read different values from a text with duplicate members. But a tool must run with the same
+// arguments that were validated, shown to people and approved.
 func single(text string) (string, bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -77,8 +78,8 @@ type singler struct {
 	found bool // there was a duplicate member
 }
 
-// value reads the next value of the input and appends it to out, without duplicate members. depth is the number of arrays and
-// objects that contain the value. If depth is larger than maxDepth, value returns errTooDeep.
+// value reads the next value of the input and appends it to out, without duplicate members. The parameter depth is the number
+// of arrays and objects that contain the value. If depth is larger than maxDepth, value returns errTooDeep.
 func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -106,8 +107,8 @@ func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	return encode(out, token)
 }
 
-// object reads the rest of an object, after its opening brace, and appends the whole object to out, without duplicate members.
-// depth is the number of arrays and objects that contain the object.
+// object reads the rest of an object, after its opening brace. It appends the whole object to out, without duplicate members.
+// The parameter depth is the number of arrays and objects that contain the object.
 func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	values := map[string][]byte{}
 	var names []string

@@ -1,6 +1,6 @@
 // Package repair corrects mistakes of models in tool calls if it is clear what the model meant. Examples are a name in the wrong
-// case, arguments in a code fence, and a call that was written as text. If it is not clear, the package leaves the call
-// unchanged, and the model gets an error result. In particular, the package never completes arguments that were cut off.
+// case, arguments in a code fence, and a call that was written as text. If it is not clear, the agent does not run the call,
+// and the model gets an error result. In particular, the package never completes arguments that were cut off.
 //
 // The functions are pure: the result depends only on the arguments. They do not change correct calls, not even a byte.
 package repair
@@ -13,20 +13,22 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Reply returns a copy of reply with corrected tool calls. The parameter reply is the model's reply to req. Reply adds a
-// text to Repaired for each correction, but not for a new ID. It adds no text if Repaired already has 20 texts.
+// Reply returns a copy of reply with corrected tool calls. The parameter reply is the model's reply to req. The calls in the
+// copy have these properties:
+//   - All calls have different IDs, and endpoints accept their names.
+//   - If a call names a tool of req and it is clear what the model meant, the arguments are a JSON object. If the object is
+//     nested at most 100 levels deep, it has no duplicate members.
+//   - If a call names a tool of req and it is not clear what the model meant, the arguments are not a JSON object. So the
+//     agent does not run the call.
 //
-// In the returned reply, all calls have different IDs, and all names of calls are names that endpoints accept. If a call
-// names a tool of req, Reply corrects its arguments to a JSON object without duplicate members. If Reply cannot do this,
-// the arguments are a text that is not a JSON object, and the agent does not run the call. Objects that are nested more
-// than 100 levels deep may keep duplicate members. Reply does not change the arguments of a call that names no tool of req,
-// because the agent refuses the call anyway. If req's ToolChoice is "none", Reply does not look for calls in the text.
+// If req allows tool calls, the reply has none, and its text consists of tool calls, Reply moves these calls from the text to
+// the ToolCalls. Reply adds a text to Repaired for each correction except a new ID, up to 20 texts.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}
 	tools := req.Tools
 	if req.Params.ToolChoice == "none" {
-		tools = nil
+		tools = nil // the model must not call tools, so its text is not read as a call
 	}
 	if len(m.ToolCalls) == 0 {
 		if calls := spoken(m.Content, tools, len(req.Params.OutputSchema) == 0); calls != nil {
@@ -44,9 +46,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call corrects the name and the arguments of a tool call, the parameter c. It adds a text about each correction to the
-// log. The parameter cut is true if the arguments may be cut off, because c is the last call of a reply that reached the
-// output limit.
+// call corrects the name and the arguments of the tool call c. It adds a text about each correction to the log did. The
+// parameter cut is true if the arguments may be cut off, because c is the last call of a reply that reached the output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {
@@ -54,7 +55,7 @@ func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 		c.Name = name
 	}
 	if !known {
-		return
+		return // the agent refuses the call anyway, so the arguments need no correction
 	}
 	if cut && blank(c.Arguments) {
 		// The model may have wanted to write arguments. With {} the call would run without them.
@@ -95,7 +96,8 @@ func distinguish(calls []llm.ToolCall) {
 	}
 }
 
-// log collects the texts for Repaired. It keeps at most maxLines texts, because replies are stored in workflow histories.
+// log collects the texts for [llm.Reply.Repaired]. It keeps at most maxLines texts, because replies are stored in workflow
+// histories.
 type log struct{ lines []string }
 
 // maxLines is the largest number of texts in a log.

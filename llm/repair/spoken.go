@@ -8,8 +8,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// The forms of a call in a text: tagged matches a JSON object in a tool_call tag, dialect matches a function tag with the name
-// and the arguments.
+// Models write tool calls as text in two forms. The expression tagged matches a JSON object in a tool_call tag. The
+// expression dialect matches a function tag with the name and the arguments.
 var (
 	tagged  = regexp.MustCompile(`(?s)^<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|$)\s*`)
 	dialect = regexp.MustCompile(`(?s)^<function=([A-Za-z0-9_.-]+)[=>(]*\s*(\{.*?\})\)?>?\s*</function>\s*`)
@@ -57,9 +57,9 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	return calls
 }
 
-// written converts a text into a tool call. The text must be a JSON object with a name and arguments. The arguments are the
-// member "arguments" or "parameters", and may be encoded as a string. written returns false if the text is not such an
-// object, or if [resolve] finds no tool with the name.
+// written converts a text into a tool call. The text must be a JSON object with the name and the arguments of the call. The
+// arguments are the member "arguments" or "parameters", and may be encoded as a string. written returns false if the text is
+// not such an object, or if [resolve] finds no tool with the name.
 func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &fields) != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// closed has networks to which http_get must not connect. They are listed here because the methods of [netip.Addr] treat
-// their addresses as public.
+// closed lists networks to which http_get must not connect. The list is necessary because the methods of [netip.Addr] treat the
+// addresses in these networks as public.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata service of Alibaba Cloud
@@ -30,9 +30,9 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate is the Control function of a [net.Dialer], which calls it before each connection. address is the IP
-// address and the port to which the dialer is about to connect. refusePrivate returns an error if the connection is not a
-// TCP connection or if the IP address is not public.
+// refusePrivate returns an error if http_get must not open a connection: if the IP address is not public, or if the connection
+// is not a TCP connection. A [net.Dialer] calls it as its Control function before each connection. The parameter address has
+// the IP address and the port.
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)

@@ -13,16 +13,16 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxExpression limits the length of an expression, in bytes. A short expression cannot have many operations or deeply
-// nested parentheses, so these need no limits of their own.
+// maxExpression limits the length of an expression, in bytes. So it also limits the number of operations and how deeply
+// parentheses are nested.
 const maxExpression = 1000
 
-// calculatorIn is the type of calculator's arguments.
+// calculatorIn holds the arguments of a call of the tool calculator.
 type calculatorIn struct {
 	Expression string `json:"expression" jsonschema:"such as (3 + 4) * 2 ^ 10 / sqrt(2)"`
 }
 
-// calculator returns the tool calculator.
+// calculator returns the tool calculator, with which a model evaluates arithmetic expressions.
 func calculator() tool.Tool {
 	return tool.MustFunc("calculator",
 		"Calculates an arithmetic expression: + - * / % ^, parentheses, the constants pi and e, and the functions "+
@@ -37,13 +37,15 @@ func calculator() tool.Tool {
 		})
 }
 
-// calculate parses an expression and returns its value. It uses the parser of package expr, but not the evaluator of expr.
-// That evaluator computes with int and float64, so 2^63 would overflow and 0.1 + 0.2 would not be 0.3. The parser also
-// accepts strings, ranges and closures; evaluate returns an error for these.
+// calculate returns the value of an arithmetic expression, such as "(3 + 4) * 2 ^ 10". It returns an error if the expression is
+// too long or not arithmetic, or if its value is not a finite real number.
 func calculate(expression string) (n number, err error) {
 	if len(expression) > maxExpression {
 		return number{}, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
 	}
+	// Only the parser of package expr is used, not its evaluator. That evaluator computes with int and float64, so 2^63 would
+	// overflow and 0.1 + 0.2 would not be 0.3. The parser also accepts strings, ranges and closures; evaluate returns an error
+	// for these.
 	tree, err := parser.Parse(expression)
 	if err != nil {
 		// The first line names the position of the error. The other lines mark the position in the expression.
@@ -107,7 +109,7 @@ func evaluate(node ast.Node) (number, error) {
 	return number{}, fmt.Errorf("only numbers, + - * / %% ^, parentheses and functions are allowed")
 }
 
-// operate returns the value of a binary operation.
+// operate applies a binary operator, such as + or ^, to two numbers. It returns an error if the operator is not arithmetic.
 func operate(operator string, x, y number) (number, error) {
 	switch operator {
 	case "+":
@@ -126,8 +128,8 @@ func operate(operator string, x, y number) (number, error) {
 	return number{}, fmt.Errorf("the operator %q is not arithmetic", operator)
 }
 
-// apply calls a function of the calculator with the values of the given arguments. It returns an error for an unknown
-// function and for a wrong number of arguments.
+// apply evaluates the arguments and calls the function of the calculator that has the given name. It returns an error for an
+// unknown function and for a wrong number of arguments.
 func apply(name string, arguments []ast.Node) (number, error) {
 	f, ok := functions[name]
 	if !ok {

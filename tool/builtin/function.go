@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// function is one function of the calculator.
+// function is one function of the calculator, such as sqrt.
 type function struct {
 	least, most int // the smallest and the largest number of arguments
 	call        func([]number) (number, error)
 }
 
-// many is the maximum number of arguments for functions such as min and max, which accept any number of arguments. An
-// expression is too short to contain more.
+// many is the value of function.most for functions that accept any number of arguments, such as min and max. An expression
+// cannot have more arguments, because it has at most maxExpression bytes.
 const many = maxExpression
 
-// functions are the functions of the calculator by name.
+// functions maps the name of each function of the calculator to the function.
 var functions = map[string]function{
 	"abs": {1, 1, func(v []number) (number, error) {
 		if v[0].compare(number{rat: new(big.Rat)}) < 0 {
@@ -55,14 +55,14 @@ var functions = map[string]function{
 // functionNames returns the names of the calculator's functions, sorted.
 func functionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ofFloat makes a calculator function with one argument from f, a function of package math. The calculator function
-// converts its argument to float64 and calls f, so its result is approximate.
+// ofFloat makes a calculator function with one argument from a function of package math, such as [math.Sin]. The results are
+// approximate, because f computes with float64.
 func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
 
-// squareRoot returns the square root of v[0]. The result is exact if v[0] is exact and is the square of a whole number or a
-// fraction.
+// squareRoot returns the square root of v[0]. The result is exact if v[0] is exact and its square root is a whole number or a
+// fraction. Otherwise the result is approximate.
 func squareRoot(v []number) (number, error) {
 	if r := v[0].rat; r != nil && r.Sign() >= 0 {
 		root := new(big.Rat).SetFrac(new(big.Int).Sqrt(r.Num()), new(big.Int).Sqrt(r.Denom()))
@@ -109,13 +109,14 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds n to a whole number with f, a rounding function of package math. If n is exact, toWhole applies f only to
-// the fractional part of n. So the result is exact even if a float64 cannot represent n.
+// toWhole rounds a number to a whole number. The parameter f is the rounding function, such as [math.Floor]. The result is
+// exact even if a float64 cannot represent n.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
 		r := new(big.Rat).SetFloat64(f(n.float)) // f returns a whole number, and n.float is finite
 		return exact(r)
 	}
+	// f gets only the fractional part of n. The whole part stays exact.
 	whole := new(big.Int).Quo(n.rat.Num(), n.rat.Denom())
 	rest := new(big.Rat).Sub(n.rat, new(big.Rat).SetInt(whole))
 	left, _ := rest.Float64()

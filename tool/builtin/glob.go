@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// glob is a pattern for paths in the syntax of [path.Match], with one addition: ** matches any number of folders. A pattern
-// without a slash is matched against the last element of a path. The empty glob matches everything.
+// glob is a pattern for paths, such as src/**/*.go. It has the syntax of [path.Match], with one addition: ** matches any number
+// of folders, including zero. A pattern without a slash is matched against the last element of a path. The empty glob matches
+// every path.
 type glob string
 
 // maxGlob limits the length of a glob in bytes.
@@ -35,11 +36,12 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether a path matches a pattern. Both are given as their segments. If a segment does not match,
-// matchSegments continues at the most recent ** of the pattern and lets this ** match one more segment of the path. It need
-// not try the earlier **, because they could not lead to an additional match. So matchSegments compares at most about
-// len(pattern) * len(name) pairs of segments.
+// matchSegments reports whether a path matches a pattern. Both are split at their slashes: each parameter has one element for
+// each segment.
 func matchSegments(pattern, name []string) bool {
+	// If a segment does not match, the search continues at the most recent ** of the pattern, which then matches one more
+	// segment of the path. The earlier ** need not be tried, because they could not lead to an additional match. So at most
+	// about len(pattern) * len(name) pairs of segments are compared.
 	p, n := 0, 0
 	star, starName := -1, 0
 	for n < len(name) {
@@ -68,8 +70,8 @@ func matchSegment(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// deep reports whether the pattern has a slash or **. Such a pattern can match entries of subfolders, so list_files
-// searches the subfolders even if the call is not recursive.
+// deep reports whether the pattern has a slash or **. Such a pattern can match entries of subfolders. So list_files searches
+// the subfolders, even if the model did not ask for a recursive list.
 func (g glob) deep() bool {
 	return strings.Contains(string(g), "/") || strings.Contains(string(g), "**")
 }

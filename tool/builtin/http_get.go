@@ -20,24 +20,25 @@ import (
 // maxRedirects limits the number of redirects that http_get follows.
 const maxRedirects = 5
 
-// httpGetIn is the type of http_get's arguments.
+// httpGetIn holds the arguments of a call of the tool http_get.
 type httpGetIn struct {
 	URL string `json:"url" jsonschema:"an http or https URL"`
 }
 
-// httpGet returns the tool http_get.
+// httpGet returns the tool http_get, with which a model reads a URL.
 func httpGet(o Options) tool.Tool {
 	g := getter{client: newHTTPClient(o), timeout: o.HTTPTimeout, maxBytes: o.MaxHTTPBytes}
 	return tool.MustFunc("http_get", "Reads a text resource of the web: a page, an API, a file. HTML is given as it is.",
 		tool.ReadOnly, g.get)
 }
 
-// newHTTPClient returns an HTTP client that connects only to public addresses, unless o.AllowPrivate is set. The dialer
-// checks the IP address of each connection. So neither a redirect nor a host name that later resolves to another address
-// can bypass the check. The client does not use a proxy, because the proxy would make the connection without the check.
+// newHTTPClient returns the HTTP client of http_get. If o.AllowPrivate is false, the client connects only to public addresses.
+// The client does not use a proxy, because the proxy would connect to any address.
 func newHTTPClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !o.AllowPrivate {
+		// The dialer checks the IP address of each connection. So neither a redirect nor a host name that later resolves to
+		// another address can bypass the check.
 		dialer.Control = refusePrivate
 	}
 	return &http.Client{
@@ -58,7 +59,7 @@ func newHTTPClient(o Options) *http.Client {
 	}
 }
 
-// checkURL returns an error if u is not an http or https URL with a host.
+// checkURL returns an error if http_get cannot read u. It can read an http or https URL that has a host.
 func checkURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("only http and https URLs can be read")
@@ -66,14 +67,15 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// getter has the HTTP client and the limits of the tool http_get.
+// getter runs the tool http_get. It has the HTTP client and the limits of the tool.
 type getter struct {
 	client   *http.Client
 	timeout  time.Duration
 	maxBytes int64
 }
 
-// get runs the tool http_get: it reads a URL. If the HTTP status is 400 or more, it returns an error result.
+// get runs the tool http_get: it requests a URL and returns the HTTP status and the text of the response. If the status is 400
+// or more, the result is an error result.
 func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	u, err := url.Parse(strings.TrimSpace(in.URL))
 	if err != nil {
@@ -111,8 +113,9 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	return tool.Result{Content: text, IsError: resp.StatusCode >= 400}, nil
 }
 
-// describe converts an error of the HTTP client into an error text for the model. The text has only the host of the URL,
-// because the other parts of a URL may hold secrets. If the call's context has ended, describe returns err unchanged.
+// describe makes an error text for the model from an error of the HTTP client. The text has only the host of the URL, because
+// the other parts of a URL may hold secrets. If the call's context has ended, describe returns err unchanged, because
+// [tool.Func] has its own rule for this case.
 func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -126,8 +129,8 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", u.Host, err)
 }
 
-// render returns the text of a response body, converted to UTF-8. If the body is not text, render returns a note with the
-// media type and the size. If incomplete is true, body is only the beginning of the response body.
+// render returns the text of a response body, converted to UTF-8. If the body is not text, render returns a note with the media
+// type and the size. The parameter incomplete says that body is only the beginning of the response body.
 func render(contentType string, body []byte, incomplete bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)

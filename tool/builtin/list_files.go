@@ -18,7 +18,7 @@ const (
 	maxVisited = 100_000
 )
 
-// listFilesIn is the type of list_files's arguments.
+// listFilesIn holds the arguments of a call of the tool list_files.
 type listFilesIn struct {
 	Path      string `json:"path,omitempty" jsonschema:"folder, relative to the root; the root if left out"`
 	Glob      string `json:"glob,omitempty" jsonschema:"only entries that match, such as *.go or src/**/*.go; with a slash it is matched against the path below the folder"`
@@ -26,13 +26,13 @@ type listFilesIn struct {
 	Limit     int    `json:"limit,omitempty" jsonschema:"most entries to list; 200 if left out and 2000 at most"`
 }
 
-// listFiles returns the tool list_files.
+// listFiles returns the tool list_files, with which a model lists a folder.
 func (r root) listFiles() tool.Tool {
 	return tool.MustFunc("list_files", "Lists the files and folders of a folder, sorted by path, with sizes in bytes.",
 		tool.ReadOnly, r.list)
 }
 
-// list runs the tool list_files.
+// list runs the tool list_files. The result is a text with one line for each entry of the folder.
 func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -79,7 +79,8 @@ func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	return b.String(), nil
 }
 
-// describe returns the text that list_files shows after a path: the kind of the entry, or the size of a file.
+// describe returns the text that list_files shows after the path of an entry: the size of a regular file, and the kind of any
+// other entry.
 func describe(d fs.DirEntry) string {
 	switch {
 	case d.IsDir():
@@ -96,10 +97,12 @@ func describe(d fs.DirEntry) string {
 	return fmt.Sprintf(" (%d)", info.Size())
 }
 
-// walk calls visit for each entry below the folder start, in the order of [fs.WalkDir]. It does not call visit for start
-// itself. It does not follow links, and it skips folders that it cannot read. visit may return [fs.SkipDir] or [fs.SkipAll].
-// walk returns an error if visit returns another error, if start cannot be read, if there are more than maxVisited entries,
-// or if ctx ends.
+// walk calls visit for each file and folder below the folder start, in the order of [fs.WalkDir]. It does not call visit for
+// start itself. It does not follow links, and it skips folders that it cannot read. visit may return [fs.SkipDir] to skip a
+// folder, and [fs.SkipAll] to end the walk.
+//
+// walk returns an error in four cases: visit returned another error, start cannot be read, there are more than maxVisited
+// entries, or ctx has ended.
 func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string, d fs.DirEntry) error) error {
 	visited := 0
 	return fs.WalkDir(fsys, start, func(name string, d fs.DirEntry, err error) error {
@@ -122,7 +125,8 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within returns n, but never more than maximum. If n is 0 or less, within returns fallback.
+// within returns n, but at most maximum. If n is 0 or less, within returns fallback, the value for an argument that the model
+// has left out.
 func within(n, fallback, maximum int) int {
 	if n <= 0 {
 		return fallback

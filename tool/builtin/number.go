@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxBits limits the number of bits of an exact number, counted for the numerator and the denominator together. This
-// corresponds to about 3,000 decimal digits. Without the limit, an operation could take too much time and memory.
+// maxBits limits the size of an exact number: the bits of its numerator and of its denominator together. The limit corresponds
+// to about 3,000 decimal digits. Without it, an operation could take too much time and memory.
 const maxBits = 10_000
 
 var (
@@ -19,14 +19,15 @@ var (
 	errNotReal        = errors.New("the result is not a real number")
 )
 
-// number is a value of the calculator: an exact fraction, or an approximate float64. It is a float64 if the calculation has
-// used an inexact function or if a fraction has become too long; see [exact].
+// number is a value of the calculator: an exact fraction or an approximate float64. For example, pi and the results of sin are
+// approximate. A fraction that has become too long is approximate, too; see [exact].
 type number struct {
 	rat   *big.Rat // nil if the number is approximate
 	float float64  // the value if rat is nil
 }
 
-// exact returns a fraction as an exact number. If the fraction has more than maxBits bits, the number is approximate.
+// exact returns the fraction r as a number. The number is exact if r has at most maxBits bits. Otherwise it is approximate, and
+// exact returns an error if r is too large for a float64.
 func exact(r *big.Rat) (number, error) {
 	if r.Num().BitLen()+r.Denom().BitLen() > maxBits {
 		f, _ := r.Float64()
@@ -35,7 +36,7 @@ func exact(r *big.Rat) (number, error) {
 	return number{rat: r}, nil
 }
 
-// approximate returns a float64 as a number. It returns an error for NaN and the infinities.
+// approximate returns a float64 as a number. It returns an error if f is NaN or infinite.
 func approximate(f float64) (number, error) {
 	switch {
 	case math.IsNaN(f):

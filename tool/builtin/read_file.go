@@ -22,20 +22,20 @@ const (
 	maxScan = 1 << 30
 )
 
-// readFileIn is the type of read_file's arguments.
+// readFileIn holds the arguments of a call of the tool read_file.
 type readFileIn struct {
 	Path   string `json:"path" jsonschema:"file, relative to the root"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1; 1 if left out"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"most lines to read; 2000 if left out"`
 }
 
-// readFile returns the tool read_file.
+// readFile returns the tool read_file, with which a model reads lines of a text file.
 func (r root) readFile() tool.Tool {
 	return tool.MustFunc("read_file", "Reads lines of a text file. A note at the end tells when there is more.",
 		tool.ReadOnly, r.read)
 }
 
-// read runs the tool read_file.
+// read runs the tool read_file. The result is the text of the lines, with a note at the end if the file has more lines.
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -62,7 +62,7 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 		case errors.Is(err, io.EOF):
 			return "", fmt.Errorf("%s has %d lines: there is no line %d", name, n-1, first)
 		case errors.Is(err, errScanned):
-			return "", fmt.Errorf("line %d of %s is more than %d MiB into the file, further than is read", first, name, maxScan>>20)
+			return "", fmt.Errorf("line %d of %s is not in the first %d MiB of the file; the tool reads only this part", first, name, maxScan>>20)
 		case err != nil:
 			return "", readableError(name, err)
 		}
@@ -97,8 +97,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns the text in b, followed by a sentence for the model. The sentence gives the numbers of the first and the last
-// line in the text and says that the file has more lines. If remark is not empty, it is inserted after the line numbers.
+// note returns the text in b and adds a note for the model. The note gives the numbers of the first and the last line in the
+// text, and says that the file has more lines. If remark is not empty, it stands after the line numbers.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -107,18 +107,18 @@ func note(b *strings.Builder, first, last int, remark string) string {
 	return text + fmt.Sprintf("[lines %d to %d%s; there is more: continue with offset %d]\n", first, last, remark, last+1)
 }
 
-// scan is an [io.Reader] that reads a file up to a limit and until ctx ends. The limit is necessary because a sparse file
-// can be larger than the disk: its holes read as zeros.
+// scan is an [io.Reader] for a file. It stops after a maximum number of bytes, and when ctx ends. The maximum is necessary
+// because a sparse file can be larger than the disk: its holes read as zeros.
 type scan struct {
 	ctx  context.Context
 	file io.Reader
 	left int // the number of bytes that may still be read
 }
 
-// errScanned is the error of [scan.Read] after the scan has read its maximum number of bytes.
+// errScanned means that a [scan] has read its maximum number of bytes.
 var errScanned = errors.New("the tool reads only the first 1 GiB of a file")
 
-// Read implements [io.Reader]. It returns errScanned if the limit is reached, and the error of ctx if ctx has ended.
+// Read implements [io.Reader]. It returns errScanned after the maximum number of bytes, and the error of ctx if ctx has ended.
 func (s *scan) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (s *scan) Read(p []byte) (int, error) {
 }
 
 // readLine reads a line, including its line break. If the line is longer than maxBytes, readLine returns only the first
-// maxBytes bytes of the line and sets truncated to true. The error is io.EOF if there is no further line.
+// maxBytes bytes and sets truncated to true. The error is io.EOF if there is no further line.
 func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err error) {
 	var b strings.Builder
 	for {
@@ -151,7 +151,7 @@ func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err e
 	}
 }
 
-// skipLine reads a line and drops it. It returns io.EOF if there is no further line.
+// skipLine reads a line without returning it. The error is io.EOF if there is no further line.
 func skipLine(r *bufio.Reader) error {
 	for some := false; ; some = true {
 		part, err := r.ReadSlice('\n')

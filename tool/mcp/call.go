@@ -29,9 +29,9 @@ func (t *remote) Spec() tool.Spec { return t.spec }
 // LocalName returns the tool's name at the server.
 func (t *remote) LocalName() string { return t.name }
 
-// Call calls the tool at the server. If the call did not reach the server because the connection or the session was lost,
-// Call connects again and sends the call a second time. Call never repeats a call that may have run. If the error does not
-// wrap [tool.ErrOutcomeUnknown], the tool did not run.
+// Call calls the tool at the server. If the connection or the session was lost before the call reached the server, Call
+// connects again and sends the call a second time. Call never repeats a call that may have run. An error that wraps
+// [tool.ErrOutcomeUnknown] means that the tool may have run. Any other error means that the tool did not run.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
 	if s.server.Timeout > 0 {
@@ -63,7 +63,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// fate is the outcome of a call, as far as this package knows it after the call has ended.
+// fate says what happened to a call: whether the server answered, and if not, whether the tool may have run.
 type fate int
 
 const (
@@ -73,7 +73,7 @@ const (
 	refused               // the tool did not run: the server refused the request
 )
 
-// fate derives the outcome of a call from its recorded delivery.
+// fate returns what happened to a call. The receiver d is the recorded state of the call; see [delivery].
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
@@ -90,18 +90,19 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// sessionGone reports whether the response says that the session of the request does not exist any more. The MCP
-// specification requires the HTTP status 404 in this case. Servers that are based on the examples of the TypeScript SDK send
-// 400 with the error code -32000.
+// sessionGone reports whether the server has answered that the session of the request does not exist any more. Then the tool
+// did not run, and a new session is necessary.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false
 	}
+	// The MCP specification requires the status 404. Servers that are based on the examples of the TypeScript SDK send 400 with
+	// the error code -32000.
 	return d.status == http.StatusNotFound ||
 		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000
 }
 
-// turnedAway reports whether the server refused the request before the tool could run, according to the HTTP status.
+// turnedAway reports whether the HTTP status says that the server refused the request before the tool could run.
 func (d deliveryState) turnedAway() bool {
 	switch d.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -110,8 +111,8 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result returns the result of a tool call that the server has answered. d is the recorded delivery of the call and contains
-// the server's response. name is the tool's name at the server.
+// result converts the server's response to a tool call into the result that the model reads. The parameter d contains the
+// response. The parameter name is the tool's name at the server.
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {
@@ -133,9 +134,9 @@ func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
-// cause converts an error of the SDK into an error without secrets. The text of err may contain the URL and its secrets,
-// so the new error does not wrap err. The parameter ctx is the context of the caller of [remote.Call]. If it has ended, cause
-// returns its error. The parameter limited is ctx with the time limit of a call.
+// cause makes an error without secrets from an error of the SDK. It does not wrap err, because the text of err may contain the
+// URL and its secrets. The parameter ctx is the context of the caller of [remote.Call]. If this context has ended, cause
+// returns the context's error. The parameter limited is ctx with the time limit of a call.
 func (s *Source) cause(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -10,12 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recorder is a transport that wraps another transport. When a response arrives, the connection of the recorder stores the
-// response in the [delivery] of the corresponding request.
-//
-// The recorder hides the type of the SDK's streamable HTTP connection from the SDK. This has two effects. The SDK does not
-// pass the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not
-// open a stream for messages that the server initiates. This package does not use such messages.
+// recorder is a transport that wraps another transport. It stores each response of the server in the [delivery] of the
+// corresponding request.
 type recorder struct {
 	inner      sdk.Transport
 	negotiated func(version string) // called with the negotiated protocol version; may be nil
@@ -28,11 +24,14 @@ func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The SDK does not recognise its streamable HTTP connection inside the conn. This has two effects. The SDK does not pass
+	// the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not open a
+	// stream for messages that the server initiates. This package does not use such messages.
 	r.conn = &conn{Connection: inner, negotiated: r.negotiated, pending: map[jsonrpc.ID]*delivery{}}
 	return r.conn, nil
 }
 
-// conn is the connection of a [recorder].
+// conn is the connection that a [recorder] makes. It wraps the connection of the inner transport.
 type conn struct {
 	sdk.Connection
 	negotiated func(version string)
@@ -42,8 +41,8 @@ type conn struct {
 	initialize jsonrpc.ID               // the ID of the request that negotiates the protocol version
 }
 
-// Write sends a message. If the message is a request and ctx has a [delivery], Write stores the request's ID in the
-// delivery and adds the delivery to c.pending.
+// Write sends a message to the server. If the message is a request and ctx has a [delivery], Write adds the delivery to
+// c.pending, so that [conn.Read] can store the response in it.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
@@ -64,7 +63,8 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.Connection.Write(ctx, msg)
 }
 
-// Read returns the next message of the server. If the message is a response, Read also stores it in its [delivery].
+// Read returns the next message of the server. If the message is a response, Read also stores it in the [delivery] of its
+// request.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if resp, ok := msg.(*jsonrpc.Response); ok && err == nil {
@@ -73,8 +73,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// record stores a response in the delivery of its request. If the response contains the negotiated protocol version,
-// record also calls the function c.negotiated.
+// record stores a response in the delivery of its request. If the response contains the negotiated protocol version, record
+// also passes the version to c.negotiated.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]

@@ -8,7 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// callResult is the JSON result of the MCP method tools/call. This package decodes it itself, because the SDK decodes
+// callResult is the JSON result of the MCP method tools/call. This package decodes the result itself, because the SDK decodes
 // numbers into float64 and returns an error for an unknown type of content.
 type callResult struct {
 	Content           []content       `json:"content"`
@@ -33,10 +33,9 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render converts the JSON result of tools/call into the result that the model reads. The content of the returned result
-// contains the text blocks and the text resources. It also contains a note for each image, audio block, unknown block, link
-// and binary resource. If raw has no text block, the content also contains the structured content. If raw cannot be decoded
-// or asks for user input, render returns an error result.
+// render converts the JSON result of tools/call into the result that the model reads. The content has the text of the text
+// blocks and text resources, and a note for every other block, such as an image. If there is no text block, the content also
+// has the structured content. If raw cannot be decoded or asks for user input, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {

@@ -8,10 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// delivery records what happened to one request: whether it was sent, and the response. It is necessary for two reasons. The
-// errors of the SDK do not distinguish a request that was never sent from a request that was sent and got no response. And
-// the SDK decodes the numbers of a response into float64. The transport gets the delivery from the request's context and
-// updates it.
+// delivery records what happened to one request: whether it was sent, and the response. It shows whether a failed call may have
+// run, which the errors of the SDK do not show. It also keeps the JSON of the response, because the SDK decodes numbers into
+// float64. The transport finds the delivery in the request's context and updates it.
 //
 // The zero value stands for a request that was not sent. A delivery is safe for concurrent use.
 type delivery struct {
@@ -19,7 +18,7 @@ type delivery struct {
 	deliveryState
 }
 
-// deliveryState is the state of a [delivery].
+// deliveryState is the content of a [delivery].
 type deliveryState struct {
 	// id is the ID of the request. It is set before the request is written.
 	id jsonrpc.ID
@@ -38,8 +37,8 @@ type deliveryState struct {
 	failure *jsonrpc.Error
 }
 
-// update calls the function f once with the current state. f may change the state. f must not call a method of d, because
-// update holds the lock of d. update does nothing if d is nil.
+// update calls f with the current state of the delivery. f may change the state. f must not call a method of d, because update
+// holds the lock of d. If d is nil, update does nothing.
 func (d *delivery) update(f func(*deliveryState)) {
 	if d == nil {
 		return

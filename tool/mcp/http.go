@@ -26,11 +26,11 @@ const (
 	maxResumes = 3
 )
 
-// errTooLarge is the error of reading an HTTP response that has maxMessage bytes or more.
+// errTooLarge means that an HTTP response has maxMessage bytes or more and was not read to its end.
 var errTooLarge = errors.New("the response is longer than 16 MiB")
 
-// newHTTPTransport returns the transport for a server with a URL, and the round tripper of this transport. When the protocol
-// version has been negotiated, the caller must pass the version to [roundTripper.negotiated].
+// newHTTPTransport returns the transport for a server with a URL. It also returns the round tripper of this transport. As soon
+// as the protocol version is negotiated, the caller must pass it to [roundTripper.negotiated].
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	// An idle connection is closed after 30 seconds. Otherwise the server might close the connection while a call is sent
@@ -46,9 +46,9 @@ func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) 
 	}, rt
 }
 
-// sameServer is the CheckRedirect function of the HTTP client. It follows at most 3 redirects, and only those that keep the
-// method, the scheme and the host, such as a redirect from /mcp to /mcp/. Another server must not get the configured
-// headers.
+// sameServer is the CheckRedirect function of the HTTP client: it decides whether the client follows a redirect. The client
+// follows a redirect that keeps the method, the scheme and the host, such as a redirect from /mcp to /mcp/. It follows at most
+// 3 of them. Another server must not get the configured headers.
 func sameServer(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -57,18 +57,15 @@ func sameServer(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// roundTripper adds the configured headers to each HTTP request and records in the request's [delivery] what happened to it.
-//
-// net/http sends a POST a second time only if the server did not process the first one, for example because no byte of it
-// was written. But if a POST has an Idempotency-Key header, net/http treats it as repeatable in every case. So
-// [Server.withDefaults] refuses this header.
+// roundTripper sends the HTTP requests for the SDK. It adds the configured headers to each request. In the request's
+// [delivery], it records what happened to the request.
 type roundTripper struct {
 	base     *http.Transport
 	headers  map[string]string
 	protocol atomic.Pointer[string] // the negotiated protocol version; nil before it is known
 }
 
-// negotiated sets the protocol version for the following requests.
+// negotiated sets the protocol version that the headers of the following requests contain.
 func (t *roundTripper) negotiated(version string) { t.protocol.Store(&version) }
 
 // RoundTrip implements [http.RoundTripper].
@@ -79,7 +76,8 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if d != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			// net/http calls GetConn again only if the server did not process the previous attempt.
+			// net/http calls GetConn again only if the server did not process the previous attempt. This would not be true for
+			// a POST with an Idempotency-Key header, so [Server.withDefaults] refuses this header.
 			GetConn: func(string) { d.update(func(s *deliveryState) { s.sent = false }) },
 			GotConn: func(httptrace.GotConnInfo) { d.update(func(s *deliveryState) { s.sent = true }) },
 		})
@@ -110,8 +108,8 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// turnedAway reads the body of a response with a status other than 2xx. If the body has a JSON-RPC error, turnedAway records
-// the error in d. It returns the response with the body cut to maxErrorBody bytes.
+// turnedAway handles a response with a status other than 2xx. If the body has a JSON-RPC error, turnedAway records the error in
+// d. It returns the response with the body cut to maxErrorBody bytes.
 func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	resp.Body.Close()

@@ -27,13 +27,13 @@ const (
 // errNothingWritten means that a write to the server's stdin failed before its first byte.
 var errNothingWritten = errors.New("no byte of the message could be written to the MCP server's stdin")
 
-// processMark is the name of an environment variable that startProcess sets for a server. Its value is different for each
-// start of a server. Child processes inherit the variable, so [killMarked] also finds processes that have left the
+// processMark is the name of an environment variable by which [killMarked] finds the processes of a server. startProcess sets
+// the variable to a new value for each start of a server. Child processes inherit the variable, also those that leave the
 // server's process group.
 const processMark = "REAGENT_MCP_PROCESS"
 
-// process is the process of a server that this package started. If the worker crashes, the operating system closes the
-// server's stdin, and a server usually exits when its stdin is closed. On Linux the kernel also kills the server.
+// process is the operating system's process of a server that this package has started. If the worker crashes, the server's
+// stdin is closed, and most servers then exit. On Linux the kernel also kills the server.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -42,8 +42,8 @@ type process struct {
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// startProcess starts a command. It calls log for each line of the command's stderr that is not empty, always from the same
-// goroutine. If the command cannot be started, startProcess returns the error.
+// startProcess starts the command of a server. It calls the function log for each line of the command's stderr that is not
+// empty, always from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -151,7 +151,8 @@ func (p *process) Close() error {
 	return nil
 }
 
-// logLines calls log for each line of f that is not empty, until f ends. It cuts a line to maxLogLine bytes.
+// logLines calls the function log for each line of f that is not empty, and returns at the end of f. It cuts a line to
+// maxLogLine bytes.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	for {

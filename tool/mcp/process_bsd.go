@@ -11,6 +11,6 @@ import (
 // processes. If the command is npx, uvx or a shell, the server itself is a child process.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killMarked does nothing on this system. To find processes by an environment variable, it would need the files
-// /proc/<pid>/environ, which only Linux has.
+// killMarked does nothing on this system. On Linux it kills all processes with a given environment variable. It finds them in
+// the files /proc/<pid>/environ, which this system does not have.
 func killMarked(string) {}

@@ -10,15 +10,14 @@ import (
 )
 
 // prepare makes the command start in a new process group, so that terminateGroup and killGroup also reach the command's child
-// processes. If the command is npx, uvx or a shell, the server itself is a child process. The kernel kills the command if the
-// worker crashes.
+// processes. If the command is npx, uvx or a shell, the server itself is a child process. prepare also makes the kernel kill
+// the command if the worker crashes.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killMarked kills all processes with a given environment variable, except the worker. variable has the form NAME=value.
-// killMarked searches again after it has killed a process, up to 10 times, because the process may have started another one
-// in the meantime.
+// killMarked kills all processes with a given environment variable, except the worker. The parameter has the form NAME=value. A
+// process may start another one before it is killed. So killMarked searches again, up to 10 times.
 func killMarked(variable string) {
 	for range 10 {
 		found := false

@@ -6,11 +6,12 @@ import "os/exec"
 
 // This system has no process groups, so only the command itself is stopped. Processes that the command started keep running.
 
-// prepare does nothing, because this system has no process groups.
+// prepare does nothing on this system. On Unix it makes the command start in a new process group, but this system has no
+// process groups.
 func prepare(*exec.Cmd) {}
 
-// killMarked does nothing on this system, so the processes that the command started keep running. To find processes by an
-// environment variable, it would need the files /proc/<pid>/environ, which only Linux has.
+// killMarked does nothing on this system, so the processes that the command started keep running. On Linux it kills all
+// processes with a given environment variable. It finds them in the files /proc/<pid>/environ, which this system does not have.
 func killMarked(string) {}
 
 // terminateGroup kills the command, as killGroup does. This system has no SIGTERM.

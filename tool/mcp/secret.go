@@ -11,8 +11,9 @@ import (
 // everywhere would make texts unreadable.
 const minSecret = 6
 
-// censor returns a redactor that hides the values of a server's configuration that may be secret: the values of Env and
-// Headers, and the user name, the password and the query parameters of URL.
+// censor returns a redactor that hides the secrets of a server's configuration in texts. The values of Env and Headers count as
+// secrets. So do the user name, the password and the values of the query parameters in URL. A value of fewer than minSecret
+// bytes is not hidden.
 func censor(s Server) *redact.Redactor {
 	var secrets []string
 	hide := func(values ...string) {

@@ -65,7 +65,8 @@ type Server struct {
 // defaultConnectTimeout is the default of Server.ConnectTimeout.
 const defaultConnectTimeout = 30 * time.Second
 
-// withDefaults returns a copy of s with default values. It returns an error if s is not a valid configuration.
+// withDefaults returns a copy of s in which unset fields have their default values. It returns an error if s is not a valid
+// configuration.
 func (s Server) withDefaults() (Server, error) {
 	fail := func(problem string) (Server, error) {
 		return Server{}, fmt.Errorf("mcp server %q: %s", s.Name, problem)

@@ -12,8 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// The names of the fields that this package adds to _meta of a tools/call request. The value of metaKey is the call's
-// [tool.Info.Key], by which a server can recognise a repeated call. The value of metaCallID is the model's ID of the call.
+// metaKey and metaCallID are the names of the fields that this package adds to the object _meta of an MCP tools/call request.
+// The first field has the call's [tool.Info.Key], by which a server can recognise a repeated call. The second field has the
+// model's ID of the call.
 const (
 	metaKey    = "reagent.dev/key"
 	metaCallID = "reagent.dev/call_id"
@@ -26,7 +27,7 @@ const (
 	maxListBytes = 16 << 20
 )
 
-// session is one connection to the server. A session that has ended cannot be used again; the [Source] opens a new one.
+// session is one connection to an MCP server. A session that has ended cannot be used again; the [Source] opens a new one.
 type session struct {
 	client  *sdk.ClientSession
 	conn    *conn
@@ -36,9 +37,9 @@ type session struct {
 	end     context.CancelFunc
 }
 
-// openSession connects to a server. If the server has a command, openSession first starts the command and then calls the
-// function log for each line of the command's stderr that is not empty. If openSession returns an error, it has already
-// stopped the command.
+// openSession connects to a server. If the server has a command, openSession first starts the command. It calls the function
+// log for each line of the command's stderr that is not empty. If openSession returns an error, it has already stopped the
+// command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,
@@ -93,9 +94,9 @@ func (s *session) close() {
 	}
 }
 
-// leave closes a session that new calls no longer use. If the server is a process, leave ends the calls in flight and
-// waits until the process has exited. If the server has a URL, the calls in flight may still get their responses, because
-// each call has its own TCP connection.
+// leave closes a session that new calls no longer use. If the server is a process, leave ends the calls in flight and waits
+// until the process has exited. If the server has a URL, the calls in flight may still get their responses, because each call
+// is an HTTP request of its own.
 func (s *session) leave() {
 	if s.process != nil {
 		s.close()
@@ -108,9 +109,9 @@ func (s *session) leave() {
 // alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow sends one request to the server by calling request(c) once. The context c contains a new [delivery], in which the
-// transport records what happens to the request. c ends when ctx ends or when the session ends. follow returns the final
-// state of the delivery and the error that request(c) returned.
+// follow sends one request to the server and records what happens to it. The function in the parameter request must send the
+// request, with the context that it gets. This context ends when ctx ends or when the session ends. follow returns the final
+// state of the [delivery] and the error of the function.
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
 	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
@@ -122,8 +123,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool of the server. name is the tool's name at the server. call returns the state of the delivery, which
-// has the result of the tool, and the error of the SDK.
+// call calls a tool of the server. The parameter name is the tool's name at the server. The returned state contains the
+// response, or shows whether the call was sent. The error is the error of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
@@ -175,8 +176,8 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page reads one page of the server's list of tools. cursor identifies the page; it is "" for the first page. page returns
-// the tools of the page and the cursor of the following page, which is "" if there is no further page.
+// page reads one page of the server's list of tools. The parameter cursor identifies the page; it is "" for the first page. The
+// result next is the cursor of the following page, or "" if there is none.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {

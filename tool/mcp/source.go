@@ -23,10 +23,10 @@ import (
 // listFor is how long [Source.Tools] returns the same list before it reads the list again.
 const listFor = time.Minute
 
-// errClosed is the error of calls after [Source.Close].
+// errClosed is the error of calls after [Source.Close] and of calls that Close has ended.
 var errClosed = errors.New("the connection was closed by Source.Close")
 
-// Source is a connection to one MCP server and the tools of the server. It implements [tool.Source].
+// Source has the tools of one MCP server and the connection to the server. It implements [tool.Source].
 //
 // If the connection is lost, the next call connects again: it starts the command again, or opens a new session at the URL.
 // Concurrent calls share one attempt to connect. A call that was in flight when the connection was lost is not repeated. A
@@ -60,7 +60,7 @@ const (
 // ended; the caller must call [Source.Close].
 //
 // The errors of a Source do not contain the values of the server's Env and Headers, or the user name, the password and the
-// query values of its URL. Values of less than 6 bytes are too short to be secrets and are not hidden.
+// query values of its URL. A value of fewer than 6 bytes does not count as a secret and is not hidden.
 func Connect(ctx context.Context, server Server) (*Source, error) {
 	server, err := server.withDefaults()
 	if err != nil {
@@ -75,14 +75,13 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 	return s, nil
 }
 
-// Tools returns the server's tools, sorted by their names at the server. If the list is older than a minute, Tools reads it
-// again. If reading fails, Tools returns the old list, unless ctx has ended. A tool whose schema [tool.CheckSchema] refuses is
-// not in the list.
+// Tools returns the server's tools, sorted by their names at the server. It keeps the list for a minute and then reads it
+// again. If reading fails, Tools returns the old list. If ctx ends while Tools reads the list, Tools returns an error. A tool
+// whose schema [tool.CheckSchema] refuses is not in the list.
 //
 // The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, and otherwise
-// [tool.AtMostOnce]. The schema of a tool is the server's JSON, byte for byte. There are two exceptions: a schema that is
-// not a JSON object is replaced by {"type":"object"}, and if the SDK returns the list from its cache, the schemas are
-// encoded again.
+// [tool.AtMostOnce]. The schema of a tool is the server's JSON, but a schema that is not a JSON object is replaced by
+// {"type":"object"}.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	tools, listed, closed := s.tools, s.listed, s.closed
@@ -106,9 +105,9 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 
 // Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close always returns nil.
 //
-// Close waits until the server's process has exited. On Unix, Close also waits until SIGKILL was sent to the other
-// processes in the server's process group. On Linux, it waits until SIGKILL was sent to all processes that the server has
-// started. If a new connection is opened while Close is called, the new process may exit shortly after Close has returned.
+// Close waits until the server's process has exited. On Unix, Close also kills the other processes in the server's process
+// group. On Linux, it also kills processes that the server has started and that have left this group. If a new connection is
+// opened while Close is called, the new process may exit shortly after Close has returned.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -165,8 +164,8 @@ func (s *Source) list() ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// logChanges logs a warning for each difference between an old and a new list of the server's tools. The differences matter
-// to the operator because agents that are already running keep the old descriptions.
+// logChanges logs a warning for each tool that the server has added, changed or removed. The parameters are the old and the new
+// list of tools. The warnings are for the operator, because agents that are already running keep the old descriptions.
 func (s *Source) logChanges(before, after []tool.Tool) {
 	old := map[string]tool.Spec{}
 	for _, t := range before {
@@ -190,7 +189,8 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 }
 
 // describe converts a server's list into tools. If the list has a tool several times, describe keeps only the first one. It
-// also omits a tool whose schema [tool.CheckSchema] refuses. It logs each tool that it omits.
+// also omits a tool whose schema [tool.CheckSchema] refuses. It logs each tool that it omits, and each tool in Server.Rename
+// that the server does not have.
 func (s *Source) describe(all []listed) []tool.Tool {
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.Name, b.Name) })
 	tools := make([]tool.Tool, 0, len(all))
@@ -282,8 +282,8 @@ func (s *Source) connect() (*session, error) {
 	return sess, nil
 }
 
-// drop removes a session from s and closes it in the background. The next call then opens a new session. drop does nothing
-// if sess is not the current session.
+// drop removes a session from s and closes it in the background, so that the next call opens a new session. If sess is not the
+// current session, drop does nothing.
 func (s *Source) drop(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +312,7 @@ func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
 }
 
-// spec returns the [tool.Spec] of a tool in the list of the server s.
+// spec converts a server's description of a tool into a [tool.Spec]. The parameter s is the configuration of the server.
 func (l listed) spec(s Server) tool.Spec {
 	effect := tool.AtMostOnce
 	switch {

@@ -26,7 +26,7 @@ type stdioTransport struct {
 	process *process // set by Connect
 }
 
-// Connect starts the server. The server keeps running after ctx has ended.
+// Connect starts the server and connects to it. The server keeps running after ctx has ended.
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	cmd := exec.Command(t.server.Command[0], t.server.Command[1:]...) //nolint:noctx // the server must keep running after ctx has ended
 	cmd.Env = environ(t.server.Env)
@@ -51,8 +51,9 @@ type stdioConn struct {
 	writing chan struct{} // has one element while a message is written
 }
 
-// Write sends a message and records the sending in the [delivery] of ctx. If ctx ends during the write, Write stops the
-// server, because the connection is unusable after only a part of a message was written.
+// Write sends a message to the server. It records in the [delivery] of ctx whether the message may have reached the server. If
+// ctx ends during the write, Write stops the server, because the connection is unusable after only a part of a message was
+// written.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -76,8 +77,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return err
 }
 
-// environ returns the environment of a server's process as NAME=value: a few variables of the worker, and the variables in
-// extra. A variable in extra replaces the worker's variable with the same name.
+// environ returns the environment of a server's process as NAME=value: a few variables of the worker, and the variables in the
+// parameter extra. A variable in extra replaces the worker's variable with the same name.
 func environ(extra map[string]string) []string {
 	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 	if runtime.GOOS == "windows" {
