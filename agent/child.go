@@ -175,9 +175,9 @@ func (s *State) depthLimit() int {
 	return s.Definition.Limits.Depth
 }
 
-// maxMinted is the largest number of entries in [State].ChildCounts. If there are more, dropChildCounts removes some of
+// maxChildCounts is the largest number of entries in [State].ChildCounts. If there are more, dropChildCounts removes some of
 // them.
-const maxMinted = 2000
+const maxChildCounts = 2000
 
 // addChild adds a new sub-agent to s.Children and returns its key. The key is a hash of the input and of the number of
 // earlier sub-agents with the same input. So a second sub-agent with this input gets another key. The number comes from
@@ -193,7 +193,7 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	}
 	key := s.childKey(input, ordinal)
 	s.ChildCounts[id] = ordinal + 1
-	if len(s.ChildCounts) > maxMinted {
+	if len(s.ChildCounts) > maxChildCounts {
 		s.dropChildCounts()
 	}
 	s.Children = append(s.Children, Child{
