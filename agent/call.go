@@ -106,7 +106,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			refuse(textTooManyCalls(len(calls), runs))
 		case !known:
 			refuse(textUnknownTool(tc.Name, s.Definition.toolNames()))
-		case tc.Arguments != "" && !isObject(tc.Arguments):
+		case tc.Arguments != "" && !unambiguousObject(tc.Arguments):
 			refuse(textBadArguments(tc.Name))
 		case tool.Approval:
 			s.ask(&c)

@@ -33,7 +33,7 @@ func sent(m llm.Message, reasoning bool) llm.Message {
 	if m.Role == llm.Tool && m.Content == "" {
 		m.Content = textNoOutput
 	}
-	bad := func(c llm.ToolCall) bool { return !isObject(c.Arguments) }
+	bad := func(c llm.ToolCall) bool { return !unambiguousObject(c.Arguments) }
 	if slices.ContainsFunc(m.ToolCalls, bad) {
 		m.ToolCalls = slices.Clone(m.ToolCalls)
 		for i, call := range m.ToolCalls {
@@ -69,9 +69,9 @@ func result(callID, content string) llm.Message {
 // it. The parameter callID is the ID of the call in the request, not its key.
 func SentResult(callID, content string) llm.Message { return sent(result(callID, content), false) }
 
-// isObject reports whether text is a JSON object that every parser reads in the same way. For example, it returns false
+// unambiguousObject reports whether text is a JSON object that every parser reads in the same way. For example, it returns false
 // if an object in the text has two members with the same name.
-func isObject(text string) bool {
+func unambiguousObject(text string) bool {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		return false
 	}

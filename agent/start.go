@@ -97,7 +97,7 @@ func (in Start) Check() error {
 			return fmt.Errorf("start: %w", err)
 		}
 	}
-	if len(in.OutputSchema) > 0 && !isObject(string(in.OutputSchema)) {
+	if len(in.OutputSchema) > 0 && !unambiguousObject(string(in.OutputSchema)) {
 		return errors.New("start: output_schema is not a JSON object; set it to a JSON schema, such as {\"type\": \"object\"}")
 	}
 	return nil

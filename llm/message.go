@@ -4,7 +4,10 @@
 // for providers are in packages below this one.
 package llm
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Role is the role of the author of a [Message].
 type Role string
@@ -59,6 +62,11 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is the text that the model wrote as the arguments. It should be a JSON object, but it need not be one.
 	Arguments string `json:"arguments"`
+}
+
+// IsObject reports whether text is a JSON object, as the arguments of a tool call must be.
+func IsObject(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
 // ToolSpec describes a tool to a model.

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // toolName matches the tool names that OpenAI accepts.
@@ -115,7 +117,7 @@ func (m message) checkCalls(at string) *refusal {
 			return badName(at+".function.name", call.Function.Name)
 		case arguments == nil:
 			return missing(at + ".function.arguments")
-		case !isObject(*arguments):
+		case !llm.IsObject(*arguments):
 			return invalid(at+".function.arguments", "The arguments of call %q are not a JSON object: %s", call.ID, *arguments)
 		}
 		ids = append(ids, call.ID)
@@ -167,9 +169,4 @@ func missing(param string) *refusal {
 // request.
 func badName(param, name string) *refusal {
 	return invalid(param, "Invalid '%s': %q does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and has at most 64 characters.", param, name)
-}
-
-// isObject reports whether text is a JSON object.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 var (
@@ -22,18 +24,18 @@ func arguments(text string) (object, wrong string) {
 	switch {
 	case blank(text):
 		return "{}", "were empty or null"
-	case isObject(trimmed):
+	case llm.IsObject(trimmed):
 		return settle(text, trimmed, "")
 	}
 	var inner string
 	if json.Unmarshal([]byte(trimmed), &inner) == nil {
 		// Only one encoding is undone. An object that was encoded several times stays as it is.
-		if inner = strings.TrimSpace(inner); isObject(inner) {
+		if inner = strings.TrimSpace(inner); llm.IsObject(inner) {
 			return settle(text, inner, "were encoded twice")
 		}
 		return text, ""
 	}
-	if found := fenced.FindStringSubmatch(trimmed); found != nil && isObject(found[1]) {
+	if found := fenced.FindStringSubmatch(trimmed); found != nil && llm.IsObject(found[1]) {
 		return settle(text, strings.TrimSpace(found[1]), "were in a code fence")
 	}
 	first, rest, ok := firstObject(trimmed)
@@ -42,7 +44,7 @@ func arguments(text string) (object, wrong string) {
 		return text, ""
 	case markup.MatchString(rest):
 		return settle(text, first, "were followed by markup")
-	case isObject(rest) && compact(first) == compact(rest):
+	case llm.IsObject(rest) && compact(first) == compact(rest):
 		return settle(text, first, "were given twice")
 	}
 	return text, ""
@@ -77,11 +79,6 @@ func join(a, b string) string {
 func blank(text string) bool {
 	trimmed := strings.TrimSpace(text)
 	return trimmed == "" || trimmed == "null"
-}
-
-// isObject reports whether text is a JSON object.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
 // firstObject returns the JSON object at the beginning of a text, and the rest of the text without white space at its ends.

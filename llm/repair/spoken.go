@@ -46,7 +46,7 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 		} else if found = dialect.FindStringSubmatch(rest); found != nil {
 			call.Name, ok = resolve(found[1], tools)
 			call.Arguments = found[2]
-			ok = ok && isObject(call.Arguments)
+			ok = ok && llm.IsObject(call.Arguments)
 		}
 		if !ok {
 			return nil
@@ -84,7 +84,7 @@ func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 		}
 	}
 	name, known := resolve(name, tools)
-	if !known || given != 1 || !isObject(object) {
+	if !known || given != 1 || !llm.IsObject(object) {
 		return llm.ToolCall{}, false
 	}
 	return llm.ToolCall{Name: name, Arguments: strings.TrimSpace(object)}, true
