@@ -122,13 +122,13 @@ func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {
 	case in.State != nil && continued == "":
-		return errors.New("start: the field \"state\" is set, but no run continued as new into this run; leave the field out")
+		return errors.New("start: the field \"state\" is set, but this run does not continue an earlier run; leave the field out")
 	case from == nil || from.Fork:
 		return nil
 	case from.ID != id:
 		return fmt.Errorf("start: from.id is %q, which is not this agent's ID, %q; set from.fork to begin with the state of another agent", from.ID, id)
 	case !from.Resume && from.RunID != continued:
-		return fmt.Errorf("start: from.run_id is %q, but the run that continued as new into this run is %q; set from.fork or from.resume to begin with the state of another run", from.RunID, continued)
+		return fmt.Errorf("start: from.run_id is %q, but this run continues the run %q; to begin with the state of another run, set from.fork or from.resume", from.RunID, continued)
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ func TestAttackForgedOrigin(t *testing.T) {
 		"another agent":             {agent.Start{From: &agent.RunRef{ID: "victim", RunID: "r"}}, `from.id is "victim", which is not this agent's ID, "mine"`},
 		"resume another agent":      {agent.Start{From: &agent.RunRef{ID: "victim", RunID: "r", Resume: true}}, `which is not this agent's ID`},
 		"a run that was not rolled": {agent.Start{From: &agent.RunRef{ID: "mine", RunID: "r"}}, "from.run_id"},
-		"a state":                   {agent.Start{State: state}, "no run continued as new into this run"},
-		"a state, to be forked":     {agent.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "no run continued as new into this run"},
+		"a state":                   {agent.Start{State: state}, "this run does not continue an earlier run"},
+		"a state, to be forked":     {agent.Start{State: state, From: &agent.RunRef{ID: "mine", Fork: true}}, "this run does not continue an earlier run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
