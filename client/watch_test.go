@@ -116,3 +116,32 @@ func (r *reading) QueryWorkflow(context.Context, string, string, string, ...any)
 	encoded, err := converter.GetDefaultDataConverter().ToPayloads(protocol.StateView{Reading: true})
 	return sdk.NewValue(encoded), err
 }
+
+// A query that Temporal refuses, because many clients query the agent, or that fails in a worker, is repeated.
+func TestRefusedQueryIsRepeated(t *testing.T) {
+	for _, err := range []error{
+		serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_BUSY_WORKFLOW, "consistent query buffer is full"),
+		serviceerror.NewQueryFailed("the SDK replayed a part of the history twice"),
+	} {
+		c := client.New(&refusing{errs: []error{err, err, err}}, "")
+		look, err := c.Look(t.Context(), "x")
+		require.NoError(t, err)
+		require.Equal(t, client.Waiting, look.Status)
+	}
+}
+
+// refusing is a Temporal client with an agent that waits. Its first queries fail with the given errors.
+type refusing struct {
+	pages
+	errs []error
+}
+
+func (r *refusing) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
+	if len(r.errs) > 0 {
+		err := r.errs[0]
+		r.errs = r.errs[1:]
+		return nil, err
+	}
+	encoded, err := converter.GetDefaultDataConverter().ToPayloads(protocol.StateView{Status: agent.Waiting})
+	return sdk.NewValue(encoded), err
+}
