@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// An answer that was asked for in a form comes back in the caller's type; one that does not fit is
-// asked for once more, and then is an error with a type.
+// Ask returns an agent's answer as a value of the caller's type. If an answer does not fit the type's JSON schema, the
+// model is asked once more. If the next answer does not fit either, Ask returns an InvalidOutputError.
 func TestAnswerHasTheCallersType(t *testing.T) {
 	type invoice struct {
 		Number int    `json:"number"`
@@ -53,7 +53,7 @@ func TestAnswerHasTheCallersType(t *testing.T) {
 	require.Contains(t, out, `{"number": 7, "due": "tomorrow"}`)
 }
 
-// An image reaches the model as a part of the message, from a file or an address.
+// A user's image reaches the model as a part of the message. The user gives a file or an address.
 func TestImageReachesTheModel(t *testing.T) {
 	w := world.New(t, world.Script(llmtest.Say("a dot"), llmtest.Say("another")), nil, "")
 	w.Worker()
@@ -70,7 +70,8 @@ func TestImageReachesTheModel(t *testing.T) {
 	require.Contains(t, errs, "is not an image")
 }
 
-// Where a model cannot answer the next one does, under the same key; what that costs is its price.
+// If a model cannot answer, its fallback model gets the request, with the same key. The cost is computed with the price
+// of the model that answered.
 func TestNextModelAnswersWhereOneCannot(t *testing.T) {
 	refused := llmtest.Serve(llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
 		return llm.Reply{}, &llm.Error{Class: llm.NotFound, Message: "no such model"}
@@ -104,7 +105,8 @@ agents:
 	require.Contains(t, w.Must("show", t.Name()), "$0.1500")
 }
 
-// What a transcript leaves out of a long result is read from history.
+// If a tool result is long, the transcript has only a part of it. The model reads the rest from history with
+// read_result.
 func TestLongResultIsReadInPages(t *testing.T) {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, func(context.Context, world.Effect) (string, error) {
@@ -135,7 +137,7 @@ func TestLongResultIsReadInPages(t *testing.T) {
 	w.NothingTwice()
 }
 
-// A model whose requests are limited is not asked more often, whatever the number of workers.
+// The limit requests_per_minute of a model holds for all workers together.
 func TestRequestsPerMinuteHoldOverAllWorkers(t *testing.T) {
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if n := world.Asked(req); n < 8 {

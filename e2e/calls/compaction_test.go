@@ -19,17 +19,18 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// window is a model that counts tokens and refuses what is longer than its window.
+// window is a scripted model with a context window. It refuses requests that are longer than the window, and counts the
+// tokens of the others.
 type window struct {
 	tokens  int
 	refusal string
 	reply   func(req llm.Request) llm.Reply
 
 	mu       sync.Mutex
-	answered map[string]int // by key: what was paid for
+	answered map[string]int // replies by the key of the request
 }
 
-// size is what a request takes, at four bytes a token.
+// size returns the length of a request in tokens, at four bytes a token.
 func (m *window) size(req llm.Request) int {
 	n := 0
 	for _, message := range req.Messages {
@@ -61,8 +62,9 @@ func isSummary(req llm.Request) bool {
 	return strings.HasPrefix(req.Messages[len(req.Messages)-1].Content, "The conversation grows too long")
 }
 
-// reading is a model that asks for page after page, and knows by the summary how far it has come:
-// its answer shows that nothing was lost.
+// reading returns a scripted model that reads the given number of pages with the tool read, one after another. After a
+// summary, it continues behind the last page that the summary names. Its answer says how many pages it has read, so a
+// test sees whether a summary lost something.
 func reading(pages int) func(llm.Request) llm.Reply {
 	return func(req llm.Request) llm.Reply {
 		last := 0
@@ -82,7 +84,7 @@ func reading(pages int) func(llm.Request) llm.Reply {
 	}
 }
 
-// pagesServer reads a page of about a thousand bytes.
+// pagesServer starts a tool server with the tool read, which returns a page of about a thousand bytes.
 func pagesServer(t *testing.T) *world.ToolServer {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, func(_ context.Context, e world.Effect) (string, error) {
@@ -93,8 +95,8 @@ func pagesServer(t *testing.T) *world.ToolServer {
 	return tools
 }
 
-// An agent whose conversation does not fit into its model's window goes on behind summaries, in the
-// words of whichever endpoint says so; and a reset takes the same path for nothing.
+// If a conversation does not fit into the model's context window, it is summarised, and the agent goes on. This works
+// with the error texts of several providers. After a reset, no model call is paid for again.
 func TestLongConversationIsSummarised(t *testing.T) {
 	for name, refusal := range map[string]string{
 		"OpenAI":    "This model's maximum context length is 2000 tokens. However, your messages resulted in 2100 tokens.",
@@ -125,7 +127,7 @@ func TestLongConversationIsSummarised(t *testing.T) {
 	}
 }
 
-// A conversation that comes to a bound is summarised before its model refuses it.
+// If an agent has the limit context_tokens, its conversation is summarised before the model refuses it.
 func TestContextTokensSummariseEarly(t *testing.T) {
 	m := &window{tokens: 2000, refusal: "too long", reply: reading(20)}
 	w := world.New(t, m.complete, pagesServer(t), "    limits: {context_tokens: 1500}\n")
@@ -138,7 +140,8 @@ func TestContextTokensSummariseEarly(t *testing.T) {
 	}
 }
 
-// What does not fit by any summary holds the agent, with a reason, and not in a loop.
+// If even a summary would not fit into the context window, the task fails with a reason. The model is not asked again
+// and again.
 func TestConversationThatCannotBeShortenedIsHeld(t *testing.T) {
 	m := &window{tokens: 100, refusal: "maximum context length is 100 tokens", reply: reading(3)}
 	w := world.New(t, m.complete, pagesServer(t), "")
@@ -150,8 +153,8 @@ func TestConversationThatCannotBeShortenedIsHeld(t *testing.T) {
 	require.Equal(t, "failed", w.Show(t.Name()).Status)
 }
 
-// A run that goes on as new lets go of what was summarised: people find it in the histories of the
-// earlier runs, and so does a fork.
+// When an agent continues as new, the messages that were summarised leave its state. `starter show --all` and a fork
+// still find them, in the histories of the earlier runs.
 func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	m := &window{tokens: 2000, refusal: "maximum context length is 2000 tokens", reply: reading(20)}
 	w := world.New(t, m.complete, pagesServer(t), "")
@@ -173,7 +176,7 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	require.Zero(t, all.Earlier)
 	require.Contains(t, w.Must("show", t.Name()), fmt.Sprintf("%d earlier messages were summarised; --all shows them", s.Earlier))
 
-	// Among what was let go of, and behind it.
+	// Fork after a message that has left the state, and after one that is still in it.
 	for _, at := range []int{3, whole.Usage["model_calls"] + 1} {
 		if at%2 == 0 {
 			at++
@@ -193,8 +196,8 @@ func TestWhatWasSummarisedIsFoundInHistory(t *testing.T) {
 	require.Equal(t, "read 20 pages\n", w.Must("tail", "--last", "1", t.Name()))
 }
 
-// An agent may work for thousands of turns: its state stays as small as its window, over all
-// the runs that it goes on in. REAGENT_LONG=1 takes 2,000 turns with a window of 32,000 tokens.
+// The state of an agent stays smaller than its context window, even if the agent makes thousands of tool calls in many
+// runs. With REAGENT_LONG=1, the test makes 2,000 calls with a window of 32,000 tokens.
 func TestAgentOfManyTurnsStaysSmall(t *testing.T) {
 	turns, tokens := 450, 8_000
 	if os.Getenv("REAGENT_LONG") != "" {
@@ -227,7 +230,7 @@ func TestAgentOfManyTurnsStaysSmall(t *testing.T) {
 		turns, took.Round(time.Second), s.Usage["compactions"], proto.Size(input), len(s.Messages), peakMemory(worker))
 }
 
-// peakMemory is the most that a process has had in memory.
+// peakMemory returns, as a text, the largest amount of memory that a process has used.
 func peakMemory(p *world.Process) string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
@@ -238,8 +241,8 @@ func peakMemory(p *world.Process) string {
 	return strings.TrimSpace(peak)
 }
 
-// An agent that was terminated behind a summary goes on from there: neither the summary nor what came
-// before it is paid for again.
+// An agent that was terminated after a summary can be resumed. The summary and the calls before it are not paid for
+// again.
 func TestAgentIsResumedBehindASummary(t *testing.T) {
 	g := world.NewGate()
 	tools := world.NewToolServer(t)

@@ -21,18 +21,19 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// allEndpointFaults runs a hundred agents and not a representative part: make endpoint-faults.
+// allEndpointFaults makes [TestAgentsFinishAtAnEndpointThatFails] run a hundred agents in place of 15. It is
+// set by `make endpoint-faults`.
 var allEndpointFaults = os.Getenv("REAGENT_ENDPOINT_FAULTS") == "all"
 
-// clerical is the agents' configuration: x, who has a clerk.
+// clerical is the configuration of the agent x, which has a sub-agent named clerk.
 const clerical = `    instructions: x
     tools: [far.*]
     agents: [clerk]
   clerk: {model: main, instructions: clerk, tools: [far.read]}
 `
 
-// busy speaks for x, who does one of three kinds of work by the number in its task, and for its
-// clerk. The last thing each says is what the last tool said.
+// busy is the scripted model of the agent x and its sub-agent clerk. The number in the task of x selects one of three
+// plans of tool calls. The answer of each agent contains the result of its last call.
 func busy(_ context.Context, req llm.Request) (llm.Reply, error) {
 	name, task := req.Messages[0].Content, req.Messages[1].Content
 	var n int
@@ -60,9 +61,9 @@ func busy(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llmtest.Say(name + " is done: " + req.Messages[len(req.Messages)-1].Content), nil
 }
 
-// TestAgentsFinishAtAnEndpointThatFails has three of ten answers of the endpoint go wrong. Every agent
-// finishes, says and does what it says and does at one that never fails, and each tool runs once. No
-// request meets more than two faults in a row, see [llmtest.Faults], so that nothing is held.
+// Agents finish although about three of ten answers of the endpoint are faulty. Their transcripts and tool calls are
+// the same as without faults, and each tool call runs once. No request gets more than two faults in a row (see
+// [llmtest.Faults]), so no agent is held.
 func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 	t.Parallel()
 	agents := 15
@@ -107,8 +108,9 @@ func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 	require.Len(t, faults.Counts(), 9, "a kind of fault did not happen: take another seed")
 }
 
-// works runs an agent to its end and returns what it and its sub-agents said and did. Its life is that of
-// its ID, so that its requests, and with them their faults, are the same each time.
+// works runs an agent to its end, and returns its transcript and those of its sub-agents. The parameter n is the number
+// in the agent's task. If works is called again with the same id and n, the agent's requests have the same keys and get
+// the same faults.
 func works(w *world.World, id string, n int) (string, error) {
 	ctx := w.T.Context()
 	in := agent.Start{
@@ -129,7 +131,8 @@ func works(w *world.World, id string, n int) (string, error) {
 	return story(ctx, w, id)
 }
 
-// story is the transcript of an agent that has completed, and those of its sub-agents.
+// story returns the transcript of an agent and those of its sub-agents. It returns an error if one of them has not
+// completed.
 func story(ctx context.Context, w *world.World, id string) (string, error) {
 	snap, err := w.Client.Read(ctx, id)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// An endpoint that refuses holds a chat, with a message that helps and no key in it;
-// when the cause is gone the next message goes on from there.
+// If the endpoint refuses the API key, the chat is held. The error says what is wrong, and does not contain the key.
+// When the key is right, the next message lets the chat go on.
 func TestWrongKeyHoldsTheChat(t *testing.T) {
 	const secret = "sk-test-0123456789abcdef"
 	var right atomic.Bool
@@ -52,7 +52,8 @@ func TestWrongKeyHoldsTheChat(t *testing.T) {
 	}
 }
 
-// A web page in place of a reply fails at once, and is called what it is.
+// If the endpoint sends a web page in place of a reply, the model call fails at once. The error says that the reply is
+// HTML.
 func TestModelThatAnswersHTML(t *testing.T) {
 	asked := 0
 	endpoint := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -71,7 +72,7 @@ func TestModelThatAnswersHTML(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
-// A tool result of any size is cut to the agent's limit, head and tail.
+// A tool result that is larger than the agent's limit is cut. Its beginning and its end are kept.
 func TestHugeToolResultIsCut(t *testing.T) {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, func(context.Context, world.Effect) (string, error) {
@@ -88,8 +89,8 @@ func TestHugeToolResultIsCut(t *testing.T) {
 	require.Contains(t, result, "bytes left out")
 }
 
-// A reply that no payload can hold fails the turn and not the workflow.
-// A reply that no payload could hold is cut, and says so.
+// A reply that does not fit into a payload is cut, and the chat goes on. The agent's usage counts the reply as
+// repaired.
 func TestHugeReplyIsCut(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -104,7 +105,8 @@ func TestHugeReplyIsCut(t *testing.T) {
 	require.Equal(t, 1, s.Usage["repaired_replies"])
 }
 
-// Arguments that do not fit the schema never reach the tool; the model reads why.
+// A call whose arguments do not fit the tool's schema does not reach the tool. Its result tells the model what is
+// wrong.
 func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	w := world.New(t, world.Script(
 		llmtest.Call(llmtest.ToolCall("1", "calculator", `{"expr":"1"}`), llmtest.ToolCall("2", "calculator", `{"expression":`), llmtest.ToolCall("3", "fly", `{}`)),

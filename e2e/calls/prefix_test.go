@@ -16,8 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A provider's prompt cache finds what begins with the same bytes. Each request of an agent is the
-// one before it with messages added: over turns, users' messages, another worker and another run.
+// Each request of an agent begins with the same bytes as the request before it, so that the prompt cache of the
+// provider has this part. A new turn, another worker and another run of the agent change nothing.
 func TestEachRequestBeginsWithTheOneBeforeIt(t *testing.T) {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, world.Echo)
@@ -41,7 +41,7 @@ func TestEachRequestBeginsWithTheOneBeforeIt(t *testing.T) {
 	first.Kill()
 	w.Worker()
 	w.Must("send", t.Name(), "three")
-	w.Must("upgrade", t.Name()) // the rest happens in another run
+	w.Must("upgrade", t.Name()) // the agent goes on in another run
 	w.Must("send", t.Name(), "four")
 
 	requests := w.Model.Requests()
@@ -59,8 +59,8 @@ func TestEachRequestBeginsWithTheOneBeforeIt(t *testing.T) {
 	}
 }
 
-// splitRequest returns the bytes of a request before its messages, those of the messages without the
-// brackets around them, and the rest.
+// splitRequest splits the JSON text of a request into three parts. The result before ends where the list of messages
+// begins. The result messages is this list without its brackets. The result after is the rest.
 func splitRequest(t *testing.T, body []byte) (before, messages, after string) {
 	t.Helper()
 	fields := json.NewDecoder(bytes.NewReader(body))

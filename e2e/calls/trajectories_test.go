@@ -21,14 +21,14 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// allTrajectories runs every conversation and not a representative part: make trajectories.
+// allTrajectories makes [TestTrajectoriesComeOutEqual] run every recorded conversation, and not only a selection.
+// It is set by `make trajectories`.
 var allTrajectories = os.Getenv("REAGENT_TRAJECTORIES") == "all"
 
-// Recorded conversations of real models run through the binaries: the stand-in model
-// serves each recorded assistant message, an MCP server the recorded results, and
-// the users' messages go in by starter. The messages of every request are the
-// recorded ones before it, and so is what show prints in the end. Each comes whole, and as a stream that is
-// cut anywhere: between any two characters, the pieces of different calls mixed, the bytes of the wire at random.
+// Recorded conversations of real models run through the programs worker and starter, and come out the same. A stand-in
+// model sends the recorded replies, an MCP server sends the recorded tool results, and starter sends the users'
+// messages. Each request must have the recorded messages, and `starter show` must print the whole conversation at the
+// end. Each conversation runs with whole replies, and with streams that are cut at random places.
 func TestTrajectoriesComeOutEqual(t *testing.T) {
 	all, err := trajectory.Load(world.Path("testdata/trajectories"))
 	require.NoError(t, err)
@@ -72,12 +72,13 @@ func TestTrajectoriesComeOutEqual(t *testing.T) {
 	}
 }
 
-// delivery is how the model's replies come: as streams that are cut as the seed says, or whole without one.
+// delivery is the way in which a stand-in model sends its replies. If seed is 0, it sends them whole. Otherwise it
+// sends streams, and seed decides where they are cut.
 type delivery struct{ seed uint64 }
 
 func (d delivery) streams() bool { return d.seed != 0 }
 
-// player plays one conversation: as the model, as the tools, and as the users.
+// player plays one recorded conversation: it acts as the model, as the tools and as the users.
 type player struct {
 	name     string
 	conv     trajectory.Conversation
@@ -90,8 +91,9 @@ type player struct {
 	problems []string
 }
 
-// newTheatre serves all conversations behind one configuration: an agent, a model
-// and an MCP server for each.
+// newTheatre serves recorded conversations, and returns a player for each. The world that it returns has a
+// configuration with an agent, a model and an MCP server for each conversation. The parameter way says how the models
+// send their replies.
 func newTheatre(t *testing.T, conversations []trajectory.Conversation, way delivery) (*world.World, []*player) {
 	mux := http.NewServeMux()
 	listener := httptest.NewServer(mux)
@@ -113,7 +115,7 @@ func newTheatre(t *testing.T, conversations []trajectory.Conversation, way deliv
 		fmt.Fprintf(&servers, "  %s: {url: \"%s/%s/mcp\"}\n", p.name, listener.URL, p.name)
 		instructions, err := json.Marshal(c.System)
 		require.NoError(t, err)
-		// Recorded turns may be longer than the default limit, results larger.
+		// Recorded turns may have more model calls than the default limit, and larger results.
 		fmt.Fprintf(&agents, "  %s: {model: %s, tools: [%s.*], limits: {model_calls: 1000, tool_result_bytes: 1048576}, instructions: %s}\n", p.name, p.name, p.name, instructions)
 		players = append(players, p)
 	}
@@ -121,7 +123,8 @@ func newTheatre(t *testing.T, conversations []trajectory.Conversation, way deliv
 	return w, players
 }
 
-// reply serves the recorded assistant message and compares what was sent.
+// reply acts as the model: it returns the recorded reply to the request. It returns an error if the messages of the
+// request differ from the recorded messages.
 func (p *player) reply(_ context.Context, req llm.Request) (llm.Reply, error) {
 	sent := req.Messages
 	if p.conv.System != "" {
@@ -144,8 +147,8 @@ func (p *player) reply(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llm.Reply{Message: p.messages[len(sent)], FinishReason: "stop"}, nil
 }
 
-// wire is the form in which a recorded message goes out: an empty tool result is
-// stated as such.
+// wire returns a recorded message in the form in which the model gets it. Only an empty tool result differs: in a
+// request, it has a text.
 func wire(m llm.Message) llm.Message {
 	if m.Role == llm.Tool && m.Content == "" {
 		m.Content = "(no output)"
@@ -160,7 +163,8 @@ func (p *player) fail(format string, args ...any) (llm.Reply, error) {
 	return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: p.problems[len(p.problems)-1]}
 }
 
-// server offers the recorded tools, and those that were called without being recorded.
+// server returns an MCP server with the recorded tools. It also has the tools that the recorded model called although
+// they were not recorded.
 func (p *player) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: p.name, Version: "1"}, nil)
 	offered := map[string]bool{}
@@ -187,8 +191,8 @@ func (p *player) server() *mcp.Server {
 	return s
 }
 
-// result gives the recorded result of the call: that with its ID in the newest
-// message, since IDs come again and equal calls have different results.
+// result acts as the tools: it returns the recorded result of a call. It looks only at the results of the reply that
+// was served last, because IDs of calls are not unique in a conversation, and equal calls may have different results.
 func (p *player) result(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	id, _ := r.Params.Meta["reagent.dev/call_id"].(string)
 	p.mu.Lock()
@@ -206,7 +210,8 @@ func (p *player) result(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	return nil, err
 }
 
-// play sends the users' messages and compares what the agent shows in the end.
+// play acts as the users: it sends their messages. At the end, it compares the messages that `starter show` prints with
+// the recorded messages.
 func (p *player) play(w *world.World) error {
 	started := false
 	for i, m := range p.messages {

@@ -23,8 +23,9 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// treeModel speaks for three agents: x asks the clerk, the clerk asks the scribe, and the scribe stands at
-// the gate before it answers. Each tells what it was told; the one named in broken fails instead.
+// treeModel returns the scripted model of three agents: x asks its sub-agent clerk, clerk asks its sub-agent scribe,
+// and the model call of scribe waits at the gate g. The answer of x or clerk contains the answer of its sub-agent. The
+// agent that the parameter broken names gets an error in place of its answer; "" means none.
 func treeModel(g *world.Gate, broken string) func(context.Context, llm.Request) (llm.Reply, error) {
 	return func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		last := req.Messages[len(req.Messages)-1].Content
@@ -53,7 +54,9 @@ const treeAgents = `    instructions: x
   scribe: {model: main, instructions: scribe}
 `
 
-// startTree starts x and waits until the scribe, two levels below, stands at the gate.
+// startTree starts the agent x, and waits until the model call of scribe waits at the gate g. It returns the IDs of
+// clerk, the sub-agent of x, and of scribe, the sub-agent of clerk. The parameter timeout limits each run of x; 0 means
+// no limit.
 func startTree(w *world.World, g *world.Gate, id string, timeout time.Duration) (clerk, scribe string) {
 	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
 	_, err := w.Temporal.ExecuteWorkflow(w.T.Context(), sdk.StartWorkflowOptions{
@@ -69,7 +72,8 @@ func terminateRun(w *world.World, id string) {
 	require.NoError(w.T, w.Temporal.TerminateWorkflow(w.T.Context(), id, "", "test"))
 }
 
-// attached waits until an agent has found its sub-agent again.
+// attached waits until an agent waits for its sub-agent again, after a reset, a resume or a continue-as-new of the
+// agent. The parameter child, the ID of the sub-agent, appears only in the error of the test.
 func attached(w *world.World, id, child string) {
 	w.Eventually(id+" waits for "+child, func() bool {
 		found, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), id, "")
@@ -83,8 +87,8 @@ func attached(w *world.World, id, child string) {
 	})
 }
 
-// The three agents of a tree come to their end, each once, whatever happens to the two that wait
-// while the third works, and again when it happens after the end.
+// In a tree of three agents, the upper two may be reset, continued as new or resumed while they wait for the third. All
+// three complete, and nothing is done twice. A reset after the end repeats nothing either.
 func TestWaitsSurviveWhateverHappensToThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	const answer = "the clerk says: the scribe says: counted"
@@ -147,14 +151,15 @@ func TestWaitsSurviveWhateverHappensToThoseWhoWait(t *testing.T) {
 			close(g.Open)
 			w.Finished(x, answer)
 			ranOnce(w, x, 5)
-			w.Reset(x, "", 1) // all has ended by now
+			w.Reset(x, "", 1) // all agents have ended by now
 			w.Finished(x, answer)
 			ranOnce(w, x, 5)
 		})
 	}
 }
 
-// ranOnce asserts that so many requests were made, each once, and that x and the clerk had one sub-agent each.
+// ranOnce asserts that the agents in the tree of x ran once. The parameter requests is the expected number of model
+// requests, each of which must have been made once. The agents x and clerk must have one sub-agent each.
 func ranOnce(w *world.World, x string, requests int) {
 	w.T.Helper()
 	w.NothingTwice()
@@ -167,7 +172,8 @@ func ranOnce(w *world.World, x string, requests int) {
 	require.Len(w.T, w.Show(clerk).Children, 1)
 }
 
-// A failure is a result: whoever waits again for a sub-agent that failed is told so, and nothing is tried again.
+// If a sub-agent fails, the failure is the result of the call. A parent that is reset gets the same failure, and the
+// sub-agent does not run again.
 func TestFailureOfASubAgentIsItsResult(t *testing.T) {
 	for _, broken := range []string{"clerk", "scribe"} {
 		t.Run(broken, func(t *testing.T) {
@@ -197,7 +203,8 @@ func TestFailureOfASubAgentIsItsResult(t *testing.T) {
 	}
 }
 
-// Somebody else's workflow may have the ID of a sub-agent. What it says is not an answer.
+// A workflow that somebody else started may have the ID that a sub-agent should get. The parent does not take its
+// answer, but gets an error as the result of the call.
 func TestForeignWorkflowIsNoSubAgent(t *testing.T) {
 	for _, broken := range []string{"", "scribe"} {
 		t.Run("broken "+broken, func(t *testing.T) { foreignIsNoSubAgent(t, broken) })
@@ -220,7 +227,8 @@ func foreignIsNoSubAgent(t *testing.T, broken string) {
 	require.Len(t, w.Requests(), 3, "one of the other, two of x")
 }
 
-// childOf returns the ID of the sub-agent that an agent's first call asks for.
+// childOf returns the ID of the sub-agent that an agent asks for with its first call. The parameter in is the start
+// input of the agent. The parameters name and arguments are those of the call.
 func childOf(t *testing.T, id string, in agent.Start, name, arguments string) string {
 	s := agent.New(id, in, 0)
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
@@ -232,8 +240,8 @@ func childOf(t *testing.T, id string, in agent.Start, name, arguments string) st
 	return s.Children[0].ID
 }
 
-// A wait holds no slot: four levels of agents wait for one another on a worker that does one thing
-// at a time, all of them found again after a reset.
+// An agent that waits for a sub-agent takes no activity slot of its worker. Four levels of agents wait for one another
+// on a worker with one slot. After a reset, each of them finds its sub-agent again.
 func TestWaitsHoldNoSlots(t *testing.T) {
 	t.Parallel()
 	const levels = 4
@@ -249,7 +257,7 @@ func TestWaitsHoldNoSlots(t *testing.T) {
 		select {
 		case <-open:
 			return llmtest.Say("at the bottom"), nil
-		default: // the slot is free between the attempts
+		default: // the activity slot is free between the attempts
 			return llm.Reply{}, &llm.Error{Class: llm.Overloaded, Message: "later", RetryAfter: 4 * time.Second}
 		}
 	}, nil, "")
@@ -286,8 +294,8 @@ func TestWaitsHoldNoSlots(t *testing.T) {
 	require.Len(t, w.Requests(), levels+levels-1)
 }
 
-// A sub-agent that answers after its budget is over answers all the same: as a message that names the call,
-// once, also when its parent has gone on in other runs meanwhile.
+// A sub-agent may answer after the call that waited for it has exceeded its time budget. The parent gets this answer
+// once, as a message that names the call. This also holds if the parent has continued in another run.
 func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(w *world.World, id string){
@@ -344,7 +352,8 @@ func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
 	}
 }
 
-// patient returns a change of definitions by which calls wait so long for a sub-agent, in milliseconds.
+// patient returns a function that changes a definition: it sets the time budget of all calls for sub-agents, in
+// milliseconds.
 func patient(budgetMS int64) func(*agent.Definition) {
 	return func(d *agent.Definition) {
 		for i := range d.Tools {
@@ -355,10 +364,10 @@ func patient(budgetMS int64) func(*agent.Definition) {
 	}
 }
 
-// handle is how the model knows a sub-agent.
+// handle returns the short name by which a model refers to the sub-agent with the given ID.
 func handle(id string) string { return id[strings.LastIndexByte(id, '-')+1:][:8] }
 
-// A fork has sub-agents of its own. Those of the other go on for the other, and are not run again.
+// A fork gets sub-agents of its own. The sub-agents of the original agent go on, and are not run again.
 func TestForkSharesNoSubAgent(t *testing.T) {
 	g := world.NewGate()
 	w := world.New(t, treeModel(g, ""), nil, treeAgents)
@@ -366,7 +375,7 @@ func TestForkSharesNoSubAgent(t *testing.T) {
 	x := "x-" + uuid.NewString()[:8]
 	clerk, scribe := startTree(w, g, x, 0)
 	w.Must("fork", "--detach", x, "--at", "1", "--id", x+"-fork", "--message", "you too")
-	w.Finished(x+"-fork", "the clerk says: the scribe says: counted") // while the other's scribe stands at the gate
+	w.Finished(x+"-fork", "the clerk says: the scribe says: counted") // while the scribe of the original agent waits at the gate
 	fork := w.Show(x + "-fork")
 	require.Len(t, fork.Children, 1)
 	require.NotEqual(t, clerk, fork.Children[0].ID)

@@ -15,10 +15,11 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A budget holds over the tree: a sub-agent gets a slice of it, and what it spent counts.
+// A token limit holds for an agent and its sub-agents together. Each sub-agent gets a share of the limit, and the
+// tokens that it uses count for its parent.
 func TestBudgetHoldsOverTheTree(t *testing.T) {
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
-		reply := llmtest.Call(llmtest.ToolCall("1", "calculator", `{"expression":"1+1"}`)) // on and on
+		reply := llmtest.Call(llmtest.ToolCall("1", "calculator", `{"expression":"1+1"}`)) // the clerk never answers
 		if req.Messages[0].Content != "You count." {
 			reply = llmtest.Call(llmtest.ToolCall("1", "clerk", fmt.Sprintf(`{"task":"count %d"}`, world.Asked(req))))
 		}
@@ -44,7 +45,8 @@ func TestBudgetHoldsOverTheTree(t *testing.T) {
 	require.GreaterOrEqual(t, tree.Usage.Tree.InputTokens, 1900)
 }
 
-// A sub-agent is a workflow of its own: it goes on, and its parent finds its answer.
+// If the worker dies while a sub-agent runs, the sub-agent goes on with the next worker, and the parent gets its
+// answer.
 func TestSubAgentGoesOnWhenItsParentsWorkerDies(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -64,14 +66,15 @@ func TestSubAgentGoesOnWhenItsParentsWorkerDies(t *testing.T) {
 	require.Equal(t, []string{"user: count", "assistant: counted"}, w.Show(s.Children[0].ID).Lines())
 }
 
-// A user's cancel walks down the tree.
+// A cancel of an agent reaches its sub-agent. If the agent is resumed, it is told at most once what became of the
+// sub-agent.
 func TestCancelReachesTheSubAgent(t *testing.T) {
 	g := world.NewGate()
 	w := familyWorld(t, g)
 	w.Worker()
 	w.Must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
 	g.Wait(t)
-	// As the Web UI does: only the agent itself is asked.
+	// The Web UI cancels in the same way: it asks only the agent itself.
 	require.NoError(t, w.Temporal.CancelWorkflow(t.Context(), t.Name(), ""))
 	w.Eventually("the agent is cancelled", func() bool { return w.Show(t.Name()).Status == "cancelled" })
 	s := w.Show(t.Name())
@@ -80,8 +83,7 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 	require.Len(t, s.Messages, 3, "the open call has a result")
 	require.Empty(t, s.Pending)
 
-	// Cancelled by mistake: the agent goes on, and is told what became of its sub-agent, once, or never
-	// where it has answered before that is known.
+	// The agent is resumed. It is told once what became of its sub-agent, or never if it answers before that is known.
 	w.Must("resume", "--message", "go on", t.Name())
 	w.Eventually("the agent has answered", func() bool { return w.Show(t.Name()).Status == "completed" })
 	lines := w.Show(t.Name()).Lines()
@@ -96,7 +98,8 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 	}
 }
 
-// An agent that ends while a sub-agent still works ends that too, unless it is told to keep it.
+// If an agent completes while its sub-agent is running, the sub-agent is cancelled. With keep_agents, the sub-agent
+// goes on.
 func TestFinishCancelsWhatNobodyWaitsFor(t *testing.T) {
 	for keep, status := range map[bool]string{false: "cancelled", true: "completed"} {
 		t.Run(status, func(t *testing.T) {
@@ -113,7 +116,8 @@ func TestFinishCancelsWhatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// familyWorld has an agent x that asks a clerk, whose model stands at the gate.
+// familyWorld returns a world in which the agent x asks its sub-agent clerk. The model call of clerk waits at the gate
+// g. The texts in the parameter extra are added to the configuration of x.
 func familyWorld(t *testing.T, g *world.Gate, extra ...string) *world.World {
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if req.Messages[0].Content == "You count." {

@@ -16,7 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A sub-agent is found again, running or finished, whatever happens to its parent.
+// A parent that is reset or resumed finds its sub-agent again, and does not start it a second time. The sub-agent may
+// be running or may have finished.
 func TestSubAgentIsFoundAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		finished bool
@@ -68,8 +69,8 @@ func TestSubAgentIsFoundAgain(t *testing.T) {
 	}
 }
 
-// A sub-agent that takes longer than its budget is interrupted and goes on. The model asks
-// again, with the same words, and gets the same one; it runs once.
+// If a sub-agent takes longer than the time budget of the call, the call is interrupted and the sub-agent goes on. If
+// the model makes the same call again, it gets the answer of this sub-agent. No second sub-agent is started.
 func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 	g := world.NewGate()
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
@@ -84,7 +85,7 @@ func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 		case last.Role == llm.User:
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
 		case strings.Contains(last.Content, "interrupted: no answer within 1 second; the agent works on"):
-			if world.Asked(req) == 2 { // patient once, then the answer may come
+			if world.Asked(req) == 2 { // after the second interruption, the answer may come
 				close(g.Open)
 			}
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil

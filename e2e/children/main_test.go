@@ -1,4 +1,5 @@
-// Package children_test tests sub-agents: that they are found again, waited for, cancelled, and told of, whatever happens to either side.
+// Package children_test tests sub-agents: they are found again, waited for and cancelled, and their answers arrive,
+// whatever happens to them or to their parents.
 package children_test
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// dynasty has an agent x that asks y, which asks z, whose model stands at the gate. It returns their IDs,
-// from above to below.
+// dynasty starts the agent x, which asks its sub-agent y, which asks its sub-agent z. It returns when the model call of
+// z waits at the gate g and Temporal lists all three agents. The result ids has the IDs of x, y and z, in this order.
 func dynasty(t *testing.T, g *world.Gate) (w *world.World, ids []string) {
 	w = world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		switch {
@@ -40,7 +40,8 @@ func dynasty(t *testing.T, g *world.Gate) (w *world.World, ids []string) {
 	return w, ids
 }
 
-// A cancel reaches those that run below an agent that has ended, and what runs below one of those that has.
+// A cancel of an agent that has ended cancels all running agents below it. If no agent below it is running, the command
+// reports that the agent has ended.
 func TestCancelOfAnAgentThatHasEndedReachesTheTreeBelow(t *testing.T) {
 	g := world.NewGate()
 	w, ids := dynasty(t, g)
@@ -58,7 +59,7 @@ func TestCancelOfAnAgentThatHasEndedReachesTheTreeBelow(t *testing.T) {
 	require.Contains(t, errs, "the agent has ended: terminated")
 }
 
-// The one in the middle has ended, and those above and below it run: all that run are cancelled.
+// A cancel also reaches a running agent whose parent has ended.
 func TestCancelGoesPastAnAgentThatHasEnded(t *testing.T) {
 	g := world.NewGate()
 	w, ids := dynasty(t, g)
@@ -70,7 +71,8 @@ func TestCancelGoesPastAnAgentThatHasEnded(t *testing.T) {
 	w.Ends(ids[2], "cancelled")
 }
 
-// Those that nobody waits for are told apart from those whose parent runs, or runs again.
+// `starter list --orphans` lists the running sub-agents whose parent has ended. When the parent is resumed, its
+// sub-agent is no longer listed.
 func TestOrphansAreListed(t *testing.T) {
 	g := world.NewGate()
 	w, ids := dynasty(t, g)
@@ -91,12 +93,13 @@ func TestOrphansAreListed(t *testing.T) {
 	require.Equal(t, "completed", w.Show(ids[2]).Status)
 }
 
-// A cancel comes before some of the sub-agents that the model asked for are started. There is nothing to show of those.
+// A reply may ask for more sub-agents than are started at the same time. If the agent is cancelled then, only the
+// sub-agents that were started are shown.
 func TestSubAgentThatWasNeverStartedIsNotShown(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if req.Messages[0].Content == "You count." {
-			<-ctx.Done() // it is cancelled
+			<-ctx.Done() // until the sub-agent is cancelled
 			return llm.Reply{}, ctx.Err()
 		}
 		var batch []llm.ToolCall

@@ -26,8 +26,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// office is an agent x that asks the clerk, and pays for every result that it gets from it. The clerk pays once and
-// stands at the gate before it answers. Both payments are at most once.
+// office is a world with the agent x and its sub-agent clerk. The agent x asks clerk, and calls the tool pay for each
+// result that it gets. The agent clerk calls pay once, and then its model call waits at the gate. The tool pay is
+// at-most-once.
 type office struct {
 	*world.World
 	id   string
@@ -35,15 +36,15 @@ type office struct {
 	// stop stops the worker.
 	stop     func()
 	budgetMS int64
-	// stubborn lets x ask for a clerk that was interrupted until it answers.
+	// If stubborn is true, x asks for clerk again after each interrupted call.
 	stubborn atomic.Bool
 
 	mu   sync.Mutex
-	paid map[string]int // by key
+	paid map[string]int // payments by the key of the call
 }
 
-// newOffice makes an office on a server of its own, or on the shared one where there is none. Calls wait for the clerk
-// for so many milliseconds.
+// newOffice returns an office with a running worker. If the parameter own is nil, it uses the Temporal server that all
+// tests share. The parameter budgetMS is the time in milliseconds for which x waits for clerk; 0 means no limit.
 func newOffice(t *testing.T, own *devserver.Server, budgetMS int64) *office {
 	o := &office{id: strings.ReplaceAll(t.Name(), "/", "-"), gate: world.NewGate(), paid: map[string]int{}}
 	o.World = world.New(t, o.model, nil, "")
@@ -56,7 +57,7 @@ func newOffice(t *testing.T, own *devserver.Server, budgetMS int64) *office {
 	return o
 }
 
-// serve starts a worker.
+// serve starts a worker in this process, and returns a function that stops it.
 func (o *office) serve() (stop func()) {
 	pay, err := tool.Func("pay", "pays", tool.AtMostOnce, func(ctx context.Context, in struct {
 		For string `json:"for"`
@@ -92,14 +93,14 @@ func (o *office) model(ctx context.Context, req llm.Request) (llm.Reply, error) 
 	return llmtest.Call(llmtest.ToolCall("1", "pay", fmt.Sprintf(`{"for":%q}`, last.Content))), nil
 }
 
-// begin starts x and waits until the clerk stands at the gate.
+// begin starts x, waits until the model call of clerk waits at the gate, and returns the ID of clerk.
 func (o *office) begin() (clerk string) {
 	o.Must("run", "--detach", "--chat", "-a", "x", "--id", o.id, "ask the clerk")
 	o.gate.Wait(o.T)
 	return o.Show(o.id).Children[0].ID
 }
 
-// waits returns the messages of x when it rests with so many.
+// waits waits until x has the status "waiting" and the given number of messages, and returns these messages.
 func (o *office) waits(messages int) []string {
 	o.T.Helper()
 	defer func() {
@@ -115,7 +116,7 @@ func (o *office) waits(messages int) []string {
 	return o.Show(o.id).Lines()
 }
 
-// rests waits until x rests, and returns its messages.
+// rests waits until x has the status "waiting", and returns its messages.
 func (o *office) rests() []string {
 	o.T.Helper()
 	var lines []string
@@ -130,7 +131,8 @@ func (o *office) rests() []string {
 	return lines
 }
 
-// same resets a run of x, the newest for "", to the end of a workflow task and asserts that it comes to the same end and does nothing again.
+// same resets x to a workflow task of a run, counted from 1. It asserts that x gets the messages want again, and that
+// no model request or payment is made. If the parameter run is empty, it is the newest run.
 func (o *office) same(run string, task int, want []string) {
 	o.T.Helper()
 	requests, payments := o.Requests(), o.payments()
@@ -146,7 +148,7 @@ func (o *office) payments() int {
 	return len(o.paid)
 }
 
-// paidOnce asserts that so many payments were made, each once.
+// paidOnce asserts that the given number of payments was made, each of them once.
 func (o *office) paidOnce(payments int) {
 	o.T.Helper()
 	require.Equal(o.T, payments, o.payments())
@@ -157,7 +159,7 @@ func (o *office) paidOnce(payments int) {
 	}
 }
 
-// removed deletes all runs of an agent and waits until they are gone.
+// removed waits until an agent has ended, deletes it, and waits until Temporal has deleted it.
 func (o *office) removed(id string) {
 	o.Eventually("it has ended", func() bool { return o.Show(id).Status != "running" })
 	require.NoError(o.T, o.Client.Remove(o.T.Context(), "default", id))
@@ -167,7 +169,8 @@ func (o *office) removed(id string) {
 	})
 }
 
-// What a sub-agent's call came to is part of the path that a reset takes again.
+// After a reset, a call for a sub-agent has the same outcome as before, even if the call was interrupted or the
+// sub-agent was terminated. So the agent makes the same requests again, and pays nothing twice.
 func TestResetTakesTheSamePathPastASubAgent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -202,17 +205,19 @@ func TestResetTakesTheSamePathPastASubAgent(t *testing.T) {
 	}
 }
 
-// samePath asserts that x comes to the same end again, wherever it is reset to.
+// samePath resets x to three different places. It asserts each time that x gets the messages want again, and does
+// nothing twice.
 func (o *office) samePath(want []string) {
 	o.T.Helper()
 	first := o.RunID(o.id)
 	o.same("", 1, want)
-	o.same("", 4, want)    // a run that was reset itself
-	o.same(first, 4, want) // behind the start of the clerk
+	o.same("", 4, want)    // a run that began by a reset
+	o.same(first, 4, want) // after the start of clerk
 	o.OpenGate()
 }
 
-// So it is when the sub-agent's history is deleted. What it did is then known from its parent alone.
+// After a reset, a call for a sub-agent has the same outcome as before, even if the history of the sub-agent was
+// deleted. The outcome is read from the parent's own history.
 func TestResetTakesTheSamePathPastASubAgentThatIsGone(t *testing.T) {
 	t.Parallel()
 	own := world.StartDeletingServer(t)
@@ -256,12 +261,12 @@ func TestResetTakesTheSamePathPastASubAgentThatIsGone(t *testing.T) {
 	})
 }
 
-// A sub-agent that is terminated and resumed at once has never ended for its parent.
+// If a sub-agent is terminated and resumed at once, its parent is not told of the termination, and gets the answer.
 func TestSubAgentIsResumedBeforeItsParentIsTold(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil, 0)
 	clerk := o.begin()
-	o.stop() // so that nobody can tell x before the clerk is resumed
+	o.stop() // so that x is not told before clerk is resumed
 	terminateRun(o.World, clerk)
 	o.Must("resume", "--detach", clerk)
 	o.serve()
@@ -269,8 +274,8 @@ func TestSubAgentIsResumedBeforeItsParentIsTold(t *testing.T) {
 	o.paidOnce(2)
 }
 
-// The answer of a sub-agent that is resumed after its parent was told of its end reaches the parent once, as a message,
-// in whichever run the parent is by then.
+// A sub-agent may be resumed after its parent was told that it was terminated. Its answer then reaches the parent once,
+// as a message, even if the parent has continued in another run.
 func TestAnswerOfAResumedSubAgentReachesItsParent(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(o *office){
@@ -304,7 +309,7 @@ func TestAnswerOfAResumedSubAgentReachesItsParent(t *testing.T) {
 	}
 }
 
-// The time for which a call waits for its sub-agent does not begin anew with each run.
+// If a parent continues in a new run, the time budget of its call for a sub-agent does not begin again.
 func TestBudgetOfASubAgentOutlivesARun(t *testing.T) {
 	t.Parallel()
 	const budget = time.Hour
@@ -323,7 +328,8 @@ func TestBudgetOfASubAgentOutlivesARun(t *testing.T) {
 	o.waits(6)
 }
 
-// budgetTimer returns for how long the newest run's first timer for the budget of a sub-agent was started.
+// budgetTimer returns the duration of the first timer that the newest run of an agent started for the time budget of a
+// sub-agent.
 func (o *office) budgetTimer(id string) time.Duration {
 	events := o.Temporal.GetWorkflowHistory(o.T.Context(), id, o.RunID(id), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -337,7 +343,7 @@ func (o *office) budgetTimer(id string) time.Duration {
 	return 0
 }
 
-// An ordinary run asks no earlier runs.
+// An agent that was never reset or resumed does not search earlier runs for results of calls.
 func TestOrdinaryRunRecallsNoCalls(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil, 0)

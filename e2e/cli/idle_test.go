@@ -9,8 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 )
 
-// A user comes back to agents that have been idle. No worker has them in memory: the only worker is a new one. Every command does
-// what its help says, at once.
+// Agents have been idle, and the only worker is a new one that has none of them in memory. Every starter command about
+// such an agent works as its help says.
 func TestNewcomerComesBackAfterIdle(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Counting, nil, "")

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// What people get wrong, and what they are told.
+// The tests in this file make common mistakes, and look at the messages of worker and starter.
 
 func TestWorkerSaysWhatIsWrongWithItsConfiguration(t *testing.T) {
 	tools := world.NewToolServer(t)
@@ -75,7 +75,8 @@ func TestStarterSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A name that no worker knows is told at once, and what to do about it: most often it is mistyped.
+// If a worker does not know the name of the agent, `starter run` says so at once, and says how to cancel the agent. The
+// usual cause is a mistyped name.
 func TestUnknownAgentIsTold(t *testing.T) {
 	w := world.New(t, world.Script(llmtest.Say("hello")), nil, "")
 	w.Worker()
@@ -93,7 +94,8 @@ func TestUnknownAgentIsTold(t *testing.T) {
 	require.Equal(t, "cancelled", w.Show(t.Name()).Status)
 }
 
-// A new agent is rolled out worker by worker: what a worker without it takes, the other one gets.
+// A new agent may be rolled out worker by worker. A worker that does not have it yet cannot start it, so the start is
+// retried until another worker can.
 func TestRolloutWorkerByWorker(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Script(llmtest.Say("hello")), nil, "")
@@ -106,7 +108,7 @@ func TestRolloutWorkerByWorker(t *testing.T) {
 		_, err := w.Client.Start(t.Context(), reagent.StartOptions{ID: ids[i], Agent: "x", Message: "hi"})
 		require.NoError(t, err)
 	}
-	// The first ones find only the worker without the agent.
+	// When the first agents start, only the worker without their definition is running.
 	for i := range 5 {
 		start(i)
 	}
@@ -124,7 +126,8 @@ func TestRolloutWorkerByWorker(t *testing.T) {
 	w.NothingTwice()
 }
 
-// Two workers that define an agent differently say so: which definition an agent gets is chance.
+// A worker that starts prints a warning if another worker defines its agents differently. A new agent may get either
+// definition.
 func TestWorkersWithOtherDefinitionsAreTold(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Script(llmtest.Say("hello")), nil, "")

@@ -16,8 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// Without a worker a command says so and how to start one, gives up when --wait is over, and says what that means; or does
-// what it was asked when a worker comes.
+// If a command needs a worker and none is running, it says how to start one, and waits. When a worker comes, the
+// command does its work. If none comes within the time in --wait, the command fails.
 func TestNewcomerCommandsWaitForAWorker(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Counting, nil, "")
@@ -48,7 +48,8 @@ func TestNewcomerCommandsWaitForAWorker(t *testing.T) {
 	w.Ends(id+"-new", "completed")
 }
 
-// An ID that is taken and a turn that a limit has stopped have exit codes of their own.
+// `starter run` ends with exit code 7 if the agent with this ID has another task or has ended. A command ends with exit
+// code 6 if a limit stopped the agent's turn.
 func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -100,8 +101,9 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	require.Contains(t, w.Must("show", id+"-task"), "limits.model_calls")
 }
 
-// The end of a run tells what it cost and where to look, --quiet leaves the answer alone, and an interrupt ends the command
-// and not the agent. Commands about an agent that there is need no configuration.
+// At its end, `starter run` prints the number of tokens and a link to the Web UI; with --quiet it prints only the
+// answer. An interrupt ends the command, and the agent goes on. A command about an existing agent needs no
+// configuration.
 func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -124,7 +126,7 @@ func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	end := w.StartCommand(linked)
 	w.Eventually("the command ends", end.Ended)
 	require.Contains(t, end.Output(), "1200 tokens in, 3 out  "+world.Server.UIURL()+"/namespaces/default/workflows/"+id+"-linked\n")
-	// By this answer the starter knows a Web UI where the port can be guessed.
+	// starter recognises a Web UI on the usual port by this response.
 	settings, err := http.Get(world.Server.UIURL() + "/api/v1/settings")
 	require.NoError(t, err)
 	defer settings.Body.Close()
@@ -143,7 +145,7 @@ func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	require.Contains(t, run.Output(), "interrupted; agent "+id+"-slow goes on: follow it with `starter tail "+id+"-slow`, end it with `starter cancel "+id+"-slow`")
 	close(g.Open)
 
-	w.Config = "not/here.yaml" // a relative path that was exported, and another folder now
+	w.Config = "not/here.yaml" // as if REAGENT_CONFIG had a relative path and the user were in another folder
 	w.Eventually("the agent waits", func() bool { return w.Show(id+"-slow").Status == "waiting" })
 	require.Equal(t, "42\n", w.Must("send", id+"-slow", "6 times 7?"))
 	w.Must("close", id+"-slow")
@@ -155,7 +157,8 @@ func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	require.Contains(t, errs, "REAGENT_CONFIG names the configuration file not/here.yaml, which does not exist in /")
 }
 
-// A chat gets the configuration that was written after its start, and keeps its transcript.
+// `starter reload` gives a chat the changed configuration, and the chat keeps its transcript. A fork calls the model
+// only if its last message is a user's.
 func TestNewcomerReloadsAChatAndForksIt(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {

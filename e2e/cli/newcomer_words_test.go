@@ -9,7 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 )
 
-// A mistyped ID is answered in the same words by every command, at once and without a worker.
+// If no agent has the given ID, every command about an agent fails at once with the same error. It needs no worker for
+// this.
 func TestNewcomerMistypesAnID(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Counting, nil, "")

@@ -15,9 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A hundred people write to one agent at once, each as `starter send` does: every message arrives, once, and every one
-// of them gets an answer. Temporal takes ten updates and one waiting query of a workflow at a time, so most of
-// what they ask is refused at first.
+// A hundred programs send messages to one agent at the same time. Each message arrives once and gets an answer.
+// Temporal accepts only ten updates and one waiting query of a workflow at a time, so it refuses most requests at
+// first.
 func TestHundredSendAtOnce(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("yes"), nil }, nil, "")
@@ -59,12 +59,13 @@ func sendAndWait(ctx context.Context, c *reagent.Client, id, text string) error 
 	return err
 }
 
-// A script that sends again what may have arrived names the message: it is taken once, and the script is told.
+// If a script sends a message again with the same --message-id, the agent does not take it again, and starter tells the
+// script.
 func TestMessageIsSentOnceByItsID(t *testing.T) {
 	w := world.New(t, world.Script(llmtest.Say("hello"), llmtest.Say("noted")), nil, "")
 	w.Worker()
 	w.Must("run", "--chat", "--id", t.Name(), "hi")
-	// The ID that earlier versions gave to the message of a start is like any other.
+	// Earlier versions gave the ID "first" to the first message of an agent. Now it is an ID like any other.
 	require.Equal(t, "noted\n", w.Must("send", "--message-id", "first", t.Name(), "mail 815"))
 	out, errs, code := w.Starter("send", "--message-id", "first", t.Name(), "mail 815")
 	require.Equal(t, 0, code, errs)
@@ -78,8 +79,8 @@ func TestMessageIsSentOnceByItsID(t *testing.T) {
 	require.Contains(t, errs, "white space")
 }
 
-// A message is as large as Temporal stores it: markup takes six bytes for each angle bracket. What is too large is refused
-// and leaves the agent alone.
+// The size limit of a message applies to the size with which Temporal stores it, where an angle bracket takes six
+// bytes. A message that is too large is refused, and the agent goes on.
 func TestMessageOfMarkupIsMeasuredAsItIsStored(t *testing.T) {
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say(fmt.Sprint(len(req.Messages[len(req.Messages)-1].Content), " bytes")), nil

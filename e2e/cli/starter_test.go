@@ -29,7 +29,8 @@ func says(w *world.World, p *world.Process, text string) {
 	})
 }
 
-// Every message is shown once, over the death of the worker and to the agent's end.
+// `starter tail` prints every message once, until the agent ends. It goes on if the worker is killed and another one
+// starts.
 func TestTailShowsMessagesAsTheyComeOverTheDeathOfTheWorker(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Counting, nil, "")
@@ -51,7 +52,7 @@ func TestTailShowsMessagesAsTheyComeOverTheDeathOfTheWorker(t *testing.T) {
 	require.Equal(t, 1, strings.Count(tail.Output(), "reply 2\n"))
 	require.Contains(t, tail.Output(), "Agent "+t.Name()+": completed\n")
 
-	// Of a closed agent too, and only the end of it.
+	// tail also prints the messages of an agent that has ended, or only the last of them.
 	require.Equal(t, "> one\nreply 1\n> two\nreply 2\n", w.Must("tail", t.Name()))
 	require.Equal(t, "reply 2\n", w.Must("tail", "--last", "1", t.Name()))
 	require.Empty(t, w.Must("tail", "--last", "0", t.Name()))
@@ -87,7 +88,7 @@ func TestTailOfNoAgentSaysSo(t *testing.T) {
 	require.Contains(t, errs, "there is no agent with ID \"nobody\": `starter list` shows the agents")
 }
 
-// Temporal goes and comes back, with its data in a file.
+// `starter tail` goes on if the Temporal server stops and is started again with its data.
 func TestTailGoesOnWhenTemporalWasRestarted(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Counting, nil, "")
@@ -105,7 +106,7 @@ func TestTailGoesOnWhenTemporalWasRestarted(t *testing.T) {
 	own, err = devserver.Start(t.Context(), options)
 	require.NoError(t, err)
 	says(w, tail, "Temporal answers again.")
-	// The worker finds the server again at a time of its own.
+	// The worker may need longer than tail to reach the server again.
 	w.Eventually("the agent answers", func() bool {
 		_, _, code := w.Starter(append(at, "send", t.Name(), "two")...)
 		return code == 0
@@ -117,7 +118,7 @@ func TestTailGoesOnWhenTemporalWasRestarted(t *testing.T) {
 	require.Equal(t, 130, tail.Cmd.ProcessState.ExitCode())
 }
 
-// While a model call is tried again, people are told why nothing comes.
+// While a model call is retried, `starter run` prints the reason.
 func TestRunSaysThatTheModelIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -189,7 +190,8 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 	require.Contains(t, w.Must("__complete", "run", "-a", ""), "x\n")
 }
 
-// Nobody has to be up for a list: where agents stand, who has to act, what they have used and their tasks are in Temporal.
+// `starter list` needs no worker. Temporal alone has what it prints: the status, the tokens and the task of each agent,
+// and who has to act next.
 func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -208,7 +210,7 @@ func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
 	w.Must("run", "--id", id("done"), "hello once")
 	_, _, code := w.Starter("run", "--chat", "--id", id("held"), "break")
 	require.Equal(t, 3, code)
-	w.Must("show", id("upgraded")) // its new run has begun
+	w.Must("show", id("upgraded")) // show answers when the new run has begun
 	worker.Kill()
 	w.Must("run", "--detach", "--id", id("new"), "nobody does this")
 
@@ -252,7 +254,8 @@ func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
 	require.Len(t, ours("--held"), 1)
 }
 
-// What is deleted is gone with its sub-agents; what runs is refused, and nothing is deleted then.
+// `starter rm` deletes agents together with their sub-agents. If one of the given agents is running, it deletes
+// nothing.
 func TestRemoveDeletesTheTreeAndRefusesWhatRuns(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()

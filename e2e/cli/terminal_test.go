@@ -14,7 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// terminal starts a starter command on a terminal of its own, which script of util-linux gives it.
+// terminal starts a starter command on a terminal. The program script, a part of util-linux, makes the terminal. The
+// arguments must not contain single quotes.
 func terminal(w *world.World, args ...string) *world.Process {
 	w.T.Helper()
 	line := world.Binary("starter")
@@ -24,13 +25,14 @@ func terminal(w *world.World, args ...string) *world.Process {
 	return w.StartCommand(w.CommandOf("script", "-qefc", line, "/dev/null"))
 }
 
-// On a terminal the words show while the model speaks, and the message takes their place.
+// On a terminal, starter prints the text of a reply while the model writes it. The complete message then replaces this
+// text.
 func TestTextGrowsOnATerminal(t *testing.T) {
 	if _, err := exec.LookPath("script"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("there is no script of util-linux to make a terminal")
 	}
 	const said = "The quick brown fox jumps over the lazy dog."
-	s := newSpeech(5, 5) // after four pieces
+	s := newSpeech(5, 5) // each stream stops after four pieces
 	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "", s.paces)
 	defer s.release()
 	w.Worker()

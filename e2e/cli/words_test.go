@@ -15,11 +15,13 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// speech holds the streams of a model: the nth stream before the event that the test names.
+// speech stops the streams of a model, so that a test can look at a reply that is not complete yet. Stream n stops
+// before the event with the number at[n], and continues when the test sends a value to open[n]. The value true cuts the
+// stream.
 type speech struct {
 	mu      sync.Mutex
 	streams int
-	// at are the events before which the streams are held, open lets the nth go on; true cuts it.
+	// at and open have an element for each stream that stops.
 	at   []int
 	open []chan bool
 }
@@ -32,7 +34,7 @@ func newSpeech(at ...int) *speech {
 	return s
 }
 
-// paces has the streams of a model held.
+// paces makes s stop the streams of the endpoint e. It is an option for [world.New].
 func (s *speech) paces(e *llmtest.Endpoint) { e.Pace = s.pace }
 
 func (s *speech) pace(_ llm.Request, event int) {
@@ -47,18 +49,18 @@ func (s *speech) pace(_ llm.Request, event int) {
 	}
 }
 
-// release lets all streams go on, at the end of a test that failed too.
+// release lets all streams go on. A test defers it, so that no stream waits after the test has failed.
 func (s *speech) release() {
 	for _, open := range s.open {
 		close(open)
 	}
 }
 
-// The words of a model come while it speaks. Those of an attempt that failed are void, and the message
-// is what the last of them said.
+// A program that watches an agent gets the text of a reply while the model writes it. If the attempt fails, the text
+// starts again with the next attempt. The message has the text of the last attempt.
 func TestWordsComeWhileTheModelSpeaks(t *testing.T) {
 	const said = "The quick brown fox jumps over the lazy dog."
-	s := newSpeech(3, 5) // after two pieces, after four
+	s := newSpeech(3, 5) // the first stream stops after two pieces, the second after four
 	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "", s.paces)
 	defer s.release()
 	w.Worker()
@@ -66,7 +68,7 @@ func TestWordsComeWhileTheModelSpeaks(t *testing.T) {
 	require.NoError(t, err)
 
 	var heard []reagent.PartialText
-	seen, voided := map[int]int{}, false // seen are the longest words of each attempt
+	seen, voided := map[int]int{}, false // seen has the length of the longest text of each attempt
 	for p, err := range w.Client.Watch(t.Context(), t.Name(), 0) {
 		require.NoError(t, err)
 		switch words := p.PartialText; {

@@ -16,8 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// composeFile is what docker-compose.yml uses of the Compose specification. Decoding is strict,
-// so that a misspelt field does not pass for one that Compose leaves alone.
+// composeFile is the part of a Compose file that docker-compose.yml uses. A field that is not in it is an error, so
+// that the tests find misspelt fields.
 type composeFile struct {
 	Name     string
 	Reagent  composeService `yaml:"x-reagent"`
@@ -59,8 +59,8 @@ func compose(t *testing.T) composeFile {
 	return file
 }
 
-// Images are pinned, nothing of ours is root or may become it, and the outside world reaches
-// nothing.
+// docker-compose.yml pins the version of each image that it does not build, and opens ports on the local host only. No
+// service has root as its user. Worker and starter run without capabilities, and cannot get new privileges.
 func TestComposeIsPinnedAndClosed(t *testing.T) {
 	file := compose(t)
 	require.Equal(t, "temporalio/temporal:"+strings.TrimPrefix(devserver.CLIVersion, "v"), file.Services["temporal"].Image)
@@ -99,7 +99,8 @@ func TestComposeIsPinnedAndClosed(t *testing.T) {
 	require.NotContains(t, file.Services["starter"].Environment, "OPENAI_API_KEY", "only the worker needs it")
 }
 
-// The server is as quick as the one of starter dev.
+// The Temporal server in docker-compose.yml has the same dynamic configuration and search attributes as that of
+// `starter dev`.
 func TestComposeRunsTheServerWithTheSettingsOfDev(t *testing.T) {
 	command := compose(t).Services["temporal"].Command
 	for key, value := range devserver.DynamicConfig {
@@ -111,8 +112,7 @@ func TestComposeRunsTheServerWithTheSettingsOfDev(t *testing.T) {
 	require.Contains(t, command, "--ip=0.0.0.0")
 }
 
-// Both configurations that Compose can mount are valid, and their file tools see what is
-// mounted.
+// Both configurations that docker-compose.yml can use are valid, and their file tools can read the mounted folder.
 func TestComposeConfigurationsAreValid(t *testing.T) {
 	for _, path := range []string{world.Path("examples/agents.yaml"), world.Path("examples/ollama.yaml")} {
 		cfg, err := config.Load(path)
@@ -127,7 +127,8 @@ func TestComposeConfigurationsAreValid(t *testing.T) {
 	require.Equal(t, []string{model.Models["main"].Model}, compose(t).Services["ollama-model"].Command)
 }
 
-// The commands of the services are ones that the binaries take.
+// Worker and starter accept the commands in docker-compose.yml. The health check of the worker fails if Temporal does
+// not answer.
 func TestComposeCommandsExist(t *testing.T) {
 	w := &world.World{T: t}
 	services := compose(t).Services
@@ -141,8 +142,7 @@ func TestComposeCommandsExist(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// The image is static, has no root and nothing to log in to, and is built by the Go that go.mod
-// asks for.
+// The image has static programs, no shell, and a user that is not root. It is built with the Go version in go.mod.
 func TestDockerfile(t *testing.T) {
 	data, err := os.ReadFile(world.Path("Dockerfile"))
 	require.NoError(t, err)

@@ -20,12 +20,12 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// demoRun is one `starter demo` with a folder for temporary files of its own, and a mark in the
-// environment that every process it starts inherits.
+// demoRun is a running `starter demo` with a folder for temporary files of its own. The environment variable in mark is
+// in the environment of all processes of the demo, so that the test can find them.
 type demoRun struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	out    *world.Process // standard error: what a person reads
+	out    *world.Process // standard error, which the user reads
 	stdout world.Printed
 	tmp    string
 	mark   string
@@ -33,7 +33,7 @@ type demoRun struct {
 
 func startDemo(t *testing.T, dir string, env []string, args ...string) *demoRun {
 	d := &demoRun{t: t, tmp: t.TempDir()}
-	d.mark = "TMPDIR=" + d.tmp // which every process inherits
+	d.mark = "TMPDIR=" + d.tmp // every process of the demo inherits it
 	d.cmd = exec.Command(world.Binary("starter"), append([]string{"demo", "--json"}, args...)...)
 	d.cmd.Dir = dir
 	d.cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "OPENAI_") })
@@ -51,14 +51,14 @@ func startDemo(t *testing.T, dir string, env []string, args ...string) *demoRun 
 	return d
 }
 
-// end waits for the end and returns the exit code.
+// end waits until the demo has ended, and returns its exit code.
 func (d *demoRun) end() int {
 	d.t.Helper()
 	world.Eventually(d.t, "the demo ends", d.out.Ended)
 	return d.cmd.ProcessState.ExitCode()
 }
 
-// says waits until a person has been told something.
+// says waits until the demo has printed a text for the user.
 func (d *demoRun) says(text string) {
 	d.t.Helper()
 	world.Eventually(d.t, "the demo says "+text, func() bool {
@@ -69,7 +69,7 @@ func (d *demoRun) says(text string) {
 	})
 }
 
-// processes are those that the demo started and that still are.
+// processes returns the command lines of the demo's processes that are still running.
 func (d *demoRun) processes() []string {
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(d.t, err)
@@ -79,13 +79,13 @@ func (d *demoRun) processes() []string {
 		if err != nil || !bytes.Contains(env, []byte(d.mark)) {
 			continue
 		}
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")) // gone meanwhile: empty
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")) // empty if the process has ended meanwhile
 		found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
 	}
 	return found
 }
 
-// leavesNothing: no process and no file.
+// leavesNothing asserts that no process of the demo is running, and that no temporary file is left.
 func (d *demoRun) leavesNothing() {
 	d.t.Helper()
 	if runtime.GOOS == "linux" {
@@ -120,8 +120,8 @@ func (d *demoRun) summary() demoSummary {
 	return s
 }
 
-// The promise of the first five minutes: the worker is killed while a tool runs, and nothing is done
-// twice that must not be.
+// The demo kills its worker while a tool runs. The agent completes, and nothing that must happen only once is repeated.
+// No process and no file is left.
 func TestDemoSurvivesTheKillAndLeavesNothing(t *testing.T) {
 	d := startDemo(t, world.Path(), nil)
 	require.Zero(t, d.end())
@@ -160,7 +160,7 @@ func TestInterruptedDemoLeavesNothing(t *testing.T) {
 	}
 }
 
-// Nothing can be cleaned up by a program that is killed itself, but its processes end with it.
+// If the demo itself is killed with SIGKILL, the processes that it started end, too.
 func TestKilledDemoLeavesNoProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc to find processes")
@@ -169,7 +169,7 @@ func TestKilledDemoLeavesNoProcess(t *testing.T) {
 	d.says("✓ Agent")
 	want := 3 // the demo, the server, the worker
 	if os.Geteuid() != 0 {
-		want = 2 // the environment of the worker is for root alone
+		want = 2 // only root can read the environment of the worker
 	}
 	require.GreaterOrEqual(t, len(d.processes()), want)
 	d.out.Kill()
@@ -191,7 +191,7 @@ func TestKeptDemoRunsOnUntilCtrlC(t *testing.T) {
 	d.leavesNothing()
 }
 
-// demoAddress reads where the demo's Temporal is.
+// demoAddress returns the address of the demo's Temporal server. It finds the address in the output of the demo.
 func demoAddress(t *testing.T, d *demoRun) string {
 	_, rest, ok := strings.Cut(d.out.Output(), "✓ Temporal  ")
 	require.True(t, ok, d.out.Output())
@@ -200,9 +200,9 @@ func demoAddress(t *testing.T, d *demoRun) string {
 	return address
 }
 
-// The usual ports are taken, and the folder is not this project's.
+// The demo works when the usual port of Temporal is taken, and in a folder that is not part of this project.
 func TestDemoFindsFreePortsInAnyFolder(t *testing.T) {
-	// Taken by this test, or by somebody else already.
+	// The test takes the port, or another program has it already.
 	if l, err := net.Listen("tcp", "127.0.0.1:7233"); err == nil {
 		defer l.Close()
 	}
@@ -227,8 +227,8 @@ func TestDemoSaysWhatToDoInAFolderWithoutFiles(t *testing.T) {
 	d.leavesNothing()
 }
 
-// A model of one's own is asked through a proxy that counts; one that never calls measure gives
-// nothing to kill, and the demo says so.
+// The demo uses the model that the environment variables name. If this model never calls the tool measure, the demo
+// kills no worker, and says so.
 func TestDemoAsksTheModelOfTheEnvironment(t *testing.T) {
 	model := llmtest.Serve(llmtest.Script(llmtest.Say("I know that without looking.")))
 	defer model.Close()

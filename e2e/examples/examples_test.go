@@ -22,8 +22,8 @@ var buildExamples = sync.OnceValue(func() error {
 	return world.Build(world.Binary(""), "./examples/...")
 })
 
-// newExample is a world in which the programs of examples/ find the scripted model in the
-// environment, as they would find a real one.
+// newExample builds the programs in examples/ and returns a world for them with the given task queue. It sets
+// environment variables such as OPENAI_BASE_URL, so that these programs use the scripted model.
 func newExample(t *testing.T, queue string, model func(context.Context, llm.Request) (llm.Reply, error)) *world.World {
 	require.NoError(t, buildExamples())
 	w := world.New(t, model, nil, "")
@@ -35,8 +35,9 @@ func newExample(t *testing.T, queue string, model func(context.Context, llm.Requ
 	return w
 }
 
-// configure copies an example's configuration, whose path is that in the module, with the scripted model in place of OpenAI's
-// and the replacements made: files are found from the worker's folder.
+// configure gives w a copy of an example's configuration. The parameter path is the path of the configuration in the
+// module. The parameter replace has pairs of texts: in the copy, the second text of each pair replaces the first one.
+// The address of the scripted model replaces that of OpenAI.
 func configure(w *world.World, path string, replace ...string) {
 	data, err := os.ReadFile(world.Path(path))
 	require.NoError(w.T, err)
@@ -48,7 +49,7 @@ func configure(w *world.World, path string, replace ...string) {
 	w.WriteConfig(yaml)
 }
 
-// serving starts a program that serves until it is killed.
+// serving starts a program, and waits until it is ready. The program runs until it is killed.
 func serving(w *world.World, name string) *world.Process {
 	p := w.Start(name)
 	w.Eventually(name+" is ready", func() bool {
@@ -58,8 +59,8 @@ func serving(w *world.World, name string) *world.Process {
 	return p
 }
 
-// A worker that is made of the library's parts keeps the promises of the one that comes along: a
-// call during which it is killed is made again, with the same key, within seconds.
+// A worker that is built with the library recovers as cmd/worker does. If it is killed during a model call, only this
+// call is made again.
 func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
 	g := world.NewGate()
 	w := newExample(t, "gotool", func(ctx context.Context, req llm.Request) (llm.Reply, error) {
@@ -91,7 +92,7 @@ func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
 	require.ElementsMatch(t, []int{1, 1, 2}, world.Values(w.Requests()), "only the request in flight is repeated")
 }
 
-// A program gets its answer as a value of a type.
+// The example program ask gets the answer of an agent as a typed value, and prints it.
 func TestExampleAskDecodesTheAnswer(t *testing.T) {
 	w := newExample(t, "gotool", world.Script(llmtest.Call(llmtest.ToolCall("1", "price", `{"name":"cherry"}`)), llmtest.Say(`{"euros":9}`)))
 	serving(w, "gotool")
@@ -145,7 +146,8 @@ func TestExampleTeamPutsTheAnswersOfTwoAgentsTogether(t *testing.T) {
 	}
 }
 
-// Neither a second run of the workflow nor a reset pays for an agent a second time.
+// The workflow of the example childworkflow runs each of its agents once. A second start or a reset of the workflow
+// makes no further model request.
 func TestExampleChildWorkflowAsksEachAgentOnce(t *testing.T) {
 	w := newExample(t, "childworkflow", func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say("about " + req.Messages[len(req.Messages)-1].Content), nil

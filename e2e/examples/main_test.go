@@ -1,5 +1,5 @@
-// Package examples_test tests what a newcomer runs first: the README, the demo, the programs and configurations in examples/, and the
-// containers.
+// Package examples_test tests what a newcomer runs first: the README, the demo, the programs and configurations in
+// examples/, and the containers.
 package examples_test
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// block is a fenced block of a Markdown file. What follows the language in its first line
-// says how it is tested.
+// block is a fenced block of a Markdown file. Its opening line has the language. Behind the language stands the name of
+// a test or of the file from which the block is copied.
 type block struct{ lang, test, text string }
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)(?: ([^\n]*))?\n(.*?)^```$")
@@ -33,7 +33,8 @@ func readmeBlocks(t *testing.T) []block {
 	return blocks
 }
 
-// readmeBlock returns the only block that is tested that way.
+// readmeBlock returns the text of the README's block with the given name of a test. There must be exactly one such
+// block.
 func readmeBlock(t *testing.T, test string) string {
 	var found []string
 	for _, b := range readmeBlocks(t) {
@@ -45,13 +46,13 @@ func readmeBlock(t *testing.T, test string) string {
 	return found[0]
 }
 
-// No block is left that nothing tests, and what is to be copied is short.
+// Every block of the README is tested. Apart from the example of a configuration, no block has more than 10 lines.
 func TestReadmeBlocksAreTestedAndShort(t *testing.T) {
 	for _, b := range readmeBlocks(t) {
 		switch b.test {
 		case "first", "dev", "worker", "run", "models", "cloud":
 		case "":
-			require.Equal(t, "yaml", b.lang, b.text) // the example, which a test of package config holds
+			require.Equal(t, "yaml", b.lang, b.text) // the example of a configuration, which package config tests
 			continue
 		default:
 			require.FileExists(t, world.Path(b.test))
@@ -60,7 +61,8 @@ func TestReadmeBlocksAreTestedAndShort(t *testing.T) {
 	}
 }
 
-// The code that is shown is that of the examples, which run in tests of their own.
+// The code that the README shows is also in the programs and configurations of examples/, which have tests of their
+// own.
 func TestReadmeShowsTheExamplesAsTheyAre(t *testing.T) {
 	shown := 0
 	for _, b := range readmeBlocks(t) {
@@ -89,7 +91,7 @@ func unindented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// The walk-through, typed as it stands there; only the model is another one.
+// The commands of the README's walk-through work exactly as they are written there. The model is a scripted one.
 func TestReadmeWalkthroughWorks(t *testing.T) {
 	w := world.New(t, world.Script(
 		llmtest.Call(llmtest.ToolCall("1", "list_files", `{"path":"."}`)),
@@ -110,8 +112,8 @@ func TestReadmeWalkthroughWorks(t *testing.T) {
 	w.Eventually("the chat is closed", func() bool { return w.Show("talk").Status == "completed" })
 }
 
-// shell runs commands as they stand in the README, with the binaries of this test in
-// place of go run and this world's configuration in place of the example's.
+// shell starts bash with commands of the README. It replaces `go run` with the programs that the tests have built, and
+// the configuration of the example with that of w.
 func shell(w *world.World, commands string) *world.Process {
 	for _, r := range [][2]string{
 		{"go run ./cmd/worker", "exec " + world.Binary("worker")},
@@ -129,7 +131,7 @@ func shell(w *world.World, commands string) *world.Process {
 	return p
 }
 
-// The commands of the first screen and of the other terminals exist.
+// Every starter command that the README runs exists.
 func TestReadmeCommandsExist(t *testing.T) {
 	w := &world.World{T: t}
 	for _, b := range readmeBlocks(t) {
@@ -142,7 +144,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 	require.Contains(t, readmeBlock(t, "first"), "\ngo test ./...")
 }
 
-// Each model of the README is taken by the configuration, and asked where it says.
+// The models that the README shows are a valid configuration.
 func TestReadmeModelsAreValid(t *testing.T) {
 	yaml := readmeBlock(t, "models") + "agents:\n"
 	for _, name := range []string{"main", "local", "router", "azure", "careful"} {
@@ -159,7 +161,7 @@ func TestReadmeModelsAreValid(t *testing.T) {
 	require.NoError(t, cfg.CheckEnvironment())
 }
 
-// With the variables of the README, the client speaks TLS with a key to Temporal Cloud.
+// With the environment variables that the README shows, the Temporal client uses TLS and an API key for Temporal Cloud.
 func TestReadmeReachesTemporalCloud(t *testing.T) {
 	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
 	for _, m := range regexp.MustCompile(`(?m)^export (\w+)=(\S+)`).FindAllStringSubmatch(readmeBlock(t, "cloud"), -1) {
@@ -173,7 +175,7 @@ func TestReadmeReachesTemporalCloud(t *testing.T) {
 	require.NotNil(t, o.Credentials)
 }
 
-// What the documents point at is there.
+// Every file and folder to which the documents link exists.
 func TestDocumentsPointAtFilesThatExist(t *testing.T) {
 	files, err := filepath.Glob(world.Path("examples/*/README.md"))
 	require.NoError(t, err)
@@ -193,7 +195,8 @@ func TestDocumentsPointAtFilesThatExist(t *testing.T) {
 	require.Less(t, picture.Size(), int64(300_000), "a page that loads at once")
 }
 
-// existing is the file itself, or one that tells that the folder is there.
+// existing returns the file that must exist if a document links to path. This is path itself or, for a folder, the
+// README.md in it.
 func existing(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return filepath.Join(path, "README.md")

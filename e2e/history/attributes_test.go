@@ -20,8 +20,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Where the namespace knows the search attributes, agents and their sub-agents are found by status, reason and cost, also after a
-// reset, and each change of the status is one upsert.
+// If the namespace has the search attributes of this project, agents and their sub-agents can be found by name, status,
+// reason and cost, even after a reset. Each change of the status writes the search attributes once.
 func TestAgentsAreFoundBySearchAttributes(t *testing.T) {
 	t.Parallel()
 	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()})
@@ -75,7 +75,7 @@ agents:
 	attributes(w, "waits", "waiting", "", 4)
 }
 
-// found waits until Temporal lists so many workflows by a query.
+// found waits until Temporal finds the given number of workflows for a query.
 func found(w *world.World, query string, count int) {
 	w.Eventually(query, func() bool {
 		list, err := w.Temporal.CountWorkflow(w.T.Context(), &workflowservice.CountWorkflowExecutionsRequest{Namespace: "default", Query: query})
@@ -83,7 +83,8 @@ func found(w *world.World, query string, count int) {
 	})
 }
 
-// attributes waits until an agent has these search attributes.
+// attributes waits until Temporal has this status, reason and cost in dollars in the search attributes of the agent
+// with the given ID. The name of the agent must be x.
 func attributes(w *world.World, id, status, reason string, cost float64) {
 	w.Eventually(id+" is indexed as "+status, func() bool {
 		found, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), id, "")

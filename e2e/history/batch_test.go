@@ -17,8 +17,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// The results of one batch of calls have to fit into one run of the agent, whatever the tools answer, and also into the
-// run that goes on after a termination or a reset: Temporal ends a workflow at 50 MB.
+// The results of all calls of one reply fit into one run of the agent, however large the tools' answers are. They also
+// fit after a resume or a reset. Without a limit, Temporal would end the workflow at 50 MB.
 func TestBatchOfLargeResultsFitsIntoARun(t *testing.T) {
 	t.Parallel()
 	const calls = 60
@@ -43,7 +43,7 @@ func TestBatchOfLargeResultsFitsIntoARun(t *testing.T) {
 				batch = append(batch, llmtest.ToolCall(fmt.Sprint(n), "read", fmt.Sprintf(`{"n":%d}`, n)))
 			}
 			return llmtest.Call(batch...), nil
-		case world.Asked(req) == 1: // reads on where the last result was cut
+		case world.Asked(req) == 1: // the model reads on where the last result was cut
 			handle := last.Content[strings.Index(last.Content, `"handle": "`)+len(`"handle": "`):]
 			return llmtest.Call(llmtest.ToolCall("r", "read_result", fmt.Sprintf(`{"handle":%q,"offset":70000,"length":1000000}`, handle[:8]))), nil
 		}
@@ -89,7 +89,8 @@ func TestBatchOfLargeResultsFitsIntoARun(t *testing.T) {
 	}
 }
 
-// historySizes returns the sizes of the histories of all runs of an agent, in bytes.
+// historySizes returns the sizes in bytes of the histories of an agent's runs. The keys of the map are the IDs of the
+// runs.
 func historySizes(w *world.World, id string) map[string]int64 {
 	sizes := map[string]int64{}
 	listed, err := w.Temporal.ListWorkflow(w.T.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", id)})
@@ -102,7 +103,7 @@ func historySizes(w *world.World, id string) map[string]int64 {
 	return sizes
 }
 
-// firstRun returns the ID of the run with which an agent began.
+// firstRun returns the ID of the first run of an agent.
 func firstRun(w *world.World, id string) string {
 	events := w.Temporal.GetWorkflowHistory(w.T.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	require.True(w.T, events.HasNext())
@@ -111,7 +112,8 @@ func firstRun(w *world.World, id string) string {
 	return event.GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId()
 }
 
-// A reply with thousands of calls hurts nobody: the first calls run, some at a time, and the agent stays within reach.
+// If a reply has thousands of calls, only the first of them run, and only a few at the same time. The agent can still
+// be shown and cancelled, and the worker serves other agents.
 func TestAttackReplyWithManyCalls(t *testing.T) {
 	t.Parallel()
 	tools := world.NewToolServer(t)
@@ -171,7 +173,7 @@ func TestAttackReplyWithManyCalls(t *testing.T) {
 	require.Contains(t, read.Messages[102].Content, "limits.calls_per_reply")
 }
 
-// pendingActivities returns how many activities of an agent have not ended.
+// pendingActivities returns the number of activities of an agent that have not ended.
 func pendingActivities(w *world.World, id string) int {
 	found, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), id, "")
 	require.NoError(w.T, err)

@@ -18,7 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// dialed is a client of the shared server as the environment wants it.
+// dialed returns a client of the shared Temporal server. The client has the options that the environment variables
+// name, such as a codec server.
 func dialed(t *testing.T) sdk.Client {
 	options, err := config.ClientOptions(world.Server.Address(), "")
 	require.NoError(t, err)
@@ -28,7 +29,7 @@ func dialed(t *testing.T) sdk.Client {
 	return c
 }
 
-// stored is all that Temporal keeps of an agent's newest run and tells whoever asks.
+// stored returns all that Temporal stores about the newest run of an agent, as a client without the codec reads it.
 func stored(t *testing.T, id string) []byte {
 	bare, err := sdk.Dial(sdk.Options{HostPort: world.Server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	require.NoError(t, err)
@@ -48,8 +49,8 @@ func stored(t *testing.T, id string) []byte {
 	return all
 }
 
-// Temporal sees nothing of what agents are told, say and do, and everything that can be done with
-// agents can be done with these: they are found, read, reset, resumed and forked, and repeat nothing.
+// With a codec server, Temporal stores no text of an agent unencrypted. Such an agent can still be shown, reset,
+// resumed, forked and listed, and nothing is done twice.
 func TestPayloadsAreEncrypted(t *testing.T) {
 	codec := world.ServeCodec()
 	defer codec.Close()
@@ -114,12 +115,12 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	w.NothingTwice()
 	hidden(t.Name())
 
-	// A fork reads it.
+	// A fork reads the encrypted messages.
 	w.Must("fork", t.Name(), "--id", t.Name()+"-fork", "--message", "and then?")
 	require.Equal(t, s.Lines(), w.Show(t.Name() + "-fork").Lines()[:5])
 	hidden(t.Name() + "-fork")
 
-	// A terminated one is read and goes on.
+	// A terminated agent is read and goes on.
 	w.Must("run", "-a", "x", "--chat", "--id", t.Name()+"-chat", task)
 	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), t.Name()+"-chat", "", "test"))
 	require.Equal(t, "terminated", w.Show(t.Name()+"-chat").Status)
@@ -128,27 +129,26 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	hidden(t.Name() + "-chat")
 	w.NothingTwice()
 
-	// So are the words of a failure.
+	// The text of a failure is encrypted, too.
 	_, errs, code := w.Starter("run", "-a", "x", "--id", t.Name()+"-failed", failure)
 	require.Equal(t, 3, code)
 	require.Contains(t, errs, failure)
 	require.Contains(t, w.Show(t.Name()+"-failed").Error, failure)
 	hidden(t.Name() + "-failed")
 
-	// The names of agents are in memos.
+	// The list takes the names of agents from memos.
 	w.Eventually("the list tells them apart", func() bool {
 		return len(w.List("--agent", "x")) == 4 && len(w.List("--agent", "clerk")) == 2
 	})
 }
 
-// A codec server that goes away holds everything up, and decides nothing: not that a call is made
-// again, not that an agent fails.
+// If the codec server does not answer for a while, agents wait for it. No call is repeated, and no agent fails.
 func TestCodecServerMayGoAway(t *testing.T) {
 	codec := world.ServeCodec()
 	defer codec.Close()
 	world.UseCodec(codec, t.Setenv)
 
-	// The tool's result cannot be encoded at first, and the workflow cannot decode it then.
+	// At first the worker cannot encode the tool's result, and then the workflow cannot decode it.
 	taskFails := make(chan struct{})
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, func(context.Context, world.Effect) (string, error) {

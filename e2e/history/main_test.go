@@ -1,5 +1,5 @@
-// Package history_test tests what Temporal keeps and shows: the size of histories, search attributes, the Web UI, encrypted payloads, and
-// that keys stay out of it.
+// Package history_test tests what Temporal stores and shows: the size of histories, search attributes, the Web UI and
+// encrypted payloads. It also tests that API keys are not stored.
 package history_test
 
 import (

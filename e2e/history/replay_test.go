@@ -20,8 +20,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// record writes the histories that workflows/replay_test.go replays. A release records
-// its own beside the old ones; those stay as they are.
+// record is the folder to which TestRecordHistories writes histories. If it is empty, the test is skipped. Tests of
+// package workflows replay these histories. They also replay those of earlier releases, so new histories do not replace
+// old ones.
 var record = flag.String("record", "", "write recorded histories to this `folder`")
 
 func TestRecordHistories(t *testing.T) {
@@ -51,7 +52,8 @@ func TestRecordHistories(t *testing.T) {
 	t.Cleanup(own.Stop)
 	w.MoveTo(own)
 	worker := w.Worker()
-	// A file's name has the agent's ID and the run's, behind a "~": keys hold the one, and a run that was reset knows itself by the other.
+	// The name of a file has the IDs of the agent and of the run, with a "~" between them. The replay needs both: keys depend on
+	// the ID of the agent, and a run that began by a reset recognises its own tasks by the ID of the run.
 	saveRun := func(id, run string) {
 		var h historypb.History
 		events := w.Temporal.GetWorkflowHistory(t.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

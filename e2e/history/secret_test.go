@@ -19,8 +19,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// The key of a model stays on the worker: it is in no payload, no error, no log and no line for people,
-// even where the endpoint says it back. The whole database of the server is searched.
+// The API key of a model stays on the worker. It is not in Temporal's database, not in a log, and not in the output of
+// a command, even if an error of the endpoint contains it.
 func TestKeyStaysOnTheWorker(t *testing.T) {
 	const secret = "sk-test-6f1d7c55e0b94f6d"
 	file := filepath.Join(t.TempDir(), "key")
@@ -34,11 +34,11 @@ func TestKeyStaysOnTheWorker(t *testing.T) {
 			return
 		}
 		switch asked.Add(1) {
-		case 1: // tried again
+		case 1: // the call is retried
 			rw.Header().Set("Retry-After", "0")
 			rw.WriteHeader(http.StatusTooManyRequests)
 			fmt.Fprintf(rw, `{"error":{"message":"rate limited for key %s"}}`, secret)
-		case 3: // holds the turn
+		case 3: // the turn is held
 			rw.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(rw, `{"error":{"message":"bad request by Bearer %s"}}`, secret)
 		default:

@@ -18,7 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// screenshotEnv names the file that the README's picture is written to:
+// screenshotEnv is the name of an environment variable with the path of a file. If the variable is set,
+// [TestWebUITellsWhatAnAgentDid] writes the README's picture to this file:
 //
 //	REAGENT_SCREENSHOT=$PWD/docs/images/webui.png go test ./e2e/history -run WebUI -count=1
 const screenshotEnv = "REAGENT_SCREENSHOT"
@@ -30,9 +31,8 @@ const (
 	webUISaid  = "A tool that changes something is not retried: the call gets the result that its outcome is unknown."
 )
 
-// What an agent did can be read in the Web UI, without this project's programs: which task
-// it has, each model and tool call with its arguments, its sub-agents, and
-// the story so far with the answer.
+// Temporal's Web UI shows what an agent did, and no program of this project is needed. It shows the agent's task, its
+// model and tool calls with their arguments, its sub-agents, its transcript and its answer.
 func TestWebUITellsWhatAnAgentDid(t *testing.T) {
 	browser := openBrowser(t)
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
@@ -51,7 +51,7 @@ func TestWebUITellsWhatAnAgentDid(t *testing.T) {
 			llmtest.Say(webUISaid),
 		)(ctx, req)
 	}, nil, "")
-	w.Queue = "agents" // stands in the picture
+	w.Queue = "agents" // the picture shows it
 	w.WriteConfig(fmt.Sprintf(`task_queue: %s
 models:
   main: {model: gpt-4o-mini, base_url: %q}
@@ -105,7 +105,7 @@ func openBrowser(t *testing.T) *webui.Browser {
 	return browser
 }
 
-// uiPage is the page of an agent in the browser.
+// uiPage is a page of Temporal's Web UI in a browser. The field text is the text of the page when reads last read it.
 type uiPage struct {
 	t       *testing.T
 	browser *webui.Browser
@@ -120,7 +120,8 @@ func (p *uiPage) visit(id, tab string) {
 		world.Server.UIURL(), url.PathEscape(id), run, tab)))
 }
 
-// reads waits until all texts are on the page, whatever the lines it breaks them into.
+// reads waits until the page contains all texts. Line breaks of the page make no difference. If a text is missing, the
+// test fails, and the parameter what begins the error.
 func (p *uiPage) reads(what string, texts ...string) {
 	var missing []string
 	deadline, cancel := context.WithTimeout(p.t.Context(), world.Patience)
@@ -141,7 +142,8 @@ func (p *uiPage) reads(what string, texts ...string) {
 	require.FailNow(p.t, what+" cannot be read on the page", "missing: %q\npage: %s", missing, p.text)
 }
 
-// picture takes the README's picture, where it is asked for: oldest event on top.
+// picture saves the page as the README's picture, with the oldest event on top. Without the environment variable
+// [screenshotEnv], it does nothing.
 func (p *uiPage) picture() {
 	file := os.Getenv(screenshotEnv)
 	if file == "" {

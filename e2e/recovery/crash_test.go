@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// The model request that was in flight is the only one that is made again.
+// If the worker dies during a model call, only this call is made again, and only once.
 func TestModelCallIsRepeatedOnceWhenTheWorkerDiesDuringIt(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -42,7 +42,7 @@ func TestModelCallIsRepeatedOnceWhenTheWorkerDiesDuringIt(t *testing.T) {
 	require.Contains(t, w.Must("show", t.Name()), "1 of them lost with a worker; the provider may have billed these, too")
 }
 
-// A tool that may be repeated is, under the same key.
+// If the worker dies during a call of a read-only tool, the call is made again with the same key.
 func TestReadOnlyToolRunsAgainWhenTheWorkerDiesDuringIt(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -65,8 +65,8 @@ func TestReadOnlyToolRunsAgainWhenTheWorkerDiesDuringIt(t *testing.T) {
 	require.Equal(t, "tool: text", w.Show(t.Name()).Lines()[2])
 }
 
-// A tool that must not be repeated is not: the model is told that nobody knows.
-// The calls beside it keep their results.
+// If the worker dies during a call of an at-most-once tool, the call is not made again. The model is told that the
+// outcome is unknown. The other calls of the same reply keep their results.
 func TestAtMostOnceToolNeverRunsTwice(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -99,7 +99,7 @@ func TestAtMostOnceToolNeverRunsTwice(t *testing.T) {
 	}, w.Show(t.Name()).Lines()[2:5])
 }
 
-// A worker that dies while nothing runs leaves no trace.
+// If the worker dies between two turns of a chat, another worker serves the next turn, and no model call is repeated.
 func TestChatGoesOnWithAnotherWorkerBetweenTurns(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -119,7 +119,7 @@ func TestChatGoesOnWithAnotherWorkerBetweenTurns(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1, 1}, world.Values(w.Requests()))
 }
 
-// Two programs that start one ID start one agent.
+// If several programs start an agent with the same ID at the same time, only one agent is started.
 func TestTwoStartersRaceForOneAgent(t *testing.T) {
 	w := world.New(t, world.Script(llmtest.Say("once")), nil, "")
 	w.Worker()
@@ -133,13 +133,14 @@ func TestTwoStartersRaceForOneAgent(t *testing.T) {
 	require.Equal(t, []int{1}, world.Values(w.Requests()))
 	require.Equal(t, 1, w.Runs(t.Name()))
 	require.Contains(t, codes, 0)
-	for i, code := range codes { // who comes while the agent runs sees it to its end, who comes later is told that it has ended
+	// A program that finds the running agent waits for its end. A program that comes later is told that the agent has ended.
+	for i, code := range codes {
 		require.Contains(t, []int{0, 4}, code, outs[i])
 		require.Equal(t, code == 0, strings.Contains(outs[i], "once"), outs[i])
 	}
 }
 
-// Work is spread over workers; each effect is done by one.
+// Two workers serve the same agents, and one of them stops. Each call is still made once.
 func TestTwoWorkersShareTheWork(t *testing.T) {
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, world.Echo)
@@ -173,7 +174,7 @@ func TestTwoWorkersShareTheWork(t *testing.T) {
 	require.Contains(t, first.Output(), "Stopped.")
 }
 
-// A worker that is told to stop lets its calls end and takes no more.
+// When a worker is told to stop, it lets its running calls end before it stops.
 func TestRunningCallsAreDrained(t *testing.T) {
 	g := world.NewGate()
 	tools := world.NewToolServer(t)

@@ -16,14 +16,16 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// version starts a worker of a version of the test's deployment.
+// version starts a worker with the given build ID, in the worker deployment of the test. The deployment and the build
+// ID together are a worker version.
 func version(w *world.World, build string, args ...string) *world.Process {
 	return w.Worker(append([]string{"--deployment", deployment(w), "--build-id", build}, args...)...)
 }
 
 func deployment(w *world.World) string { return "d-" + w.T.Name() }
 
-// current makes a version current, as soon as the server knows that its workers are there.
+// current makes the worker version with the given build ID the current one. It tries again until the server knows a
+// worker of this version.
 func current(w *world.World, build string) {
 	handle := w.Temporal.WorkerDeploymentClient().GetHandle(deployment(w))
 	w.Eventually(build+" is current", func() bool {
@@ -32,7 +34,8 @@ func current(w *world.World, build string) {
 	})
 }
 
-// runsOn is the version on which the newest task of an agent was done, and how it is bound to it.
+// runsOn returns the build ID of the worker version on which an agent runs, and its versioning behaviour: whether it is
+// pinned to this version.
 func runsOn(w *world.World, id string) (build string, behavior enumspb.VersioningBehavior) {
 	found, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), id, "")
 	require.NoError(w.T, err)
@@ -41,8 +44,8 @@ func runsOn(w *world.World, id string) (build string, behavior enumspb.Versionin
 	return version.GetDeploymentVersion().GetBuildId(), version.GetBehavior()
 }
 
-// A pinned agent stays on the version on which it began, and goes on with the current one when it is
-// told to: with its transcript, and without doing anything twice.
+// An agent that is pinned stays on the worker version on which it began, until `starter upgrade` moves it to the
+// current version. It keeps its transcript, and nothing is done twice.
 func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 	t.Parallel()
 	tools := world.NewToolServer(t)
@@ -73,7 +76,7 @@ func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 	require.Equal(t, t.Name(), upgraded.ID)
 	require.Equal(t, w.RunID(t.Name()), upgraded.Run)
 	require.NotEqual(t, began, upgraded.Run)
-	first.Terminate() // nothing needs it any more
+	first.Terminate() // no agent needs it any more
 	w.Eventually("the first version has ended", first.Ended)
 	w.Must("send", t.Name(), "pay three")
 	build, behavior = runsOn(w, t.Name())
@@ -84,7 +87,7 @@ func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 	require.Len(t, w.Requests(), 6)
 	require.Len(t, tools.Effects(), 3)
 
-	// An agent that is on the current version goes on in one new run, and says which.
+	// An agent that is on the current version goes on in one new run, and starter prints the ID of the run.
 	require.Regexp(t, "^Agent "+t.Name()+" goes on in run [0-9a-f-]{36}\n$", w.Must("upgrade", t.Name()))
 	w.Must("close", t.Name())
 	w.Ends(t.Name(), "completed")
@@ -93,7 +96,7 @@ func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 	require.Contains(t, errs, "the agent has ended")
 }
 
-// While a call runs, an agent stays where it is; its call is not repeated.
+// While a call runs, an upgrade waits. So the call is not repeated.
 func TestUpgradeWaitsForTheCallThatRuns(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -117,7 +120,7 @@ func TestUpgradeWaitsForTheCallThatRuns(t *testing.T) {
 	w.NothingTwice()
 }
 
-// An agent that is not pinned goes on with the current version at its next task.
+// An agent that is not pinned goes on with the current worker version at its next workflow task, in the same run.
 func TestAgentThatIsNotPinnedMovesAtItsNextTask(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Counting, nil, "")
@@ -139,7 +142,7 @@ func TestAgentThatIsNotPinnedMovesAtItsNextTask(t *testing.T) {
 	w.NothingTwice()
 }
 
-// The one process of a stateful server serves the agents of all versions.
+// A stateful MCP server runs in one process, which serves the agents of all worker versions.
 func TestStatefulServerHasNoVersion(t *testing.T) {
 	t.Parallel()
 	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -162,7 +165,7 @@ func TestStatefulServerHasNoVersion(t *testing.T) {
 	require.Equal(t, "v1", build)
 }
 
-// A version that cannot be is a mistake in the command line, and not a worker that gets nothing.
+// The worker refuses flags that do not name a valid version. If it accepted them, it would run and get no work.
 func TestVersionThatCannotBeIsRefused(t *testing.T) {
 	w := world.New(t, world.Counting, nil, "")
 	const half = "--deployment and --build-id together name a version: give both, or neither; --pinned needs both"

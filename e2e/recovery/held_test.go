@@ -11,7 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A message that waited when its turn was held is shown, and follows the message that lets the turn go on.
+// A message may wait for its turn while the running turn is held. `starter show` shows this message. The agent takes it
+// after the message that lets the held turn go on.
 func TestMessageBeforeAHoldWaitsAndIsShown(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()

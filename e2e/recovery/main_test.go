@@ -1,5 +1,5 @@
-// Package recovery_test tests that an agent goes on after a crash, a network failure, a reset, a termination, a resume or a
-// deploy, and that nothing is paid for or done twice.
+// Package recovery_test tests that an agent goes on after a crash, a network failure, a reset, a termination, a resume
+// or a deploy. Nothing is paid for or done twice.
 package recovery_test
 
 import (

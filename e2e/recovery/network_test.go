@@ -18,7 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// hall holds all calls that come to it until it is opened.
+// hall counts the calls that come to it, and lets all of them wait until open is closed.
 type hall struct {
 	calls atomic.Int32
 	open  chan struct{}
@@ -36,8 +36,8 @@ func (h *hall) pass(ctx context.Context) error {
 	}
 }
 
-// errands is a world of agents who each ask the model, pay once, and ask the model again. The first model call and the
-// payment of each stand in a hall until it is opened.
+// errands is a world with several agents. Each agent calls the model, then the tool pay, then the model again. The
+// first model calls wait in models, and the calls of the tool wait in pays: see [hall].
 type errands struct {
 	*world.World
 	models, pays *hall
@@ -60,7 +60,7 @@ func newErrands(t *testing.T, count int) *errands {
 	return e
 }
 
-// start starts the agents and waits until all are at their first model call.
+// start starts the agents, and waits until all of their first model calls wait in the hall models.
 func (e *errands) start() {
 	for _, id := range e.ids {
 		e.Must("run", "--detach", "--id", id, "pay "+id)
@@ -68,12 +68,12 @@ func (e *errands) start() {
 	e.stand(e.models)
 }
 
-// stand waits until all agents stand in a hall.
+// stand waits until a call of each agent waits in the hall h.
 func (e *errands) stand(h *hall) {
 	e.Eventually("all calls are in flight", func() bool { return int(h.calls.Load()) == len(e.ids) })
 }
 
-// givenUp waits until Temporal has given up the attempts at all pending calls.
+// givenUp waits until each agent has a pending call of which Temporal has given up the first attempt.
 func (e *errands) givenUp() {
 	for _, id := range e.ids {
 		e.Eventually("the attempt is given up", func() bool {
@@ -89,7 +89,8 @@ func (e *errands) givenUp() {
 	}
 }
 
-// paidOnce waits until all agents have completed, and asserts that each has its result and nothing was done twice.
+// paidOnce waits until all agents have completed. It asserts that each agent has the result of the tool, and that
+// nothing was done twice.
 func (e *errands) paidOnce() {
 	for _, id := range e.ids {
 		e.Finished(id, "done")
@@ -100,7 +101,8 @@ func (e *errands) paidOnce() {
 	require.Len(e.T, e.Tools.Effects(), len(e.ids))
 }
 
-// What a worker has in flight when its network fails, or what arrives meanwhile, is reported when the network is back.
+// A worker's calls may be running while its network fails, or may end meanwhile. The worker reports their results when
+// the network works again, and no call is repeated.
 func TestNetworkFailureRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*world.Proxy){"stall": (*world.Proxy).Stall, "cut": (*world.Proxy).Cut} {
@@ -117,11 +119,11 @@ func TestNetworkFailureRepeatsNothing(t *testing.T) {
 			fail(p)
 			e.givenUp()
 			p.Restore()
-			close(e.models.open) // in flight from before the failure until after it
+			close(e.models.open) // the calls began before the failure and end after it
 			e.stand(e.pays)
 
 			fail(p)
-			close(e.pays.open) // finished while the network is away
+			close(e.pays.open) // the calls end during the failure
 			e.givenUp()
 			p.Restore()
 			e.paidOnce()
@@ -129,8 +131,8 @@ func TestNetworkFailureRepeatsNothing(t *testing.T) {
 	}
 }
 
-// A server that dies and comes back on its data finds the workers with what they have in flight, and with
-// what they have finished meanwhile.
+// A worker's calls may be running while the Temporal server is killed, or may end meanwhile. When the server runs again
+// with its data, the worker reports their results, and no call is repeated.
 func TestServerCrashRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	e := newErrands(t, 10)
@@ -161,8 +163,8 @@ func TestServerCrashRepeatsNothing(t *testing.T) {
 	e.paidOnce()
 }
 
-// A worker that was frozen while it was given a call does not make it when it wakes up: Temporal has given it to
-// another one meanwhile.
+// A worker process may be suspended when Temporal gives it a call, and Temporal then gives up this attempt. When the
+// worker continues, it does not make the call.
 func TestFrozenWorkerSendsNothingLate(t *testing.T) {
 	t.Parallel()
 	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -173,7 +175,7 @@ func TestFrozenWorkerSendsNothingLate(t *testing.T) {
 		return llmtest.Say(last.Content), nil
 	})
 	w.Worker("--stateful", "none")
-	w.Must("run", "--chat", "--id", t.Name(), "hello") // so that the workflow is cached there
+	w.Must("run", "--chat", "--id", t.Name(), "hello") // so that the first worker has the workflow in its cache
 	frozen := w.Worker()
 	require.Equal(t, "1\n", w.Must("send", t.Name(), "count"))
 
@@ -191,7 +193,7 @@ func TestFrozenWorkerSendsNothingLate(t *testing.T) {
 	})
 	other := w.Worker()
 	w.Eventually("the model is told that the call may have run", func() bool {
-		// From history: a query may be given to the frozen worker, too.
+		// Read the history, because Temporal may give a query to the frozen worker.
 		snap, err := w.Client.Read(t.Context(), t.Name())
 		require.NoError(t, err)
 		return len(snap.Messages) == 10 && strings.Contains(snap.Messages[8].Content, "outcome unknown")

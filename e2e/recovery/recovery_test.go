@@ -23,10 +23,11 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Nothing is paid for twice and nothing is done twice, whatever happens to the
-// agent's runs: counted at the model and at the tools.
+// The tests in this file end or reset an agent's runs. The model endpoint and the tool server count what they get: nothing may be
+// paid for or done twice.
 
-// payroll is a task of three model calls and four tool calls, two of them equal.
+// payroll returns a world with an agent whose task takes three model calls and four tool calls. Two of the tool calls
+// are equal.
 func payroll(t *testing.T) *world.World {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, world.Echo)
@@ -53,7 +54,7 @@ func TestResetRepeatsNothing(t *testing.T) {
 	}
 	again("", 1)    // to the very beginning
 	again(first, 1) // the same run a second time
-	again("", 3)    // a chain of resets
+	again("", 3)    // a reset of a run that began by a reset
 	again("", 1)
 	require.Len(t, w.Requests(), 3)
 	require.Len(t, w.Tools.Effects(), 4)
@@ -68,7 +69,8 @@ func TestResetRepeatsNothing(t *testing.T) {
 	require.Positive(t, read.Usage.Recalled)
 }
 
-// All earlier updates come at once after a reset; one a turn keeps the path.
+// After a reset, Temporal delivers all earlier messages of a chat at once. The agent still takes one message for each
+// turn, so its transcript stays the same.
 func TestResetOfAChatKeepsItsOrder(t *testing.T) {
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say(fmt.Sprint("reply ", world.Asked(req)+1)), nil
@@ -89,7 +91,8 @@ func TestResetOfAChatKeepsItsOrder(t *testing.T) {
 	require.Equal(t, "reply 5\n", w.Must("send", t.Name(), "five"))
 }
 
-// A tool that runs while its workflow is reset is given out once more by Temporal. It does not run.
+// If an agent is reset while a tool runs, the new run makes the same call. The tool does not run again, and the agent
+// gets the result of the first call.
 func TestResetWhileAToolRuns(t *testing.T) {
 	var g atomic.Pointer[world.Gate]
 	tools := world.NewToolServer(t)
@@ -101,7 +104,7 @@ func TestResetWhileAToolRuns(t *testing.T) {
 		return llmtest.Say("done"), nil
 	}, tools, "")
 	w.Worker()
-	for _, before := range []int{1, 3, 4} { // before the tool was asked for, twice, and after
+	for _, before := range []int{1, 3, 4} { // two tasks before the call, and one after it
 		g.Store(world.NewGate())
 		id := fmt.Sprint(t.Name(), before)
 		w.Must("run", "--detach", "--id", id, fmt.Sprint("pay ", before))
@@ -118,7 +121,8 @@ func TestResetWhileAToolRuns(t *testing.T) {
 	w.NothingTwice()
 }
 
-// What a reset gives out again while its worker is gone does not run again.
+// If the worker dies during a call of an at-most-once tool and the agent is then reset, the tool does not run again.
+// The model is told that the outcome is unknown.
 func TestResetWhileTheWorkerOfAToolIsGone(t *testing.T) {
 	t.Parallel()
 	g := world.NewGate()
@@ -133,7 +137,7 @@ func TestResetWhileTheWorkerOfAToolIsGone(t *testing.T) {
 	first := w.Worker()
 	w.Must("run", "--detach", "--id", t.Name(), "pay")
 	g.Wait(t)
-	w.Must("send", "--detach", "--next", t.Name(), "and then?") // so that the reset gives the call out again
+	w.Must("send", "--detach", "--next", t.Name(), "and then?") // so that the reset schedules the call again
 	first.Kill()
 	w.Reset(t.Name(), "", 4)
 	w.Worker()
@@ -167,7 +171,8 @@ func TestTerminatedAgentIsResumed(t *testing.T) {
 	require.Contains(t, errs, "the agent has completed")
 }
 
-// A failed task goes on where it failed, once, however many resume it.
+// If several programs resume a failed task at the same time, only one of them starts a new run. This run goes on where
+// the task failed.
 func TestFailedTaskIsResumedOnce(t *testing.T) {
 	broken := true
 	tools := world.NewToolServer(t)
@@ -226,7 +231,7 @@ func TestTimedOutAgentIsResumedWithAMessage(t *testing.T) {
 	require.Equal(t, []string{"user: hello", "user: go on", "assistant: go on"}, w.Show(t.Name()).Lines())
 }
 
-// --reload reads the definition anew; without it the pinned one stays.
+// A resumed agent keeps its definition. With --reload, it reads the definition again.
 func TestResumeReloadsTheDefinition(t *testing.T) {
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if req.Messages[0].Content == "old" {
@@ -245,7 +250,8 @@ func TestResumeReloadsTheDefinition(t *testing.T) {
 	require.Contains(t, w.Must("resume", "--reload", t.Name()), "new")
 }
 
-// A tool that ran when its agent was ended, and that the new definition lacks, may have done its work: the model reads that.
+// An agent may be terminated during a call of a tool, and resumed with a definition that does not have the tool. The
+// model is told that the outcome of the call is unknown.
 func TestRemovedToolMayHaveRun(t *testing.T) {
 	g := world.NewGate()
 	tools := world.NewToolServer(t)
@@ -264,7 +270,8 @@ func TestRemovedToolMayHaveRun(t *testing.T) {
 	require.Equal(t, []int{1}, world.Values(tools.Effects()))
 }
 
-// A fork has the first messages, repeats nothing, and has keys and sub-agents of its own.
+// A fork begins with the first messages of an agent, and repeats none of their calls. Its later calls have keys of
+// their own.
 func TestForkRepeatsNothing(t *testing.T) {
 	w := payroll(t)
 	w.Worker()
@@ -277,7 +284,7 @@ func TestForkRepeatsNothing(t *testing.T) {
 	require.Equal(t, "completed", s.Status)
 	require.Equal(t, w.Show(t.Name()).Lines()[:5], s.Lines()[:5])
 	require.Equal(t, "user: and then?", s.Lines()[5])
-	// The scripted model goes by the number of replies: the fork pays once more, for itself.
+	// The scripted model counts the replies in the request, so in the fork it calls pay once more.
 	require.Len(t, w.Requests(), 5)
 	require.Len(t, w.Tools.Effects(), 5)
 	w.NothingTwice()
@@ -286,7 +293,8 @@ func TestForkRepeatsNothing(t *testing.T) {
 	require.Equal(t, 0, w.Show(t.Name() + "-3").Usage["model_calls"])
 }
 
-// An agent that has grown long goes on in new runs, and nobody notices.
+// An agent with a long history continues in new runs. No message is lost, and no call is repeated, even after a reset
+// to the first run.
 func TestContinueAsNewLosesNothing(t *testing.T) {
 	t.Parallel()
 	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
@@ -343,13 +351,13 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 	t.Logf("%d messages in %d runs", messages, runs)
 	require.GreaterOrEqual(t, runs, 6)
 
-	// A message that was sent before is known in the new run.
+	// The new run knows the IDs of earlier messages.
 	before := len(s.Messages)
 	_, err = w.Client.Send(t.Context(), t.Name(), reagent.Message{ID: "m7", Text: "message 7, once more"})
 	require.NoError(t, err)
 	require.Len(t, w.Show(t.Name()).Messages, before)
 
-	// Reset to the beginning of its first run, it comes to the same end, and repeats nothing.
+	// After a reset to the beginning of the first run, the agent gets the same transcript and repeats nothing.
 	w.Reset(t.Name(), first, 1)
 	w.Eventually("it is where it was", func() bool {
 		s, err := w.Client.Show(t.Context(), t.Name())

@@ -31,9 +31,11 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// What Temporal delivers again after a reset, and what it does not.
+// Temporal delivers some messages again after a reset, but not those of later runs. The tests in this file hold that no message
+// is lost.
 
-// deleteRuns deletes runs that have ended, by their agents, as Temporal does when the namespace's retention is over.
+// deleteRuns deletes runs that have ended, and waits until they are gone. The parameter runs has the ID of a run for
+// each ID of an agent. Temporal deletes runs in the same way when the retention time of the namespace is over.
 func deleteRuns(w *world.World, runs map[string]string) {
 	for id, run := range runs {
 		_, err := w.Temporal.WorkflowService().DeleteWorkflowExecution(w.T.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
@@ -49,8 +51,8 @@ func deleteRuns(w *world.World, runs map[string]string) {
 	}
 }
 
-// A message that steered the agent enters at the same place when a reset delivers it again: behind the task and the
-// results that its sender had seen, and not before them. So nothing is asked or done again.
+// After a reset, Temporal delivers the steering messages of an agent again. Each one enters the transcript at the same
+// place as before, so no call is repeated.
 func TestSteeringMessagesKeepTheirPlacesOverAReset(t *testing.T) {
 	t.Parallel()
 	reading, thinking := world.NewGate(), world.NewGate()
@@ -71,7 +73,7 @@ func TestSteeringMessagesKeepTheirPlacesOverAReset(t *testing.T) {
 	w.Worker()
 	w.Must("run", "--chat", "--detach", "--id", t.Name(), "the task")
 	reading.Wait(t)
-	w.Must("send", "--detach", t.Name(), "while it reads") // to a busy agent it steers
+	w.Must("send", "--detach", t.Name(), "while it reads") // a message to a busy agent is a steering message
 	close(reading.Open)
 	thinking.Wait(t)
 	w.Must("send", "--detach", t.Name(), "while it thinks")
@@ -88,8 +90,8 @@ func TestSteeringMessagesKeepTheirPlacesOverAReset(t *testing.T) {
 	}
 }
 
-// A run that was reset is reset again, at each of its tasks. The events that are copied hold what that run asked its earlier runs:
-// for messages, and for the answers of sub-agents.
+// A run that began by a reset can be reset again, to each of its workflow tasks. It has searched earlier runs for
+// messages and for answers of sub-agents, and the new run replays these searches.
 func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -102,7 +104,7 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 		}
 		return llmtest.Say("the clerk " + last.Content), nil
 	}, nil, "")
-	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()}) // more commands
+	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()}) // runs then have more commands
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
 	w.MoveTo(own)
@@ -114,7 +116,7 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 	w.Must("run", "--chat", "-a", "x", "--id", id, "one")
 	w.Must("send", id, "two")
 	first := w.RunID(id)
-	for n, part := range []int{1000, 2} { // of the run's tasks
+	for n, part := range []int{1000, 2} { // the run is reset to its first task, then to the middle
 		second := w.Reset(id, first, w.TaskCount(id, first)/part+1)
 		messages := 4*n + 8
 		w.Transcript(id, messages)
@@ -129,8 +131,8 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 	}
 }
 
-// A message may come in a workflow task of its own while a run searches other runs for messages. The run then has asked for one
-// version of the search, and is reset at each of its tasks.
+// A run that began by a reset searches other runs for messages. A message that comes during this search is answered.
+// The run can be reset to each of its workflow tasks.
 func TestMessageBesideASearchIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := repeatingWorld(t)
@@ -154,7 +156,7 @@ func TestMessageBesideASearchIsAnswered(t *testing.T) {
 	w.NothingTwice()
 }
 
-// holdSearch holds the first search for messages at a gate.
+// holdSearch is a worker interceptor. It lets the first search for messages of other runs wait at the gate.
 type holdSearch struct {
 	interceptor.WorkerInterceptorBase
 	gate *world.Gate
@@ -178,7 +180,7 @@ func (h *heldSearch) ExecuteActivity(ctx context.Context, in *interceptor.Execut
 	return h.Next.ExecuteActivity(ctx, in)
 }
 
-// searchVersions returns how many versions a run has recorded for searches for messages.
+// searchVersions returns how many workflow versions a run has recorded for searches for messages of other runs.
 func searchVersions(t *testing.T, id, run string) int {
 	n := 0
 	for event, err := range history.Events(t.Context(), world.Temporal, agent.RunRef{ID: id, RunID: run}) {
@@ -194,14 +196,15 @@ func searchVersions(t *testing.T, id, run string) int {
 	return n
 }
 
-// repeatingWorld returns a world with a model that repeats the last message.
+// repeatingWorld returns a world whose model repeats the last message in its reply.
 func repeatingWorld(t *testing.T) *world.World {
 	return world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say("re: " + req.Messages[len(req.Messages)-1].Content), nil
 	}, nil, "")
 }
 
-// A run that was reset looks for messages of other runs, also where the run that it was reset from had looked before those came.
+// A run that began by a reset searches other runs for messages. It does so even if the run that was reset had already
+// searched them, because later messages may have come to other runs since then.
 func TestRunThatWasResetLooksOnceMore(t *testing.T) {
 	t.Parallel()
 	w := repeatingWorld(t)
@@ -211,7 +214,7 @@ func TestRunThatWasResetLooksOnceMore(t *testing.T) {
 	first := w.RunID(id)
 	second := w.Reset(id, first, 1)
 	w.Transcript(id, 2)
-	w.Must("send", id, "to the second run") // which looks before it takes the message
+	w.Must("send", id, "to the second run") // the second run searches other runs before it takes the message
 	w.Reset(id, first, 1)
 	w.Transcript(id, 4)
 	w.Must("send", id, "to the third run")
@@ -223,7 +226,8 @@ func TestRunThatWasResetLooksOnceMore(t *testing.T) {
 	w.NothingTwice()
 }
 
-// A run that found a message in another run has it for later runs, also where the other run is deleted.
+// A run keeps a message that it has found in another run. A later run gets the message, even if the other run was
+// deleted.
 func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	t.Parallel()
 	w := repeatingWorld(t)
@@ -248,8 +252,8 @@ func TestFoundMessageOutlivesTheRunThatTookIt(t *testing.T) {
 	require.Equal(t, want, w.Transcript(id, 6))
 }
 
-// A message that Temporal delivers again, and a cancel, come in the first task of a run: of one that continued another, or of the agent's
-// first one. The agent that is resumed has the message, also where the run was terminated before it had that task.
+// After a reset, a message and a cancel may come together in the first workflow task of the new run. The agent keeps
+// the message, and answers it when the agent is resumed. This also holds if the run was terminated before this task.
 func TestMessageDeliveredAgainBesideACancelIsKept(t *testing.T) {
 	t.Parallel()
 	w := repeatingWorld(t)
@@ -288,7 +292,8 @@ func TestMessageDeliveredAgainBesideACancelIsKept(t *testing.T) {
 	}
 }
 
-// A message that a run took which was reset from the same run is not lost when that older run is reset once more.
+// A run may be reset twice. The second reset does not lose the messages that came to the run that the first reset
+// started.
 func TestSecondResetOfARunKeepsTheMessagesOfTheRunBetween(t *testing.T) {
 	t.Parallel()
 	tools := world.NewToolServer(t)
@@ -302,7 +307,7 @@ func TestSecondResetOfARunKeepsTheMessagesOfTheRunBetween(t *testing.T) {
 	}, tools, "")
 	w.Worker()
 	for name, task := range map[string]func(tasks int) int{
-		"first": func(int) int { return 1 }, "middle": func(n int) int { return n / 2 }, "last": func(n int) int { return n }, // only waits
+		"first": func(int) int { return 1 }, "middle": func(n int) int { return n / 2 }, "last": func(n int) int { return n }, // the last task only waits
 	} {
 		id := t.Name() + "-" + name
 		w.Must("run", "--chat", "--id", id, "one")
@@ -320,7 +325,8 @@ func TestSecondResetOfARunKeepsTheMessagesOfTheRunBetween(t *testing.T) {
 	w.NothingTwice()
 }
 
-// A run whose history is gone leaves in doubt what it may have done, and nothing else.
+// If an earlier run was deleted, the outcome of the calls that it may have made is unknown. A call that it cannot have
+// made still runs.
 func TestDeletedRunLeavesLaterCallsAlone(t *testing.T) {
 	t.Parallel()
 	tools := world.NewToolServer(t)
@@ -357,7 +363,8 @@ func TestDeletedRunLeavesLaterCallsAlone(t *testing.T) {
 	}
 }
 
-// A message that is given to a resume is taken also where the agent never began, and where its state was not read.
+// A message that is sent with a resume is kept, even if the agent is terminated before it has read its state. This also
+// holds if the agent never ran before.
 func TestResumeOfAnAgentThatNeverBeganKeepsItsMessages(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -367,7 +374,7 @@ func TestResumeOfAnAgentThatNeverBeganKeepsItsMessages(t *testing.T) {
 	w.Must("run", "--chat", "--detach", "--id", id, "one") // no worker runs
 	w.TerminateAgent(id)
 	w.Must("resume", "--detach", "--message", "two", id)
-	w.TerminateAgent(id) // its state was not read
+	w.TerminateAgent(id) // before any run has read the state
 	read, err := w.Client.Read(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "x", read.Agent)
@@ -377,7 +384,8 @@ func TestResumeOfAnAgentThatNeverBeganKeepsItsMessages(t *testing.T) {
 	require.Equal(t, []string{"user: one", "user: two", "user: three"}, lines[:3])
 }
 
-// Of two programs that resume an agent the slower one does not take back what the agent did meanwhile, and is told.
+// If two programs resume an agent, the slower one continues the newest run, so nothing that the agent did is lost. If
+// the newest run has completed, the slower program starts no run, and is told the status.
 func TestSlowResumeTakesNothingBack(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
@@ -412,7 +420,8 @@ func TestSlowResumeTakesNothingBack(t *testing.T) {
 	require.Equal(t, []string{"user: fail", "user: fail again", "user: go on", "assistant: done"}, w.Show(id).Lines())
 }
 
-// delayed is a client of the agents that does something else once, before its first call of a method.
+// delayed returns a client. Before this client first calls the given gRPC method, it calls the function in the
+// parameter first.
 func delayed(w *world.World, method string, first func()) *reagent.Client {
 	options, err := config.ClientOptions(w.Address, "")
 	require.NoError(w.T, err)

@@ -15,10 +15,12 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// counterEnv makes this test binary a stdio MCP server with a counter in its process.
+// counterEnv is the name of an environment variable. If it is set, this test binary is the counter server: an MCP
+// server over standard input and output, whose only tool counts its calls in memory.
 const counterEnv = "E2E_COUNTER_SERVER"
 
-// counterWorld returns a world in which the agent x has the tools of that server. The server is stateful: it runs in one worker.
+// counterWorld returns a world in which the agent x has the tool of the counter server (see [counterEnv]). The server
+// is stateful, so only one worker runs it.
 func counterWorld(t *testing.T, model func(context.Context, llm.Request) (llm.Reply, error)) *world.World {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -34,7 +36,7 @@ agents:
 	return w
 }
 
-// serveCounter is that server.
+// serveCounter runs the counter server (see [counterEnv]) until its standard input is closed.
 func serveCounter() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "counter", Version: "1"}, nil)
 	n := 0
@@ -48,8 +50,7 @@ func serveCounter() {
 	}
 }
 
-// A server with state in its process is run by one worker: whichever worker runs
-// the agent, every call reaches that process.
+// A stateful MCP server runs in one worker. Every call reaches its process, whichever worker serves the agent.
 func TestStatefulServerIsOneProcess(t *testing.T) {
 	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if n := world.Asked(req); n < 8 {

@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// Temporal's list of runs lags behind where a cluster is busy. What a run did that is not listed yet is not
-// done again, neither by a run that was reset from it nor by one that was reset from the same run as it.
+// Temporal's list of runs may not have the newest runs yet. After a reset, nothing that such a run did is done again.
+// The run may be the one that was reset, or another run that a reset of the same run started.
 func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
 	t.Parallel()
 	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
@@ -43,14 +43,14 @@ func TestRunsThatAreNotListedYetAreFound(t *testing.T) {
 		w.Must("run", "--detach", "--id", id, "pay "+which)
 		g.Load().Wait(t)
 		first := w.RunID(id)
-		w.Reset(id, "", 1) // nothing has been done
+		w.Reset(id, "", 1) // the first run waits for its first model call
 		close(g.Load().Open)
-		w.Finished(id, "paid") // all has been done, by the second run
+		w.Finished(id, "paid") // the second run has made all calls
 		from := ""
 		if which == "sibling" {
 			from = first
 		}
-		worker.Kill() // it keeps the results
+		worker.Kill() // its memory has the results
 		worker = w.Worker()
 		w.Reset(id, from, 1)
 		w.Finished(id, "paid")
