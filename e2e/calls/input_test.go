@@ -55,9 +55,9 @@ func TestWrongKeyHoldsTheChat(t *testing.T) {
 // If the endpoint sends a web page in place of a reply, the model call fails at once. The error says that the reply is
 // HTML.
 func TestModelThatAnswersHTML(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	endpoint := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		rw.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(rw, "<html><body>Sign in</body></html>")
 	}))
@@ -69,7 +69,7 @@ func TestModelThatAnswersHTML(t *testing.T) {
 	require.Equal(t, 3, code)
 	require.Contains(t, errs, "HTML")
 	require.Contains(t, errs, "base_url")
-	require.Equal(t, 1, asked)
+	require.EqualValues(t, 1, asked.Load())
 }
 
 // A tool result that is larger than the agent's limit is cut. Its beginning and its end are kept.

@@ -174,11 +174,12 @@ func TestTerminatedAgentIsResumed(t *testing.T) {
 // If several programs resume a failed task at the same time, only one of them starts a new run. This run goes on where
 // the task failed.
 func TestFailedTaskIsResumedOnce(t *testing.T) {
-	broken := true
+	var broken atomic.Bool
+	broken.Store(true)
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, world.Echo)
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
-		if world.Asked(req) == 1 && broken {
+		if world.Asked(req) == 1 && broken.Load() {
 			return llm.Reply{}, &llm.Error{Class: llm.Unauthorized, Message: "no"}
 		}
 		return world.Script(llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), llmtest.Say("done"))(ctx, req)
@@ -186,7 +187,7 @@ func TestFailedTaskIsResumedOnce(t *testing.T) {
 	w.Worker()
 	_, _, code := w.Starter("run", "--id", t.Name(), "pay")
 	require.Equal(t, 3, code)
-	broken = false
+	broken.Store(false)
 	results := make(chan reagent.Started, 3)
 	for range 3 {
 		go func() {
