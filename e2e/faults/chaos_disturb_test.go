@@ -20,17 +20,19 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// blow is one kind of disturbance of a chaos run.
+// blow is one kind of disturbance. [TestChaos] chooses among the kinds at random while the agents work.
 type blow struct {
 	name string
-	// weight is how often it is chosen, beside the others.
+	// weight is how often this kind is chosen, relative to the other kinds.
 	weight int
-	// do disturbs the agent of that ID, or the workers of all. The error says that it could not be done.
+	// do causes the disturbance. The parameter id is the ID of the agent to disturb. A disturbance of all agents ignores the ID.
+	// The error says that the disturbance failed. A part of it may have happened.
 	do func(c *chaos, ctx context.Context, id string) error
-	// all says that it disturbs all agents, or notes itself what it disturbs.
+	// all is true if the disturbance affects all agents. Such a disturbance records itself in the ledger.
 	all bool
 }
 
+// errNothing says that a disturbance is not possible at the moment, for example because the agent has ended.
 var errNothing = errors.New("there is nothing to disturb")
 
 var blows = []blow{
@@ -58,7 +60,9 @@ var blows = []blow{
 	}},
 }
 
-// disturbUntil disturbs the agents until all have come to their ends, or there was enough of it.
+// disturbUntil causes random disturbances until the channel in the parameter done delivers a value, and returns this value.
+// The value arrives when all agents have ended. After the duration c.storm, disturbUntil causes no more disturbances and only
+// waits.
 func (c *chaos) disturbUntil(ctx context.Context, done <-chan error) error {
 	enough := time.After(c.storm)
 	for {
@@ -96,7 +100,7 @@ func (c *chaos) disturb(ctx context.Context) {
 			return
 		}
 		began := time.Now()
-		// What cannot be done, because the agent has just ended, is noted, too: it may have been done in part.
+		// A disturbance that failed is recorded, too, because a part of it may have happened.
 		err := b.do(c, ctx, id)
 		if !b.all {
 			c.troubled[id]++
@@ -107,7 +111,8 @@ func (c *chaos) disturb(ctx context.Context) {
 	}
 }
 
-// freeze stops a worker for some seconds. It does not know, when it goes on, that time has passed.
+// freeze stops a random worker process with SIGSTOP and lets it continue after 1 to 6 seconds. By then, Temporal may have given
+// the worker's tasks to another worker.
 func (c *chaos) freeze(ctx context.Context, _ string) error {
 	c.crew.mu.Lock()
 	p := c.crew.members[c.random.IntN(len(c.crew.members))]
@@ -131,17 +136,21 @@ func (c *chaos) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.random.Int64N(int64(most-least)))
 }
 
-// stall lets no byte pass between the workers and the server for some seconds.
+// stall makes the proxy between the workers and the Temporal server hold back all bytes for 1 to 6 seconds. The connections
+// stay open.
 func (c *chaos) stall(ctx context.Context, _ string) error {
 	return c.network(ctx, "stall", c.proxy.Stall, c.between(time.Second, 6*time.Second))
 }
 
-// cut ends all connections between the workers and the server, and refuses new ones for a while.
+// cut makes the proxy between the workers and the Temporal server close all connections, and each new connection, for 0.3 to 5
+// seconds.
 func (c *chaos) cut(ctx context.Context, _ string) error {
 	return c.network(ctx, "cut", c.proxy.Cut, c.between(300*time.Millisecond, 5*time.Second))
 }
 
-// network disturbs the network for some time. One disturbance of it is under way at a time.
+// network disturbs the network by a call of the function in the parameter begin. After the duration d, a goroutine ends the
+// disturbance. The parameter what names the disturbance in the [ledger]. If the network is already disturbed, the error is
+// [errNothing].
 func (c *chaos) network(ctx context.Context, what string, begin func(), d time.Duration) error {
 	if !c.networking.TryLock() {
 		return errNothing
@@ -157,7 +166,8 @@ func (c *chaos) network(ctx context.Context, what string, begin func(), d time.D
 	return nil
 }
 
-// killServer kills the server, once in a run, and starts it again on its data.
+// killServer kills the Temporal server with SIGKILL and starts it again with the same data. It does this once for each seed;
+// the error of later calls is [errNothing].
 func (c *chaos) killServer(ctx context.Context, _ string) error {
 	if c.ledger.disturbances()[serverKilled] > 0 {
 		return errNothing
@@ -166,7 +176,7 @@ func (c *chaos) killServer(ctx context.Context, _ string) error {
 	return nil
 }
 
-// terminate ends an agent's run from outside and resumes the agent.
+// terminate terminates the newest run of an agent and then resumes the agent: see [chaos.resume].
 func (c *chaos) terminate(ctx context.Context, id string) error {
 	if err := c.Temporal.TerminateWorkflow(ctx, id, "", "test"); err != nil {
 		return err
@@ -174,7 +184,7 @@ func (c *chaos) terminate(ctx context.Context, id string) error {
 	return c.resume(ctx, id)
 }
 
-// cancel cancels an agent and resumes it when it has ended.
+// cancel cancels an agent and the sub-agents below it, and then resumes the agent: see [chaos.resume].
 func (c *chaos) cancel(ctx context.Context, id string) error {
 	if _, err := c.Client.Cancel(ctx, id); err != nil {
 		return err
@@ -182,7 +192,8 @@ func (c *chaos) cancel(ctx context.Context, id string) error {
 	return c.resume(ctx, id)
 }
 
-// resume resumes an agent when it has ended, unless it has completed.
+// resume starts a goroutine that resumes an agent as soon as the agent has ended. The goroutine does nothing if the agent has
+// completed, or if the agent is still running after 5 seconds. The error is always nil.
 func (c *chaos) resume(ctx context.Context, id string) error {
 	c.later.Go(func() {
 		began := time.Now()
@@ -192,7 +203,7 @@ func (c *chaos) resume(ctx context.Context, id string) error {
 			case err != nil && !errors.Is(err, reagent.ErrNoWorker):
 				return false, err
 			case !look.Status.Ended():
-				// It goes on by another resume, or its cancel is not done yet; its end is seen by who plays it.
+				// Another call has resumed the agent, or the agent has not ended yet. In the second case, chaos.end resumes it.
 				return time.Since(began) > 5*time.Second, nil
 			}
 			_, err = c.Client.Resume(ctx, id, reagent.ResumeOptions{})
@@ -205,7 +216,9 @@ func (c *chaos) resume(ctx context.Context, id string) error {
 	return nil
 }
 
-// sendAndCancel sends an agent a message and cancels it at once. The message is sent until it is accepted.
+// sendAndCancel sends a message to an agent and cancels the agent at the same time. Then it resumes the agent. If the agent
+// has accepted the message, sendAndCancel stores the message in c.extras. If it is unknown whether the agent has accepted the
+// message, sendAndCancel stores the text in c.perhaps.
 func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 	if !slices.ContainsFunc(c.all, func(a cast) bool { return a.id == id && len(a.senders) > 0 }) {
 		return errNothing
@@ -236,7 +249,8 @@ func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 	return errors.Join(err, c.resume(ctx, id))
 }
 
-// resetNewest resets an agent's newest run to its first, a middle or its last task, sometimes twice.
+// resetNewest resets the newest run of an agent to one of its workflow tasks: see [chaos.resetRun]. Sometimes it then resets
+// the same run again.
 func (c *chaos) resetNewest(ctx context.Context, id string) error {
 	found, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
@@ -250,7 +264,7 @@ func (c *chaos) resetNewest(ctx context.Context, id string) error {
 	return err
 }
 
-// resetOlder resets an earlier run of an agent.
+// resetOlder resets a random run of an agent that is not the newest. If there is only one run, the error is [errNothing].
 func (c *chaos) resetOlder(ctx context.Context, id string) error {
 	runs, err := history.Runs(ctx, c.Temporal, id)
 	if err != nil || len(runs) < 2 {
@@ -259,7 +273,8 @@ func (c *chaos) resetOlder(ctx context.Context, id string) error {
 	return c.resetRun(ctx, id, runs[1+c.random.IntN(len(runs)-1)])
 }
 
-// resetRun resets a run to one of its tasks. Where earlier runs were deleted it is one after the run has read its state.
+// resetRun resets a run to its first, a middle, its last or a random workflow task. If runs of the agent were deleted, it uses
+// only tasks after the event of [stateRead], because the new run cannot read its state from a deleted run.
 func (c *chaos) resetRun(ctx context.Context, id, run string) error {
 	h, err := historyOf(ctx, c.Temporal, id, run)
 	if err != nil {
@@ -282,7 +297,9 @@ func (c *chaos) resetRun(ctx context.Context, id, run string) error {
 	return err
 }
 
-// stateRead returns the event after which a run needs no earlier run for its state; the largest number where it still does.
+// stateRead returns the ID of the event with which a run finished reading its state from an earlier run. From then on, the
+// run does not need the earlier run. The ID is 0 if the run did not have to read a state. It is 1<<62 if the history does not
+// show the event yet.
 func stateRead(h *historypb.History) int64 {
 	reads := map[int64]bool{}
 	for _, e := range h.GetEvents() {
@@ -292,7 +309,7 @@ func stateRead(h *historypb.History) int64 {
 				reads[e.GetEventId()] = true
 			default:
 				if len(reads) == 0 {
-					return 0 // it began with an effect
+					return 0 // the run began with an effect
 				}
 			}
 		}
@@ -303,8 +320,9 @@ func stateRead(h *historypb.History) int64 {
 	return 1 << 62
 }
 
-// deleteEarlier deletes the closed runs of an agent but its newest, the oldest first as Temporal's retention does, and
-// keeps their histories for the verdict.
+// deleteEarlier deletes all runs of an agent except the newest, the oldest first, as Temporal's retention does. It keeps
+// their histories in c.kept for the checks at the end. If the newest run still needs an earlier run, the error is
+// [errNothing].
 func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	runs, err := history.Runs(ctx, c.Temporal, id)
 	if err != nil || len(runs) < 2 {
@@ -319,7 +337,8 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	if err != nil || stateRead(h) > int64(len(h.GetEvents())) {
 		return errors.Join(err, errNothing)
 	}
-	// A run is kept until the next run has searched it for messages. Retention is far longer than that takes.
+	// The newest run must have searched the earlier runs for messages. In practice, this takes much less time than Temporal's
+	// retention period.
 	options, err := config.ClientOptions("", "")
 	if err != nil {
 		return err
@@ -339,14 +358,16 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteRun deletes a run of an agent, or of a sub-agent below the agent root, and keeps its history.
+// deleteRun deletes a run of the agent with the given ID, and stores its history in c.kept. If the run has not ended, the
+// error is [errNothing]. For a sub-agent, the parameter root is the ID of the agent at the top of the tree. Otherwise, root
+// is equal to id. deleteRun marks both agents in c.forgotten.
 func (c *chaos) deleteRun(ctx context.Context, root, id, run string) error {
 	h, err := historyOf(ctx, c.Temporal, id, run)
 	if isGone(err) {
 		return nil
 	}
 	if err == nil && !history.Closes(h.GetEvents()[len(h.GetEvents())-1].GetEventType()) {
-		err = errNothing // it would be terminated
+		err = errNothing // Temporal would terminate the run
 	}
 	if err != nil {
 		return err
@@ -364,7 +385,7 @@ func (c *chaos) deleteRun(ctx context.Context, root, id, run string) error {
 	return err
 }
 
-// childOf returns the ID of a sub-agent of an agent, at any depth.
+// childOf returns the ID of a random sub-agent of an agent, at any depth. If there is none, the error is [errNothing].
 func (c *chaos) childOf(ctx context.Context, id string) (string, error) {
 	snap, err := c.Client.Read(ctx, id)
 	if err != nil || len(snap.Children) == 0 {
@@ -377,7 +398,7 @@ func (c *chaos) childOf(ctx context.Context, id string) (string, error) {
 	return child, nil
 }
 
-// terminateChild terminates a sub-agent and resumes it.
+// terminateChild terminates a random sub-agent of an agent and then resumes the sub-agent: see [chaos.resume].
 func (c *chaos) terminateChild(ctx context.Context, id string) error {
 	child, err := c.childOf(ctx, id)
 	if err != nil {
@@ -386,7 +407,7 @@ func (c *chaos) terminateChild(ctx context.Context, id string) error {
 	return c.terminate(ctx, child)
 }
 
-// resetChild resets a sub-agent's newest run.
+// resetChild resets the newest run of a random sub-agent of an agent: see [chaos.resetNewest].
 func (c *chaos) resetChild(ctx context.Context, id string) error {
 	child, err := c.childOf(ctx, id)
 	if err != nil {
@@ -395,7 +416,8 @@ func (c *chaos) resetChild(ctx context.Context, id string) error {
 	return c.resetNewest(ctx, child)
 }
 
-// deleteChild deletes the history of a sub-agent that has ended: what its parent knows of it stays.
+// deleteChild chooses a random sub-agent of an agent and deletes all its runs. If the sub-agent has not ended, the error is
+// [errNothing]. The agent keeps what it already knows about the sub-agent.
 func (c *chaos) deleteChild(ctx context.Context, id string) error {
 	child, err := c.childOf(ctx, id)
 	if err != nil {
@@ -423,11 +445,11 @@ func (c *chaos) isForgotten(id string) bool {
 	return c.forgotten[id]
 }
 
-// deleted is a run that was deleted, and its history.
+// deleted holds the history of a run that the test has deleted. The field id is the ID of the agent.
 type deleted struct {
 	id      string
 	history *historypb.History
 }
 
-// calm undoes what is still under way.
+// calm waits until all disturbances that last for some time have ended.
 func (c *chaos) calm() { c.later.Wait() }

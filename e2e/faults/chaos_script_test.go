@@ -15,8 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// chaosTeam holds the agents of a chaos run. It continues the configuration of the agent x. There are sub-agents to depth 3, an
-// agent whose time runs out, one that may spend few tokens, and one whose conversation is summarised.
+// chaosTeam is a part of the configuration file of [TestChaos]: the last fields of the agent x, and all other agents. They have
+// sub-agents to depth 3. The agent sloth exceeds its time limit. The agent saver has a small token limit. The conversation of
+// the agent talker is summarised.
 const chaosTeam = `    tools: [far.*]
     agents: [boss, clerk, sloth]
     limits: {depth: 3}
@@ -38,11 +39,12 @@ const chaosTeam = `    tools: [far.*]
     limits: {context_tokens: 1000}
 `
 
-// napTime is how long the model takes for the sub-agent whose time runs out.
+// napTime is how long the model takes to reply to the sub-agent sloth. It is longer than the time limit of sloth.
 const napTime = 2500 * time.Millisecond
 
-// chaosReply is what the model says. It goes by what it is sent alone: by the user's last message, a word and a number
-// that no other message has, and by the replies to it.
+// chaosReply returns the reply of the scripted model to a request. The reply depends only on the last user message and the
+// number of replies to this message, so a repeated request gets the same reply. A user message begins with a word that
+// selects the script, and a number that no other message has.
 func chaosReply(req llm.Request) llm.Reply {
 	text, step := place(req)
 	word, rest, _ := strings.Cut(text, " ")
@@ -72,16 +74,18 @@ func chaosReply(req llm.Request) llm.Reply {
 	return reply
 }
 
-// cast is one agent of a chaos run and what it is asked for.
+// cast describes one agent of a chaos run and the messages that it gets. The field first is the message with which the agent is
+// started.
 type cast struct {
 	id, agent string
 	mode      agent.Mode
 	first     string
-	// senders are messages that are sent one after the other; the senders do not wait for each other.
+	// senders has the further messages of each sender. A sender sends its messages one after the other. The senders do not wait
+	// for each other.
 	senders [][]reagent.Message
 }
 
-// castAll returns the agents of a chaos run. Words are what agents are asked for beside messages that steer.
+// castAll chooses the agents of a chaos run and the messages that they get. The choice depends only on the seed.
 func (c *chaos) castAll() []cast {
 	words := []string{"pay", "both", "steps", "one", "three", "slow", "say"}
 	number := 1000
@@ -124,7 +128,8 @@ func (c *chaos) castAll() []cast {
 	return all
 }
 
-// play starts an agent, sends it its messages, some of them twice, and sees it to its end.
+// play starts an agent, sends it the messages of all its senders, and brings it to its end: see [chaos.end]. It sends some
+// messages twice.
 func (c *chaos) play(ctx context.Context, a cast) error {
 	err := until(ctx, a.id+" is started", func(ctx context.Context) (bool, error) {
 		_, err := c.Client.Start(ctx, reagent.StartOptions{ID: a.id, Agent: a.agent, Mode: a.mode, Message: a.first})
@@ -166,8 +171,8 @@ func (c *chaos) sendAll(ctx context.Context, id string, messages []reagent.Messa
 	return nil
 }
 
-// deliver sends a message until the agent has accepted it. It resumes an agent that has ended: a reset delivers a cancel
-// again when nobody waits for its end any more.
+// deliver sends a message to an agent until the agent has accepted it. If the agent has ended, deliver resumes it and tries
+// again. The agent can end at any time, because after a reset Temporal delivers an earlier cancel again.
 func (c *chaos) deliver(ctx context.Context, id string, m reagent.Message) error {
 	return until(ctx, id+" has "+m.ID, func(ctx context.Context) (bool, error) {
 		_, err := c.Client.Send(ctx, id, m)
@@ -180,7 +185,8 @@ func (c *chaos) deliver(ctx context.Context, id string, m reagent.Message) error
 	})
 }
 
-// end sees an agent to its end: it is resumed when it was ended by something else, and closed when it waits.
+// end waits until an agent has completed. Meanwhile, it closes the agent when the agent waits for a message or is held. If the
+// agent was cancelled or terminated, or has timed out, end resumes it. If the agent has failed, end returns an error.
 func (c *chaos) end(ctx context.Context, id string) error {
 	var failed error
 	var last reagent.Snapshot
@@ -213,7 +219,7 @@ func (c *chaos) end(ctx context.Context, id string) error {
 	return err
 }
 
-// tell logs what Temporal knows of an agent.
+// tell logs what Temporal knows about an agent: its open work, and the events of all its runs, including deleted runs.
 func (c *chaos) tell(id string) {
 	ctx := context.Background()
 	found, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
@@ -231,7 +237,7 @@ func (c *chaos) tell(id string) {
 	}
 }
 
-// begun notes that an agent was started.
+// begun records that an agent was started, so that it can be disturbed.
 func (c *chaos) begun(a cast) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

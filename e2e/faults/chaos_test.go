@@ -27,14 +27,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// chaosTime bounds one chaos run.
+// chaosTime is the time in which all agents of one seed must complete.
 const chaosTime = 4 * time.Minute
 
-// Whatever happens to workers, network, server and runs, at random and at once: every agent comes to an end and can
-// be read, no at-most-once tool takes effect twice under one key, each message that was accepted is in the transcript
-// once, in its sender's order, and a model request is repeated only where something disturbed it. REAGENT_CHAOS is how
-// many seeds are run in a row, REAGENT_SEED the first of them. An ordinary run has none.
-// REAGENT_CHAOS_WITHOUT names disturbances that are left out.
+// Under random disturbances of workers, network, server and runs, every agent ends and can be read. No call of an at-most-once
+// tool takes effect twice. Each accepted message is in the transcript once, and the messages of one sender are in their order.
+// A model request is repeated only if a disturbance explains this.
+//
+// REAGENT_CHAOS is the number of seeds to run in a row; without it, the test is skipped. REAGENT_SEED is the first seed.
+// REAGENT_CHAOS_WITHOUT names the disturbances to leave out, separated by commas.
 func TestChaos(t *testing.T) {
 	text := os.Getenv("REAGENT_CHAOS")
 	if text == "" {
@@ -52,29 +53,31 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaos is the surroundings of one run.
+// chaos holds everything that [TestChaos] needs and records for one seed.
 type chaos struct {
 	*surroundings
 
-	size    int           // the number of agents
-	storm   time.Duration // after which nothing is disturbed any more
-	without map[string]bool
+	size    int             // the number of agents
+	storm   time.Duration   // no disturbance begins after this time
+	without map[string]bool // the names of the disturbances to leave out
 	began   time.Time
-	proxy   *world.Proxy // between the workers and the server
+	proxy   *world.Proxy // it is between the workers and the Temporal server
 	all     []cast
 
 	networking sync.Mutex     // held while the network is disturbed
-	later      sync.WaitGroup // of what is under way
-	troubled   map[string]int // how often, by agent
-	extra      int            // messages that were sent beside those of senders
+	later      sync.WaitGroup // counts the goroutines of disturbances
+	troubled   map[string]int // how often each agent was disturbed, by agent ID
+	extra      int            // the number of messages that sendAndCancel has sent
 
 	mu      sync.Mutex
-	started []string
-	ended   map[string]bool // agents that have come to their ends once
-	// extras are messages that were accepted beside those of senders, perhaps the texts of those of which nobody knows.
+	started []string        // the IDs of the agents that were started
+	ended   map[string]bool // the agents that have completed or failed once
+	// extras has the messages of sendAndCancel that agents have accepted, by agent ID. perhaps has the texts of those messages of
+	// sendAndCancel that may have been accepted.
 	extras  map[string][]reagent.Message
 	perhaps map[string]bool
-	// forgotten are the agents of which runs were deleted, kept those runs by their IDs.
+	// forgotten has the IDs of the agents of which runs were deleted, and of the agents above them. kept has the deleted runs,
+	// by run ID.
 	forgotten map[string]bool
 	kept      map[string]deleted
 }
@@ -135,7 +138,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	require.Empty(t, v.problems, strings.Join(v.problems, "\n"))
 }
 
-// counts is what happened, as lines of a table.
+// counts returns a table of the disturbances: how often each of them happened.
 func (c *chaos) counts() string {
 	counts := c.ledger.disturbances()
 	var b strings.Builder
@@ -145,14 +148,15 @@ func (c *chaos) counts() string {
 	return b.String()
 }
 
-// judge holds what the agents say against what the far side saw.
+// judge compares the transcripts and histories of all agents with the model requests and tool calls in the ledger. It returns
+// the problems that it finds. It also requires that a replay of the histories leads to the recorded states.
 func (c *chaos) judge(ctx context.Context) *verdict {
 	v := newVerdict(c.ledger)
 	var ids []string
 	for _, a := range c.all {
 		ids = append(ids, c.hear(ctx, v, a.id, &a)...)
 	}
-	// Where an agent has not ended, the time is up; the runs are read all the same.
+	// If an agent has not ended, ctx is over. The runs have to be read even then.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	live, err := readStates(c.dir + "/" + statelog.FileName)
@@ -184,7 +188,7 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	owners := maps.Clone(v.owners)
 	for key, id := range owners {
 		if root, _, _ := strings.Cut(id, "/"); c.forgotten[root] {
-			// What a deleted run knew may be asked for again.
+			// The agent may ask again for something that only a deleted run knew.
 			spans[key] = span{agent: id}
 		}
 	}
@@ -200,7 +204,8 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	return v
 }
 
-// withLost adds the sub-agents that no agent names any more, because the one above them was deleted or took another way after a reset.
+// withLost returns the IDs in the parameter ids, and the IDs of all further sub-agents in Temporal's list of workflows. No
+// agent names these sub-agents any more: their parent was deleted, or was reset and then asked for other sub-agents.
 func (c *chaos) withLost(ctx context.Context, ids []string) []string {
 	for _, a := range c.all {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId STARTS_WITH %q", a.id+"/")}
@@ -215,7 +220,8 @@ func (c *chaos) withLost(ctx context.Context, ids []string) []string {
 	return ids
 }
 
-// hear reads an agent and those below it, and returns their IDs.
+// hear waits until an agent has ended, and checks its status and its transcript. It does the same for the sub-agents below, and
+// returns the IDs of all these agents. It adds the problems that it finds to v. The parameter a is nil for a sub-agent.
 func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []string {
 	v.agents++
 	ids := []string{id}
@@ -224,10 +230,10 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		var err error
 		snap, err = c.Client.Read(ctx, id)
 		if a == nil && c.forgotten[id] && errors.Is(err, reagent.ErrNotFound) {
-			return true, nil // it was deleted when it had ended
+			return true, nil // the sub-agent had ended, and was deleted
 		}
 		if a == nil && (snap.Status == reagent.Terminated || snap.Status == reagent.TimedOut) {
-			return true, nil // nobody waits for it any more
+			return true, nil // no agent waits for it, so nobody resumes it
 		}
 		return snap.Status.Ended(), err
 	})
@@ -268,7 +274,9 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 	return ids
 }
 
-// hearMessages asserts that what an agent accepted is in its transcript, once, in the order of each sender.
+// hearMessages checks that each message that an agent accepted is in its transcript once, and that the messages of each sender
+// are in their order. It adds the problems that it finds to v. The parameter lines is the transcript, and first is the field
+// First of the agent's snapshot.
 func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
 	places := map[string][]int{}
 	for i, l := range lines {
@@ -277,7 +285,7 @@ func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
 		}
 	}
 	known := map[string]bool{a.first: true}
-	cut := c.forgotten[a.id] && first > 0 // some may be in runs that were deleted
+	cut := c.forgotten[a.id] && first > 0 // some messages may be in deleted runs
 	senders := append([][]reagent.Message{{{Text: a.first}}}, a.senders...)
 	for _, m := range c.extras[a.id] {
 		senders = append(senders, []reagent.Message{m})
@@ -310,7 +318,8 @@ func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
 	}
 }
 
-// runsOf lists the runs of an agent. A server that was killed may not answer at first.
+// runsOf returns the IDs of all runs of an agent. It tries again until Temporal answers, because the server may have been
+// killed.
 func (c *chaos) runsOf(ctx context.Context, id string) []string {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
@@ -324,7 +333,8 @@ func (c *chaos) runsOf(ctx context.Context, id string) []string {
 	}
 }
 
-// readRuns reads every run of the agents, and adds their spans.
+// readRuns reads every run of the agents with the given IDs, and adds a problem to v for each run that cannot be read. It adds
+// the effects of the runs to the map spans.
 func (c *chaos) readRuns(ctx context.Context, v *verdict, ids []string, spans map[string]span) {
 	options, err := config.ClientOptions("", "")
 	require.NoError(c.T, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// converse starts an agent, or finds it, sends it the messages of a scenario, each when the one before
-// is answered, and waits until it has completed. It goes on over whatever happens to the agent, its
-// workers and the server meanwhile, until the context ends.
+// converse starts an agent and sends it the messages of a scenario, each after the answer to the message before. Then it waits
+// until the agent has completed. If the agent, its workers or the server are disturbed meanwhile, converse tries again until ctx
+// ends.
 func converse(ctx context.Context, c *reagent.Client, id string, s scenario) error {
 	start := reagent.StartOptions{ID: id, Agent: "x", Mode: agent.Task, Message: s.messages[0]}
 	if s.chat() {
@@ -26,7 +26,7 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario) err
 	for i, text := range s.messages[1:] {
 		err = errors.Join(err, answered(ctx, c, id, i+1))
 		message := reagent.Message{ID: fmt.Sprint("message-", i+1), Text: text}
-		// Twice, as by one who did not see that the first arrived.
+		// Twice, like a sender who does not know that the first message arrived.
 		for range 2 {
 			err = errors.Join(err, until(ctx, "it has "+message.ID, func(ctx context.Context) (bool, error) {
 				_, err := c.Send(ctx, id, message)
@@ -43,7 +43,7 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario) err
 	return nil
 }
 
-// answered waits until an agent has answered so many messages.
+// answered waits until the transcript of an agent has the given number of user messages and ends with an answer.
 func answered(ctx context.Context, c *reagent.Client, id string, messages int) error {
 	return until(ctx, fmt.Sprint(messages, " messages are answered"), func(ctx context.Context) (bool, error) {
 		snap, err := c.Read(ctx, id)
@@ -61,8 +61,8 @@ func answered(ctx context.Context, c *reagent.Client, id string, messages int) e
 	})
 }
 
-// closed lets a chat finish. One that is terminated and resumed between its close and its end is
-// to be closed again.
+// closed closes a chat and waits until it has completed. It repeats the close until then, because the agent may be terminated
+// and resumed before it completes.
 func closed(ctx context.Context, c *reagent.Client, id string) error {
 	return until(ctx, "it is closed", func(ctx context.Context) (bool, error) {
 		if err := c.Close(ctx, id); err != nil && !errors.Is(err, reagent.ErrClosed) {
@@ -73,7 +73,7 @@ func closed(ctx context.Context, c *reagent.Client, id string) error {
 	})
 }
 
-// completed waits until an agent has completed. One that fails does not: nobody resumes it.
+// completed waits until an agent has completed. If the agent has failed, completed returns an error.
 func completed(ctx context.Context, c *reagent.Client, id string) error {
 	var failed error
 	err := until(ctx, "it completes", func(ctx context.Context) (bool, error) {
@@ -86,8 +86,9 @@ func completed(ctx context.Context, c *reagent.Client, id string) error {
 	return errors.Join(err, failed)
 }
 
-// until waits for a condition. An attempt to look is given up after some seconds, since who was to answer
-// may be dead.
+// until calls the function ok again and again until it returns true. If ctx ends before that, until returns an error with the
+// name of the condition, which is the parameter what. The context of each call of ok ends after 20 seconds, because the call may
+// wait for a process that is dead.
 func until(ctx context.Context, what string, ok func(context.Context) (bool, error)) error {
 	var last error
 	for ctx.Err() == nil {

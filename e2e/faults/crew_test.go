@@ -9,36 +9,38 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 )
 
-// faultyWorker builds the worker that dies at armed points, once, where a test needs it, and
-// returns its name for [world.Binary].
+// faultyWorker builds a worker program that can kill itself at the points of package fault. It builds the program only once,
+// and returns its name for [world.Binary].
 var faultyWorker = sync.OnceValues(func() (string, error) {
 	name := filepath.Join("faults", "worker")
 	return name, world.Build(world.Binary(name), "-tags", "faults", "./cmd/worker")
 })
 
-// workerDied is the trouble that a crew notes.
+// workerDied is the name of the disturbance that a [crew] records when a worker was killed.
 const workerDied = "worker killed"
 
-// crew is the worker processes of a world. One that is killed is replaced by another, as whatever runs
-// workers would do.
+// crew runs a fixed number of worker processes. If a worker is killed, crew starts another one in its place, as a process manager
+// does in production.
 type crew struct {
 	w       *world.World
 	program string
 	env     []string
 	ledger  *ledger
-	// broken is told of a worker that ended by itself, which is not replaced then; nil where one
-	// may, for want of a server.
+	// broken is called if a worker has ended by itself. This worker is not replaced. If broken is nil, the worker is replaced,
+	// because workers end by themselves while the server is down.
 	broken func(error)
 	wait   sync.WaitGroup
 
 	mu      sync.Mutex
-	members []*world.Process // by their places
+	members []*world.Process // the newest worker in each place
 	all     []*world.Process
 	deaths  int
 	ended   bool
 }
 
-// newCrew starts so many workers, which have env besides the test's environment.
+// newCrew starts a [crew] and ends it at the end of the test. The parameter size is the number of workers, and program is the
+// name of their program for [world.Binary]. The strings in env are added to the environment of each worker. The crew records
+// the deaths of workers in the ledger. The parameter broken is the field of [crew].
 func newCrew(w *world.World, size int, ledger *ledger, broken func(error), program string, env ...string) *crew {
 	c := &crew{w: w, program: program, env: env, ledger: ledger, broken: broken, members: make([]*world.Process, size)}
 	w.T.Cleanup(c.end)
@@ -48,7 +50,8 @@ func newCrew(w *world.World, size int, ledger *ledger, broken func(error), progr
 	return c
 }
 
-// keep has a worker in a place until the crew is ended.
+// keep starts a worker in the given place, which is an index of c.members, and replaces the worker when it ends. It returns
+// after [crew.end], or if a worker must not be replaced.
 func (c *crew) keep(place int) {
 	for {
 		p := c.replace(place)
@@ -63,11 +66,11 @@ func (c *crew) keep(place int) {
 		}
 		c.mu.Unlock()
 		code := p.Cmd.ProcessState.ExitCode()
-		if c.broken != nil && code >= 0 { // not by a signal
+		if c.broken != nil && code >= 0 { // no signal has killed it
 			c.broken(fmt.Errorf("a worker ended by itself, with exit code %d", code))
 			return
 		}
-		if code >= 0 && !ended { // for want of a server
+		if code >= 0 && !ended { // the server may be down
 			<-time.After(200 * time.Millisecond)
 		} else if !ended {
 			c.ledger.disturbed("", workerDied, time.Now())
@@ -93,7 +96,7 @@ func (c *crew) replace(place int) *world.Process {
 	return p
 }
 
-// kill kills the worker in a place, if one is there, and returns when it is dead.
+// kill kills the worker in the given place and waits until it is dead. If there is no worker yet, kill does nothing.
 func (c *crew) kill(place int) {
 	c.mu.Lock()
 	p := c.members[place]
@@ -103,14 +106,14 @@ func (c *crew) kill(place int) {
 	}
 }
 
-// died returns how many workers have died.
+// died returns how many workers have ended, either killed or by themselves. It does not count those that [crew.end] has killed.
 func (c *crew) died() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.deaths
 }
 
-// end kills all workers for good.
+// end kills all workers and does not replace them. If the test has failed, end logs what the workers have printed.
 func (c *crew) end() {
 	c.mu.Lock()
 	c.ended = true

@@ -30,9 +30,9 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// requireSameStates replays the histories of agents and asserts that the state after each workflow task
-// equals the state that the live workflow had. The folder is the one in which worker processes recorded
-// states: see package statelog. The IDs are those of the agents, all of whose runs are compared.
+// requireSameStates replays the histories of agents. It asserts that each replay has the same states as the live workflow
+// had, after each workflow task. The parameter dir is the folder in which the worker processes recorded the live states: see
+// package statelog. The parameter ids has the IDs of the agents.
 func requireSameStates(t testing.TB, c sdk.Client, dir string, ids []string) {
 	t.Helper()
 	live, err := readStates(filepath.Join(dir, statelog.FileName))
@@ -41,16 +41,17 @@ func requireSameStates(t testing.TB, c sdk.Client, dir string, ids []string) {
 	require.Positive(t, compared.tasks, "no workflow task was compared")
 }
 
-// compared counts what a comparison of states covered.
+// compared counts what [compareStates] has compared: the runs, and the workflow tasks with the same state.
 type compared struct {
 	runs, tasks int
-	// unseen counts the completed workflow tasks of which no state was recorded: those in which the workflow
-	// neither waited nor returned, such as those in which it waits for its sub-agents to be cancelled.
+	// unseen counts the completed workflow tasks in which the replay recorded no state. See [statelog.Interceptor] for the times
+	// at which states are recorded. An example is a task in which the workflow waits for its sub-agents to be cancelled.
 	unseen int
 }
 
-// compareStates replays each run of the agents of which states were recorded. Kept holds the histories of
-// runs that were deleted, by run ID.
+// compareStates replays runs of agents and compares the states of each replay with the states of the live workflow. It fails the
+// test if they differ. The parameter live has the recorded states of each live workflow. The parameter ids has the IDs of the
+// agents to compare. The parameter kept has the histories of deleted runs, by run ID.
 func compareStates(t testing.TB, c sdk.Client, live map[runKey][]statelog.Entry, ids []string, kept map[string]*historypb.History) compared {
 	t.Helper()
 	var sum compared
@@ -89,7 +90,8 @@ func compareStates(t testing.TB, c sdk.Client, live map[runKey][]statelog.Entry,
 // runKey names one run of an agent.
 type runKey struct{ workflow, run string }
 
-// readStates reads what worker processes have recorded, in the order in which they did.
+// readStates reads the file in which worker processes have recorded the states of agents: see package statelog. It returns the
+// entries of each run in the order of the file.
 func readStates(path string) (map[runKey][]statelog.Entry, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -110,10 +112,9 @@ func readStates(path string) (map[runKey][]statelog.Entry, error) {
 	return all, lines.Err()
 }
 
-// differences compares the states of one run at each workflow task that was completed. What the process that completed a
-// task recorded for it has to contain what a replay records, without a gap: a process may record more for a task,
-// before a speculative task of the same event ID was dropped, or when a query was answered from events that no task had brought
-// yet. A workflow task that timed out or failed is not part of the run.
+// differences compares the states that one run had live with the states of its replay, at each completed workflow task of the
+// history h. It returns the number of tasks with the same states, the number of tasks in which the replay has no state, and a
+// description of each task with different states.
 func differences(h *historypb.History, live, replayed []statelog.Entry) (tasks, unseen int, different []string) {
 	of := func(all []statelog.Entry, task int64, by string) (digests []string, last statelog.Entry) {
 		for _, e := range all {
@@ -135,6 +136,8 @@ func differences(h *historypb.History, live, replayed []statelog.Entry) (tasks, 
 		case len(want) == 0:
 			unseen++
 		case !contains(got, want):
+			// got may have more states than want. Temporal may drop a speculative task, and use its event ID again. A worker
+			// may also record a state when it answers a query before the next task.
 			different = append(different, fmt.Sprintf("task %d: the live workflow had %d states, at last %q; its replay has %d, at last %q",
 				done.GetStartedEventId(), len(got), lastLive.Summary, len(want), last.Summary))
 		default:
@@ -144,7 +147,7 @@ func differences(h *historypb.History, live, replayed []statelog.Entry) (tasks, 
 	return tasks, unseen, different
 }
 
-// contains reports whether part occurs in all without a gap.
+// contains reports whether the slice in the parameter part occurs in the slice in the parameter all, without a gap.
 func contains(all, part []string) bool {
 	for i := range len(all) - len(part) + 1 {
 		if slices.Equal(all[i:i+len(part)], part) {
@@ -154,8 +157,8 @@ func contains(all, part []string) bool {
 	return false
 }
 
-// beginOf returns the ID of the event from which on a history is that of its run: events before it are
-// those of the run that was reset.
+// beginOf returns the ID of the event from which on a history belongs to the run itself. The history of a run that began by a
+// reset first has events that Temporal copied from the run that was reset. For any other run, the ID is 0.
 func beginOf(h *historypb.History) int64 {
 	var begin int64
 	for _, event := range h.GetEvents() {
@@ -166,7 +169,7 @@ func beginOf(h *historypb.History) int64 {
 	return begin
 }
 
-// replayer replays histories and records the states.
+// replayer replays the histories of agents and records the states that the agents have meanwhile.
 type replayer struct {
 	worker.WorkflowReplayer
 
@@ -194,7 +197,7 @@ func (r *replayer) record(e statelog.Entry) {
 	r.entries[key] = append(r.entries[key], e)
 }
 
-// states replays one run and returns the states that it had.
+// states replays the history of one run and returns the states that the workflow had during the replay.
 func (r *replayer) states(id, run string, h *historypb.History) ([]statelog.Entry, error) {
 	err := r.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), begun(h),
 		worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: id, RunID: run}})
@@ -203,8 +206,8 @@ func (r *replayer) states(id, run string, h *historypb.History) ([]statelog.Entr
 	return r.entries[runKey{id, run}], err
 }
 
-// begun returns the history with one more workflow task at the end, which has begun, unless the workflow
-// ended by itself: the replayer runs a task only if another one has begun after it.
+// begun returns a history for the replayer. The replayer runs a workflow task only if another task has started after it. So begun
+// adds the start of one more task to the history h. If the workflow has ended by itself, begun returns h unchanged.
 func begun(h *historypb.History) *historypb.History {
 	var all []*historypb.HistoryEvent
 	for _, e := range slices.Backward(h.GetEvents()) {
@@ -249,13 +252,13 @@ func historyOf(ctx context.Context, c sdk.Client, id, run string) (*historypb.Hi
 	return h, nil
 }
 
-// logHistory logs the events of one run, each on a line.
+// logHistory logs the events of one run, one in each line.
 func logHistory(t testing.TB, c sdk.Client, id, run string) {
 	h, err := historyOf(context.Background(), c, id, run)
 	t.Logf("run %s of %s: %v%s", run, id, err, eventLines(h))
 }
 
-// eventLines returns the events of a history, each on a line.
+// eventLines describes the events of a history as text, one in each line.
 func eventLines(h *historypb.History) string {
 	var b strings.Builder
 	for _, e := range h.GetEvents() {
@@ -273,5 +276,5 @@ func eventLines(h *historypb.History) string {
 	return b.String()
 }
 
-// isGone reports whether an error says that a history is no more.
+// isGone reports whether err says that Temporal has no such agent or run, for example because it was deleted.
 func isGone(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }

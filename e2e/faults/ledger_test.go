@@ -11,22 +11,25 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ledger is what the far side saw, and what was done to the near side.
+// ledger records the model requests that arrive, the tool calls that take effect, and the disturbances that the test causes.
+// At the end, the test compares the ledger with the transcripts of the agents.
 type ledger struct {
 	mu       sync.Mutex
-	requests map[string][]request      // of the model, by key
-	effects  map[string][]world.Effect // of the tools, by key
+	requests map[string][]request      // the model requests, by key
+	effects  map[string][]world.Effect // the tool calls that took effect, by key
 	troubles []trouble
 }
 
-// request is one time that the model was asked.
+// request is one request that the model got. The field place names the model call in the script, and began is the time of
+// arrival.
 type request struct {
 	place string
 	sent  []llm.Message
 	began time.Time
 }
 
-// trouble is a disturbance of an agent and those below it; of all where it names none.
+// trouble is one disturbance and the time from its beginning to its end. It affects the agent with the ID in the field agent, and
+// the sub-agents below. If this field is empty, it affects all agents.
 type trouble struct {
 	agent, what string
 	from, to    time.Time
@@ -48,14 +51,15 @@ func (l *ledger) done(e world.Effect) {
 	l.effects[e.Key] = append(l.effects[e.Key], e)
 }
 
-// disturbed notes a trouble that is just over.
+// disturbed records a disturbance that ends now. The parameter agent is the ID of the disturbed agent; empty means all agents.
+// The parameter what names the disturbance, and from is the time of its beginning.
 func (l *ledger) disturbed(agent, what string, from time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.troubles = append(l.troubles, trouble{agent, what, from, time.Now()})
 }
 
-// disturbances counts the troubles of each kind.
+// disturbances returns how often each disturbance was recorded, by name.
 func (l *ledger) disturbances() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,30 +70,31 @@ func (l *ledger) disturbances() map[string]int {
 	return counts
 }
 
-// effected returns a copy of the effects.
+// effected returns the tool calls that have taken effect until now, by key.
 func (l *ledger) effected() map[string][]world.Effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.effects)
 }
 
-// span is when Temporal first had an effect as asked for, and when its result; zero where it never had.
+// span is the time between the request for a model or tool call and its result, according to the histories of the agents. The
+// call was first scheduled at the time in the field scheduled. Temporal first had its result at the time in the field reported;
+// zero means never.
 type span struct {
 	agent               string // the ID of the agent
 	scheduled, reported time.Time
-	// lost is the kind of timeout for which Temporal took a worker for lost that had the effect. Without a
-	// kill that is a machine that is too busy for heartbeats.
+	// lost is the type of the timeout by which Temporal noticed that a worker with this call was lost; empty if there was none. A
+	// worker that was not killed may seem lost if the machine is too busy for heartbeats.
 	lost string
-	// cancelled counts the runs that a cancel ended while the effect was under way. Where the network stalls, a cancel is heard of later
-	// than it was sent.
+	// cancelled counts the runs that a cancel ended during the call. [ledger.repeats] counts each of them as a disturbance.
+	// The record of the cancel in the ledger may be too early for this, because on a stalled network the run ends later.
 	cancelled int
 }
 
-// repeats counts the requests of the model, and those that had been made before. Those have to have
-// been in flight: for each there is a trouble of its agent between the time when the effect was
-// asked for and the new request, before which Temporal had no reply. Whether the request before had
-// reached the model by then does not count: a reset or a termination does not stop an activity that
-// is on its way. Owners names the agent of a key.
+// repeats returns the number of model requests, and the number of those that repeat an earlier request with the same key. It
+// also returns a problem for each repetition that nothing explains. Each disturbance of the agent during the model call
+// explains one repetition. If Temporal had the reply before a repetition, nothing explains the repetition. The parameter
+// owners has the ID of the agent for each key; a key without an agent is a problem, too.
 func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count, again int, problems []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

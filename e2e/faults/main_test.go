@@ -1,5 +1,5 @@
-// Package faults_test tests agents under faults that come at chosen points, in pairs and at random. A ledger on the far side is held
-// against the transcripts.
+// Package faults_test tests agents under faults: at chosen points, in pairs, and at random. In each test, the model endpoint and
+// the tools write down what reaches them. At the end, the test compares these records with the transcripts of the agents.
 package faults_test
 
 import (

@@ -18,29 +18,31 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// disturbance is something that happens to an agent once, and what must come of it.
+// disturbance describes something that a test does to an agent once, such as killing its worker, and the consequences that
+// the test expects.
 type disturbance struct {
 	name string
-	// occurs reports whether it can happen in a scenario; nil: always.
+	// occurs reports whether the disturbance is possible in a scenario; nil means in all scenarios.
 	occurs func(scenario) bool
-	// hold is the place at which a call is held until strike lets it go; nil: nowhere.
+	// hold returns the place of the model or tool call that gets no answer until strike allows it; nil means no call.
 	hold func(scenario) string
-	// prepare comes before the agent starts, strike while it works, and after when it has completed.
+	// prepare is called before the agent starts, strike while it works, and after when it has completed. Each may be nil.
 	prepare, strike, after func(*lab)
-	// kills is how many workers die.
+	// kills is the number of workers that die.
 	kills int
-	// repeats is how often the model is asked again; nil: never.
+	// repeats returns the number of model requests that are repeated; nil means none.
 	repeats func(scenario) int
-	// cut is the call that is cut off; nil: none.
+	// cut returns the at-most-once call whose result is [cutOff]; nil means none. Such a call was in flight when its worker died.
 	cut func(scenario) string
-	// late says that a worker dies after a report, when Temporal may have given out already what comes
-	// next: that too may be cut off or repeated then.
+	// late says that the worker dies after it has reported a result. The next call may already have begun. This call may then be
+	// cut off or repeated, too.
 	late bool
 }
 
 func (d disturbance) occursIn(s scenario) bool { return d.occurs == nil || d.occurs(s) }
 
-// Where a disturbance can happen, what it holds, and what comes of it.
+// ofParents reports whether a scenario has a sub-agent. It is a value for the field occurs of a [disturbance]. The functions
+// after it are values for the fields occurs, hold, cut and repeats.
 func ofParents(s scenario) bool { return s.children() }
 
 func ofChats(s scenario) bool { return s.chat() }
@@ -66,7 +68,8 @@ func concat(lists ...[]disturbance) (all []disturbance) {
 	return all
 }
 
-// dies is a worker that dies at a point of the wire.
+// dies returns a disturbance in which the worker kills itself at the point p. The results of the function in the parameter
+// words, and the parameter pass, select the agent and the time: see [fault.Arm].
 func dies(p fault.Point, words func(scenario) []string, pass int) disturbance {
 	return disturbance{
 		name: string(p), kills: 1,
@@ -75,14 +78,14 @@ func dies(p fault.Point, words func(scenario) []string, pass int) disturbance {
 	}
 }
 
-// reports marks a point after a report.
+// reports returns d with the field late set: the worker dies after it has reported a result.
 func (d disturbance) reports() disturbance { d.late = true; return d }
 
 func (d disturbance) where(occurs func(scenario) bool) disturbance { d.occurs = occurs; return d }
 
 func (d disturbance) asks(repeats func(scenario) int) disturbance { d.repeats = repeats; return d }
 
-// In the middle of what the innermost agent does: at its second model call.
+// modelDisturbances are deaths of a worker before, during and after a model call of the innermost agent: see [scenario].
 var modelDisturbances = func() []disturbance {
 	inner := func(s scenario) []string { return []string{s.inner} }
 	return []disturbance{
@@ -118,8 +121,8 @@ func toolDisturbances(tool string) []disturbance {
 	return all
 }
 
-// killAt kills the worker from the far side, the first time that a place is come to. Nothing is
-// answered.
+// killAt returns a function for the fields of [far]. The first time that a call at the given place arrives, this function
+// kills the worker and returns an error, so that the call gets no answer.
 func (l *lab) killAt(place string) func(context.Context, string) error {
 	killed := make(chan struct{}, 1)
 	killed <- struct{}{}
@@ -130,7 +133,7 @@ func (l *lab) killAt(place string) func(context.Context, string) error {
 		select {
 		case <-killed:
 			l.crew.kill(0)
-			return errors.New("nobody is there to be answered")
+			return errors.New("the worker of this call was killed")
 		default:
 			return nil
 		}
@@ -140,7 +143,8 @@ func (l *lab) killAt(place string) func(context.Context, string) error {
 var childDisturbances = func() []disturbance {
 	parent := func(s scenario) []string { return []string{s.parent} }
 	inner := func(s scenario) []string { return []string{s.inner} }
-	// A sub-agent is attached to when its parent goes on in a new run. It stands at its model meanwhile.
+	// A new run of the parent waits for the sub-agent by the activity AwaitAgent. Until this run has begun, the model call of the
+	// sub-agent is held.
 	attaching, attached := dies(fault.ChildAttaching, parent, 0).asks(always), dies(fault.ChildAttached, parent, 0)
 	attaching.hold, attached.hold = atModel, atModel
 	attaching.strike = func(l *lab) {
@@ -164,7 +168,8 @@ var childDisturbances = func() []disturbance {
 	return all
 }()
 
-// An agent goes on in a new run when what it has in flight is done; a sub-agent does not hinder it.
+// rollDisturbances make an agent continue in a new run. In some of them, the worker dies meanwhile. The new run begins when no
+// model or tool call of the agent is running. It does not wait for sub-agents.
 var rollDisturbances = func() []disturbance {
 	roll := func(p fault.Point) disturbance {
 		d := dies(p, func(s scenario) []string { return []string{s.parent} }, 0).asks(whereParents)
@@ -205,8 +210,8 @@ var rollDisturbances = func() []disturbance {
 	}
 }()
 
-// upgradeHeld asks the agent that started the innermost one, or the only one, to go on in a new run
-// while a model call is held.
+// upgradeHeld waits until a model call is held, and then asks an agent to continue in a new run. This is the agent that started
+// the innermost agent of the scenario. Without sub-agents, it is the only agent.
 func (l *lab) upgradeHeld() {
 	l.held.Wait(l.T)
 	id := l.agent(l.scenario.parent)
@@ -218,8 +223,8 @@ var updateDisturbances = []disturbance{
 	dies(fault.UpdateAfter, func(scenario) []string { return nil }, 0).where(ofChats).reports(),
 }
 
-// What happens to a run alone, and not to its worker, cuts nothing off: the worker has the effect in flight, and the next run
-// waits for it.
+// runDisturbances end or reset a run while its worker stays alive. No call is cut off and no model request is repeated, because
+// the call in flight goes on in the worker, and the next run waits for it.
 var runDisturbances = []disturbance{
 	{name: "terminate in a model call, resume", hold: atModel, strike: (*lab).terminateHeld},
 	{name: "terminate in a tool call, resume", hold: atPay, strike: (*lab).terminateHeld},
@@ -244,8 +249,7 @@ func (l *lab) terminateHeld() {
 	l.resume()
 }
 
-// resetHeld resets the agent to its last task. Where that came after the one that asked for what is
-// held, as where results came meanwhile, Temporal gives it out once more.
+// resetHeld waits until a call is held, resets the agent to its last completed workflow task, and then lets the call go on.
 func (l *lab) resetHeld() {
 	l.held.Wait(l.T)
 	l.soon("other calls have their results", func() bool {
@@ -253,13 +257,15 @@ func (l *lab) resetHeld() {
 		return err == nil && len(snap.Pending) <= 1
 	})
 	began := time.Now()
+	// The last task may come after the task that asked for the held call. Temporal then schedules the call in the new run.
 	l.Reset(l.id, "", l.TaskCount(l.id, ""))
 	l.ledger.disturbed(l.id, "reset", began)
 	close(l.held.Open)
 }
 
-// resetUnseen resets the agent and terminates it before a worker has seen that: what Temporal delivers
-// again to the run that was reset stands in its history, and nobody has taken it.
+// resetUnseen resets the agent and terminates the new run before a worker has seen this run. Then it resumes the agent.
+// Messages that Temporal has delivered again are in the history of the terminated run, but no worker has taken them. They
+// must not be lost.
 func (l *lab) resetUnseen() {
 	worker := l.crew.members[0].Cmd.Process
 	require.NoError(l.T, worker.Signal(syscall.SIGSTOP))
@@ -279,7 +285,7 @@ func (l *lab) resetUnseen() {
 	require.NoError(l.T, completed(ctx, l.Client, l.id))
 }
 
-// resume lets the agent go on that has ended, and what is held.
+// resume resumes the agent, which has ended, and lets the held call go on.
 func (l *lab) resume() {
 	started, err := l.Client.Resume(l.ctx, l.id, reagent.ResumeOptions{})
 	require.NoError(l.T, err)
@@ -287,7 +293,7 @@ func (l *lab) resume() {
 	close(l.held.Open)
 }
 
-// startShort starts the agent with little time.
+// startShort starts the agent with a run timeout of 4 seconds.
 func (l *lab) startShort() {
 	in := agent.Start{Agent: "x", Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
 	if l.scenario.chat() {
@@ -304,12 +310,13 @@ func (l *lab) timeOutHeld() {
 		snap, err := l.Client.Read(l.ctx, l.id)
 		return err == nil && snap.Status == reagent.TimedOut
 	})
-	l.held.Wait(l.T) // or it came too late for what is to be shown
+	l.held.Wait(l.T) // without a call in flight, the case would show nothing
 	l.ledger.disturbed(l.id, "timed out", time.Now())
 	l.resume()
 }
 
-// resetTo resets the agent, which has completed, to one of its tasks, and waits until it has again.
+// resetTo resets the agent, which has completed, and waits until it has completed again. The function task gets the number of
+// completed workflow tasks. It returns the number of the task to which the agent is reset, counted from 1.
 func (l *lab) resetTo(task func(count int) int) {
 	began := time.Now()
 	l.Reset(l.id, "", task(l.TaskCount(l.id, "")))

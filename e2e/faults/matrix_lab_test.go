@@ -13,28 +13,28 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// caseTime bounds one case from its beginning. An activity without heartbeats that a worker took to its grave comes
-// back after a minute.
+// caseTime is the time limit of one case. A case takes long if Temporal has to notice that a worker has died.
 const caseTime = 3 * time.Minute
 
-// lab is the surroundings of one case: an agent that is asked for a scenario, one worker that may die
-// of an armed point, and the far side.
+// lab holds what one case needs: an agent, one worker that a test can kill, the model and the tools. A case is one
+// [disturbance] in one [scenario].
 type lab struct {
 	*world.World
-	// ctx ends when the case is over, or cannot come to its end.
+	// ctx ends when the case is over, or when its worker has ended by itself, so that the case cannot succeed.
 	ctx      context.Context
 	scenario scenario
 	id       string
-	dir      string // of armed points
+	dir      string // the folder for fault.Arm
 	far      *far
 	ledger   *ledger
 	crew     *crew
-	// held holds the model call or tool call at a place until it is opened.
+	// held stops the model or tool call at the place that newLab got, until the test opens this gate.
 	held  *world.Gate
 	armed []fault.Point
 }
 
-// newLab prepares a case. Hold is a place, or empty.
+// newLab prepares a case and starts its worker, but not the agent. The parameter hold is the place of the call that the gate
+// lab.held stops; empty means none.
 func newLab(t *testing.T, s scenario, hold string) *lab {
 	program, err := faultyWorker()
 	require.NoError(t, err)
@@ -58,13 +58,13 @@ func newLab(t *testing.T, s scenario, hold string) *lab {
 	return l
 }
 
-// arm arms a point for the agents whose ID has the words, or the calls whose input has.
+// arm makes the worker kill itself at the point p. The parameters are those of [fault.Arm].
 func (l *lab) arm(p fault.Point, pass int, words ...string) {
 	l.armed = append(l.armed, p)
 	require.NoError(l.T, fault.Arm(l.dir, p, pass, words...))
 }
 
-// workerDies waits until a worker has died, of what was armed if something was.
+// workerDies waits until a worker has died. If the test has armed points, workerDies asserts that the worker died there.
 func (l *lab) workerDies() {
 	l.soon("the worker dies", func() bool { return l.crew.died() > 0 })
 	for _, p := range l.armed {
@@ -72,13 +72,15 @@ func (l *lab) workerDies() {
 	}
 }
 
-// soon waits for a condition for as long as a case may take.
+// soon waits until the function ok returns true. If l.ctx ends before that, soon fails the test with the name of the condition,
+// which is the parameter what.
 func (l *lab) soon(what string, ok func() bool) {
 	l.T.Helper()
 	require.NoError(l.T, until(l.ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
 }
 
-// agent returns the ID of the agent below ours whose ID has the part, or ours.
+// agent returns the ID of the sub-agent whose ID contains the text in the parameter part, and waits until there is one. The
+// beginning of the ID, which is l.id, does not count. If part is empty, agent returns l.id, the ID of the agent itself.
 func (l *lab) agent(part string) string {
 	if part == "" {
 		return l.id

@@ -13,10 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// allFaults runs every case and not a representative part: make faults.
+// allFaults makes the tests run all cases; `make faults` sets its environment variable. Otherwise, the tests run a representative
+// part of the cases.
 var allFaults = os.Getenv("REAGENT_FAULTS_ALL") != ""
 
-// representative are the cases of an ordinary run: each kind of point and each scenario.
+// representative has the names of the cases that run if [allFaults] is false. They include every scenario and a point of every
+// kind.
 var representative = []string{
 	"model.asked in task",
 	"model.answered in sub-agent",
@@ -34,8 +36,8 @@ var representative = []string{
 	"reset to the middle task in parallel tools",
 }
 
-// Whatever happens to an agent, at whichever point, it says and does what it would have done
-// undisturbed; but an at-most-once call that is cut off is not repeated, and its result says so.
+// With every disturbance at every point, an agent says and does the same as without the disturbance. There is one exception: an
+// at-most-once call that is cut off is not repeated, and its result says that the outcome is unknown.
 func TestFaultsChangeNothing(t *testing.T) {
 	t.Parallel()
 	undisturbed := map[string]told{}
@@ -45,7 +47,7 @@ func TestFaultsChangeNothing(t *testing.T) {
 		}
 	}
 	table := newMatrix()
-	// Most of a case is waiting for Temporal to notice a death, so more run at once than there are cores.
+	// A case mostly waits until Temporal notices that a worker died. So more cases run at once than there are cores.
 	var cases errgroup.Group
 	cases.SetLimit(6)
 	for _, d := range disturbances {
@@ -85,7 +87,9 @@ func undisturbedRun(t *testing.T, s scenario) told {
 	return got
 }
 
-// run runs one case. The sum is filled before anything is asserted, so that a table has what went wrong.
+// run runs the disturbance in one scenario. The parameter want is what the agent says in this scenario without a disturbance.
+// When the agent has completed, run first fills the tally in the parameter sum. Then it makes its assertions. So the table
+// has the counts of failed cases, too.
 func (d disturbance) run(t *testing.T, s scenario, want told, sum *tally) {
 	hold := ""
 	if d.hold != nil {
@@ -133,8 +137,8 @@ func (d disturbance) requireRepeats(t *testing.T, s scenario, repeated int) {
 	require.Equal(t, want, repeated, "model requests repeated")
 }
 
-// requireCut asserts which calls were cut off: exactly the one. Beside tools that run at the same time,
-// and where the next call may have begun, others of the at-most-once tool may be.
+// requireCut asserts that the calls in the parameter cut, which were cut off, are those that the disturbance expects. More
+// calls may be cut off if tools run in parallel, or if the next call may have begun.
 func (d disturbance) requireCut(t *testing.T, s scenario, cut []string) {
 	var want []string
 	if d.cut != nil && d.cut(s) != "" {
@@ -149,14 +153,14 @@ func (d disturbance) requireCut(t *testing.T, s scenario, cut []string) {
 	}
 }
 
-// The cells of a case that cannot occur, and of one that failed. One that did not come to its end is not
-// in the sums.
+// Cells of the table of all cases: notApplicable is for a case that cannot occur, and failedCell for a case that failed. The
+// counts of a case are not in the sums of the table if its agent did not complete.
 const (
 	notApplicable = "n.a."
 	failedCell    = "FAILED"
 )
 
-// matrix is the table of all cases.
+// matrix is the table of all cases. Each disturbance is a row, and each scenario is a column.
 type matrix struct {
 	mu    sync.Mutex
 	cells map[string]string

@@ -37,37 +37,37 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// stage is the surroundings of one agent of which the test controls everything: when its workflow has
-// a worker, when a workflow task is reported, and when an activity ends and how.
+// stage holds one agent that the test controls step by step. The test decides when the agent's workflow has a worker, when the
+// worker reports a workflow task, and when and how an activity ends.
 type stage struct {
 	t      testing.TB
 	ctx    context.Context
 	id     string
 	queue  string
 	budget time.Duration
-	// temporal is a client whose updates are noted, agents one of agents made of it.
+	// temporal is a client that records the updates it sends: see [stage.note]. agents is made of temporal.
 	temporal sdk.Client
 	agents   *reagent.Client
 
-	dialed sdk.Client // the worker's
+	dialed sdk.Client // the client of the worker
 	worker worker.Worker
 
 	mu      sync.Mutex
 	live    map[runKey][]statelog.Entry
 	updates []*updatepb.UpdateRef
-	hold    *world.Gate // for the next report of a workflow task; nil lets it pass
-	// passRoll lets a report pass by which the agent goes on in a new run.
+	hold    *world.Gate // stops the next report of a workflow task; nil does not stop it
+	// passRoll makes an exception for the report by which the agent continues in a new run: hold does not stop this report.
 	passRoll bool
 }
 
-// The queues that all stages share: of activities, and of sub-agents.
+// The task queues that all stages share. doingQueue is for activities, and childrenQueue is for the workflows of sub-agents.
 const (
 	doingQueue    = "pairs-doing"
 	childrenQueue = "pairs-children"
 )
 
-// startDoing starts the workers that all stages share. Model and tool calls and definitions are left pending; what
-// reads histories and waits for sub-agents is done.
+// startDoing starts the workers that all stages share: one for activities and one for sub-agents. The activities LoadAgent,
+// CallModel and CallTool stay open until the test completes them. All other activities work as usual.
 func startDoing(t *testing.T) {
 	options, err := config.ClientOptions("", "")
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func startDoing(t *testing.T) {
 	t.Cleanup(children.Stop)
 }
 
-// converterInput takes any input of an activity.
+// converterInput is a type to which the input of any activity can be decoded.
 type converterInput map[string]any
 
 func newStage(t testing.TB, id string, budget time.Duration) *stage {
@@ -122,7 +122,7 @@ func newStage(t testing.TB, id string, budget time.Duration) *stage {
 	return s
 }
 
-// note remembers the updates that are sent.
+// note is a gRPC interceptor for a client. It records in s.updates which updates the client sends.
 func (s *stage) note(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if r, ok := req.(*workflowservice.UpdateWorkflowExecutionRequest); ok {
 		s.mu.Lock()
@@ -132,7 +132,7 @@ func (s *stage) note(ctx context.Context, method string, req, reply any, conn *g
 	return invoke(ctx, method, req, reply, conn, opts...)
 }
 
-// report holds the next report of a workflow task, where the test wants it.
+// report is a gRPC interceptor for the worker. If s.hold is set, it holds the next report of a workflow task.
 func (s *stage) report(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if r, ok := req.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok {
 		s.mu.Lock()
@@ -152,7 +152,7 @@ func (s *stage) report(ctx context.Context, method string, req, reply any, conn 
 	return invoke(ctx, method, req, reply, conn, opts...)
 }
 
-// serve starts the worker of the agent's workflow.
+// serve starts a worker for the agent's workflow. The worker records the states of the agent in s.live.
 func (s *stage) serve() {
 	record := func(e statelog.Entry) {
 		s.mu.Lock()
@@ -168,7 +168,7 @@ func (s *stage) serve() {
 	require.NoError(s.t, s.worker.Start())
 }
 
-// stop stops the worker. What it knows of the agent is forgotten: the next one replays.
+// stop stops the worker that serve has started. The next worker has to replay the agent's history.
 func (s *stage) stop() {
 	if s.worker != nil {
 		s.worker.Stop()
@@ -176,7 +176,7 @@ func (s *stage) stop() {
 	}
 }
 
-// apart is an interceptor that sends activities and sub-agents to queues of their own.
+// apart is a worker interceptor. It sends all activities to [doingQueue], and all sub-agents to [childrenQueue].
 type apart struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -209,14 +209,15 @@ func (o *apartOutbound) ExecuteChildWorkflow(ctx workflow.Context, name string, 
 	return o.Next.ExecuteChildWorkflow(workflow.WithWorkflowTaskQueue(ctx, childrenQueue), name, args...)
 }
 
-// start starts the agent, a chat, with a message.
+// start starts the agent in chat mode, with one message.
 func (s *stage) start() {
 	_, err := s.agents.Start(s.ctx, reagent.StartOptions{ID: s.id, Agent: "x", Mode: agent.Chat, Message: "go"})
 	require.NoError(s.t, err)
 }
 
-// definitionOf returns the definition of an agent: x has a tool and three sub-agents that differ in how long they are waited
-// for.
+// definitionOf returns the definition of the agent with the given name. The agent x has the tool pay and three sub-agents. It
+// waits for a call of boss during the time s.budget, for a call of clerk only 1 ms, and for a call of chief without such a
+// limit. Other agents have no tools.
 func (s *stage) definitionOf(name string) agent.Definition {
 	d := agent.Definition{Name: name, Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
 	if name == "x" {
@@ -231,7 +232,8 @@ func (s *stage) definitionOf(name string) agent.Definition {
 	return d
 }
 
-// soon waits for a condition.
+// soon waits until the function ok returns true. If s.ctx ends before that, soon fails the test with the name of the condition,
+// which is the parameter what.
 func (s *stage) soon(what string, ok func() bool) {
 	s.t.Helper()
 	require.NoError(s.t, until(s.ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
@@ -247,7 +249,7 @@ func (s *stage) runID() string {
 	return s.describe(s.id).GetWorkflowExecutionInfo().GetExecution().GetRunId()
 }
 
-// pending returns the pending activities of a type.
+// pending returns the pending activities of the agent with the given ID that have the activity type in the parameter name.
 func (s *stage) pending(id, name string) []*workflowpb.PendingActivityInfo {
 	var all []*workflowpb.PendingActivityInfo
 	found, err := s.temporal.DescribeWorkflowExecution(s.ctx, id, "")
@@ -262,7 +264,8 @@ func (s *stage) pending(id, name string) []*workflowpb.PendingActivityInfo {
 	return all
 }
 
-// awaits waits until an agent has one pending activity of a type, and returns the activity's ID.
+// awaits waits until an agent has one pending activity of the type in the parameter name, and returns the activity ID. The
+// parameter id is the ID of the agent.
 func (s *stage) awaits(id, name string) string {
 	s.t.Helper()
 	var found []*workflowpb.PendingActivityInfo
@@ -273,7 +276,7 @@ func (s *stage) awaits(id, name string) string {
 	return found[0].GetActivityId()
 }
 
-// complete ends an activity of an agent with a result.
+// complete completes a pending activity with a result. The parameter id is the ID of the agent.
 func (s *stage) complete(id, activityID string, result any) {
 	s.t.Helper()
 	require.NoError(s.t, until(s.ctx, activityID+" is completed", func(ctx context.Context) (bool, error) {
@@ -282,7 +285,7 @@ func (s *stage) complete(id, activityID string, result any) {
 	}))
 }
 
-// child returns the ID of the sub-agent for which a call of a tool waits.
+// child waits until the agent has asked for the sub-agent with the given tool name, and returns the ID of the sub-agent.
 func (s *stage) child(tool string) string {
 	s.t.Helper()
 	var id string
@@ -298,19 +301,20 @@ func (s *stage) child(tool string) string {
 	return id
 }
 
-// answers are the replies by which the sub-agents end.
+// answerOf returns the answer with which a sub-agent ends. The parameter tool is the name by which the agent calls the sub-agent.
 func answerOf(tool string) string { return "answer of " + tool }
 
-// reply is a result of a model call.
+// reply returns the result of an activity that has called the model and has got the reply r.
 func reply(r llm.Reply) protocol.ModelResult { return protocol.ModelResult{Reply: r} }
 
-// lead brings a sub-agent to its model call.
+// lead gives a sub-agent its definition, and waits until the sub-agent calls the model.
 func (s *stage) lead(id string) {
 	s.complete(id, s.awaits(id, protocol.LoadAgent), s.definitionOf("y"))
 	s.awaits(id, protocol.CallModel)
 }
 
-// idle brings the agent to where it has answered and waits; one sub-agent is interrupted and works on.
+// idle brings the agent into the following state. The agent has answered its first message and waits for the next one. It has
+// called the sub-agent clerk, and this call was answered as interrupted, because clerk took too long. clerk goes on working.
 func (s *stage) idle() {
 	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
 	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"task of clerk"}`))))
@@ -319,8 +323,9 @@ func (s *stage) idle() {
 	s.soon("it waits", func() bool { return s.status() == agent.Waiting })
 }
 
-// busy brings the agent to where one sub-agent is interrupted and works on, two more are waited for, one of them
-// for a time, and a tool runs.
+// busy brings the agent into the following state. The agent waits for the tool pay, for the sub-agent chief and, with a time
+// limit, for the sub-agent boss. An earlier call of the sub-agent clerk was answered as interrupted, and clerk goes on
+// working.
 func (s *stage) busy() {
 	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
 	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"task of clerk"}`))))
@@ -340,7 +345,7 @@ func (s *stage) status() agent.Status {
 	return look.Status
 }
 
-// view asks the agent's worker for its state. It is an error if the agent has not read it yet.
+// view asks the worker for the agent's state. If the agent is still reading its state from an earlier run, view returns an error.
 func (s *stage) view(ctx context.Context) (view protocol.StateView, err error) {
 	value, err := s.temporal.QueryWorkflow(ctx, s.id, "", protocol.StateQuery)
 	if err != nil {
@@ -349,10 +354,10 @@ func (s *stage) view(ctx context.Context) (view protocol.StateView, err error) {
 	if err := value.Get(&view); err != nil || !view.Reading {
 		return view, err
 	}
-	return view, errors.New("the agent reads its state")
+	return view, errors.New("the agent is still reading its state")
 }
 
-// settle ends whatever is pending in the agent and the agents below it until it waits and nothing is.
+// settle completes all pending activities of the agent and its sub-agents, until the agent waits for a message and all is done.
 func (s *stage) settle() {
 	s.t.Helper()
 	require.NoError(s.t, until(s.ctx, "it waits", func(ctx context.Context) (bool, error) {
@@ -375,7 +380,8 @@ func (s *stage) settle() {
 	}))
 }
 
-// answer ends what is pending in an agent, and reports whether there was anything.
+// answer completes the pending activities of one agent, and reports whether something was open: an activity or a workflow task.
+// The parameter id is the ID of the agent, and name is the name of its definition.
 func (s *stage) answer(ctx context.Context, id, name string) bool {
 	found, err := s.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
@@ -399,13 +405,13 @@ func (s *stage) answer(ctx context.Context, id, name string) bool {
 		default:
 			continue
 		}
-		// It may have ended, or not have begun.
+		// An error does not matter: the activity may have ended, or may not have started.
 		_ = s.temporal.CompleteActivityByID(ctx, "default", id, "", a.GetActivityId(), result, nil)
 	}
 	return len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil
 }
 
-// taskOf returns the task of a sub-agent.
+// taskOf returns the task that the sub-agent with the given ID has got; empty if this is unknown.
 func (s *stage) taskOf(id string) string {
 	view, _ := s.view(s.ctx)
 	for _, c := range view.Children {
@@ -434,7 +440,8 @@ func (s *stage) resetLast() {
 	require.NoError(s.t, err)
 }
 
-// admitted waits until the server has the newest update that was sent after the given number of them.
+// admitted waits until the test has sent a new update, and the server has admitted it. The parameter after is the number of
+// updates before the new one.
 func (s *stage) admitted(after int) {
 	s.t.Helper()
 	s.soon("the update is admitted", func() bool {
@@ -454,7 +461,7 @@ func (s *stage) admitted(after int) {
 	})
 }
 
-// histories returns the histories of all runs in which states were recorded.
+// histories returns the histories of all runs in which states were recorded, by run ID.
 func (s *stage) histories() map[string]*historypb.History {
 	all := map[string]*historypb.History{}
 	s.mu.Lock()
@@ -467,7 +474,7 @@ func (s *stage) histories() map[string]*historypb.History {
 	return all
 }
 
-// tell logs the events of all runs.
+// tell logs the events of all runs in which states were recorded.
 func (s *stage) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -476,7 +483,7 @@ func (s *stage) tell() {
 	}
 }
 
-// requireSame asserts that the state after each workflow task is that of a replay.
+// requireSame asserts that the agent had the same state after each workflow task as a replay of its history has.
 func (s *stage) requireSame() {
 	s.t.Helper()
 	s.mu.Lock()

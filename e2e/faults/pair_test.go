@@ -27,31 +27,32 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// arrival is something that a workflow task brings to the agent.
+// arrival is something that an agent learns by a workflow task, such as a message, a cancel or the result of a tool.
 type arrival struct {
 	name string
-	// cause makes it happen, and returns when the server has it.
+	// cause makes the arrival happen. It returns when the server knows of the arrival.
 	cause func(*duo)
-	// found reports whether an event of a history tells that it came: with the task that follows or, of an
-	// update, with the task before.
-	found  func(p *duo, e *historypb.HistoryEvent) bool
+	// found reports whether the event e of a history shows the arrival.
+	found func(p *duo, e *historypb.HistoryEvent) bool
+	// update is true if the arrival is a Temporal update. An update came with the workflow task that was completed before the
+	// event in found. Any other arrival came with the next workflow task after the event.
 	update bool
 }
 
-// duo is one case: two arrivals in one workflow task.
+// duo holds what one case of [TestPairsInOneTask] needs and records. A case is two arrivals in one workflow task.
 type duo struct {
 	*stage
 	situation situation
-	clerk     string // the IDs of sub-agents
-	chief     string
-	pay       string // the ID of the tool's activity
+	clerk     string // the ID of the sub-agent clerk
+	chief     string // the ID of the sub-agent chief
+	pay       string // the ID of the activity that calls the tool pay
 	calls     errgroup.Group
 	// accepted are the texts of the messages that the agent has accepted.
 	accepted []string
 	// refused says that a message or an upgrade was not accepted, and that its sender was told.
 	refused atomic.Bool
-	began   time.Time // of the timer
-	// scheduled are the activities of the history that is looked at, by their events.
+	began   time.Time // the time from which the timer of boss counts
+	// scheduled has activity IDs of the history at which [duo.task] looks, by the ID of the event that scheduled the activity.
 	scheduled map[int64]string
 }
 
@@ -87,20 +88,20 @@ var (
 	reset = arrival{name: "reset", cause: (*duo).resetLast, found: func(_ *duo, e *historypb.HistoryEvent) bool {
 		return e.GetWorkflowTaskFailedEventAttributes().GetBaseRunId() != ""
 	}}
-	// first is the first workflow task of a run: it needs nothing to come.
+	// first is the first workflow task of a run. Nothing has to cause it.
 	first = arrival{name: "first task", cause: func(*duo) {}, found: func(_ *duo, e *historypb.HistoryEvent) bool { return e.GetEventId() == 1 }}
 )
 
-// situation is where the agent stands when the two arrive.
+// situation is a state of the agent in which the two arrivals of a case come.
 type situation struct {
 	name string
-	// fresh says that the task is the first of its run.
+	// fresh says that the arrivals come with the first workflow task of a run.
 	fresh bool
-	// large says that its state does not fit into the input of a run.
+	// large says that the agent's state is too large for the input of a run.
 	large    bool
 	arrivals []arrival
-	// stopped brings the agent there and leaves it without a worker. Blocked brings it there and leaves it with a
-	// worker whose next report of a workflow task is held.
+	// stopped brings the agent into the situation and leaves it without a worker. blocked leaves it with a worker whose
+	// report of a workflow task is held. In both cases, the arrivals come with the next workflow task.
 	stopped, blocked func(*duo)
 }
 
@@ -132,14 +133,15 @@ var situations = []situation{
 	},
 }
 
-// Whatever two things one workflow task brings, in whichever order: the agent can be read, its state is that
-// of a replay, a cancel begins nothing, and nothing that was accepted is lost, also not by a resume.
+// Any two events, such as a message and a cancel, can come with one workflow task, in any order. The agent can then be read,
+// and its state is that of a replay. After a cancel, no model call, tool call or sub-agent begins. Nothing that the agent has
+// accepted is lost, even if the agent ends and is resumed.
 func TestPairsInOneTask(t *testing.T) {
 	t.Parallel()
 	startDoing(t)
 	var cases errgroup.Group
 	cases.SetLimit(6)
-	var large sync.Mutex // such states take so much time that two at once look like an agent that stands still
+	var large sync.Mutex // two cases with large states at once are so slow that the agents seem to be stuck
 	for _, s := range situations {
 		for _, a := range s.arrivals {
 			for _, b := range s.arrivals {
@@ -169,7 +171,8 @@ func TestPairsInOneTask(t *testing.T) {
 	require.NoError(t, cases.Wait())
 }
 
-// representativePair reports whether an ordinary run has the pair: one order of each.
+// representativePair reports whether the pair of the arrivals a and b runs if [allFaults] is false. In the situation "busy",
+// each pair runs in one of its two orders. In the other situations, only some pairs run.
 func representativePair(s situation, a, b arrival) bool {
 	if s.name != "busy" {
 		return a.name == first.name && (!s.large || b.name == message.name) || s.name == "idle" && a.name == message.name
@@ -208,12 +211,13 @@ func runPair(t *testing.T, s situation, a, b arrival, blocked bool) {
 	}
 }
 
-// reagentID makes an ID of the name of a test.
+// reagentID returns a new agent ID that contains the name of the test.
 func reagentID(t testing.TB) string {
 	return fmt.Sprintf("%d-%s", rand.Uint32(), strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name()))
 }
 
-// become starts the agent and brings it somewhere with a worker.
+// become starts the agent and a worker, and brings the agent into a state with the function in the parameter where, such as
+// [stage.busy]. Then it stores the IDs of the sub-agents and of the tool's activity in p.
 func (p *duo) become(where func(*stage)) {
 	p.start()
 	p.serve()
@@ -221,7 +225,8 @@ func (p *duo) become(where func(*stage)) {
 	p.began = time.Now()
 	_, err := p.agents.Look(p.ctx, p.id)
 	if errors.Is(err, reagent.ErrNoWorker) {
-		// It was seen that the SDK's worker, just started, polled no more. An agent that cannot go on fails here all the same.
+		// A worker of the SDK that has just started sometimes stops polling. A second worker hides only this: an agent that
+		// cannot go on still fails the test here.
 		p.t.Log("the worker answers no more; another one is started")
 		p.stop()
 		p.serve()
@@ -243,14 +248,14 @@ func (p *duo) become(where func(*stage)) {
 	}
 }
 
-// holdNext holds the next report of a workflow task.
+// holdNext holds the worker's next report of a workflow task until [duo.release].
 func (p *duo) holdNext() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hold = world.NewGate()
 }
 
-// block lets the agent's workflow have a task whose report is held.
+// block gives the agent's workflow a workflow task, and waits until the worker's report of this task is held.
 func (p *duo) block() {
 	p.holdNext()
 	require.NoError(p.t, p.temporal.SignalWorkflow(p.ctx, p.id, "", "poke", nil))
@@ -259,7 +264,7 @@ func (p *duo) block() {
 
 func (p *duo) release() { close(p.hold.Open) }
 
-// roll lets the agent go on in a new run, for which there is no worker.
+// roll makes the agent continue in a new run. It stops the worker before this run begins, so the new run has no worker.
 func (p *duo) roll() {
 	before := p.runID()
 	p.holdNext()
@@ -270,7 +275,7 @@ func (p *duo) roll() {
 	p.soon("it goes on in a new run", func() bool { return p.runID() != before })
 }
 
-// rollBlocked lets the agent go on in a new run, the report of whose first task is held.
+// rollBlocked makes the agent continue in a new run, and holds the report of the first workflow task of this run.
 func (p *duo) rollBlocked() {
 	before := p.runID()
 	p.passRoll = true
@@ -280,7 +285,7 @@ func (p *duo) rollBlocked() {
 	require.NotEqual(p.t, before, p.runID())
 }
 
-// grow makes the agent's state too large for the input of its next run.
+// grow sends the agent messages until its state is too large for the input of its next run.
 func (p *duo) grow() {
 	random := rand.NewChaCha8([32]byte{})
 	for i := range 2 {
@@ -300,7 +305,8 @@ func (p *duo) grow() {
 	}
 }
 
-// call runs a call that needs a worker, and returns when the server has its update.
+// call starts the function in the parameter do in a goroutine. This function sends the agent an update, such as a message.
+// call returns when the server has admitted the update. If do returns an error, p.refused is set.
 func (p *duo) call(do func(context.Context) error) {
 	p.mu.Lock()
 	before := len(p.updates)
@@ -315,7 +321,7 @@ func (p *duo) call(do func(context.Context) error) {
 	p.admitted(before)
 }
 
-// send sends the agent a message.
+// send sends the agent a message with [duo.call]. If the agent accepts the message, send adds its text to p.accepted.
 func (p *duo) send(text string, steer bool) {
 	p.call(func(ctx context.Context) error {
 		_, err := p.agents.Send(ctx, p.id, reagent.Message{Text: text, Steer: steer})
@@ -328,7 +334,8 @@ func (p *duo) send(text string, steer bool) {
 	})
 }
 
-// end lets a sub-agent end with its answer, and returns when the agent's run has been told, where it waits for the sub-agent.
+// end makes a sub-agent end with its answer: see [answerOf]. The parameter id is the ID of the sub-agent. If the agent's run
+// waits for the sub-agent, end returns when Temporal has told the run about the end.
 func (p *duo) end(tool, id string) {
 	p.complete(id, p.awaits(id, protocol.CallModel), reply(llmtest.Say(answerOf(tool))))
 	p.soon(tool+" has ended and this is known", func() bool {
@@ -341,8 +348,9 @@ func (p *duo) end(tool, id string) {
 	})
 }
 
-// timeIsUp waits until the budget of the boss is over. While a workflow task is held the server does not show
-// that a timer has fired; it fires them up to a second late.
+// timeIsUp waits until the timer for the call of the sub-agent boss must have fired. It adds 1.2 seconds, because the server
+// fires timers up to a second late. It cannot look for the event of the timer, because the server does not show this event
+// while the report of a workflow task is held.
 func (p *duo) timeIsUp() {
 	p.soon("the timer has fired", func() bool {
 		return time.Since(p.began) > p.budget+1200*time.Millisecond
@@ -359,18 +367,19 @@ func ofUpdate(name string) func(*duo, *historypb.HistoryEvent) bool {
 	}
 }
 
-// completes reports whether an event tells that an activity has completed.
+// completes reports whether the event e says that the activity with the given ID has completed.
 func (p *duo) completes(e *historypb.HistoryEvent, activityID string) bool {
 	done := e.GetActivityTaskCompletedEventAttributes()
 	return done != nil && p.scheduled[done.GetScheduledEventId()] == activityID
 }
 
-// ends reports whether an event tells that a sub-agent has ended.
+// ends reports whether the event e says that the sub-agent with the given ID has completed.
 func (p *duo) ends(e *historypb.HistoryEvent, id string) bool {
 	return e.GetChildWorkflowExecutionCompletedEventAttributes().GetWorkflowExecution().GetWorkflowId() == id
 }
 
-// check asserts what has to hold after the two have arrived, and reports whether they came in one task.
+// check makes the assertions of a case, after both arrivals. It reports whether the arrivals came with the same workflow
+// task.
 func (p *duo) check(a, b arrival) (together bool) {
 	require.NoError(p.t, p.calls.Wait())
 	p.soon("the workflow has its state and nothing to do", func() bool {
@@ -383,11 +392,11 @@ func (p *duo) check(a, b arrival) (together bool) {
 	together = p.inOneTask(a, b)
 
 	var read, shown reagent.Snapshot
-	require.NoError(p.t, until(p.ctx, "the history tells what the worker does", func(ctx context.Context) (bool, error) {
+	require.NoError(p.t, until(p.ctx, "the history and the worker show the same agent", func(ctx context.Context) (bool, error) {
 		var err, err2 error
 		read, err = p.agents.Read(ctx, p.id)
 		shown, err2 = p.agents.Show(ctx, p.id)
-		shown.Retry = nil // the history does not tell
+		shown.Retry = nil // Read always leaves it nil
 		return err == nil && err2 == nil && assert.ObjectsAreEqual(read, shown), errors.Join(err, err2)
 	}), "read %+v, shown %+v", read, shown)
 	p.requireNothingBegun()
@@ -403,22 +412,23 @@ func (p *duo) check(a, b arrival) (together bool) {
 	return together
 }
 
-// together reports whether two arrivals can come in one workflow task.
+// together reports whether the arrivals a and b can come with the same workflow task in this case. The parameter blocked is
+// true if the worker's report of a workflow task was held when they came: see [situation].
 func (p *duo) together(a, b arrival, blocked bool) bool {
 	switch {
 	case p.refused.Load():
 		return false
 	case b.name == reset.name:
-		return false // the run that is reset keeps what it had, but for the ends of sub-agents
+		return false // what came before the reset stays in the old run, except the ends of sub-agents
 	case a.name == first.name && blocked:
-		return false // the first task is the one before
+		return false // the first task is the one whose report is held
 	case p.situation.fresh && (a.name == late.name || b.name == late.name):
-		return false // a run that goes on asks for it in its first task
+		return false // a continued run asks for the late answer in its first task
 	}
 	return true
 }
 
-// inOneTask reports whether two arrivals came in one workflow task of a run.
+// inOneTask reports whether the arrivals a and b came with the same workflow task of a run.
 func (p *duo) inOneTask(a, b arrival) bool {
 	for _, h := range p.histories() {
 		x, y := p.task(h, a), p.task(h, b)
@@ -429,7 +439,8 @@ func (p *duo) inOneTask(a, b arrival) bool {
 	return false
 }
 
-// task returns the event with which the workflow task started that brought an arrival; 0 where none did.
+// task finds the workflow task in the history h with which the arrival a came. It returns the ID of the event with which this
+// task started. It returns 0 if there is no such task.
 func (p *duo) task(h *historypb.History, a arrival) int64 {
 	p.scheduled = map[int64]string{}
 	var begun, found int64
@@ -453,8 +464,9 @@ func (p *duo) task(h *historypb.History, a arrival) int64 {
 	return 0
 }
 
-// requireNothingBegun asserts that no run began an effect in a task that had a cancel. To read its own state or to
-// look for a sub-agent is none.
+// requireNothingBegun asserts that a run begins no effect in the workflow task that brings a cancel, or later. Effects are
+// the loading of a definition, a model call, a tool call and a sub-agent. A run may still read its own state and look for its
+// sub-agents.
 func (p *duo) requireNothingBegun() {
 	p.t.Helper()
 	effects := []string{protocol.LoadAgent, protocol.CallModel, protocol.CallTool}
@@ -476,7 +488,8 @@ func (p *duo) requireNothingBegun() {
 	}
 }
 
-// requireNothingLost asserts that what was accepted and what has come is in the transcript.
+// requireNothingLost asserts that each accepted message is in the transcript once. If no cancel is among the arrivals a and
+// b, it also asserts that the transcript has the results of the sub-agents and of the tool.
 func (p *duo) requireNothingLost(a, b arrival) {
 	p.t.Helper()
 	shown, err := p.agents.Show(p.ctx, p.id)
@@ -493,7 +506,7 @@ func (p *duo) requireNothingLost(a, b arrival) {
 		require.Equal(p.t, 1, n, "%q in %v", text, lines)
 	}
 	if a.name == cancelling.name || b.name == cancelling.name {
-		return // it walks down the tree, and answers what is open
+		return // it also cancels the sub-agents, and answers open calls
 	}
 	if p.clerk != "" {
 		require.Contains(p.t, fmt.Sprint(lines), answerOf("clerk"))

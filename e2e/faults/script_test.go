@@ -9,16 +9,16 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// scenario is what an agent is asked for. What it then does stands in [scripts].
+// scenario is a conversation of a test with an agent. The replies of the model are in [scripts].
 type scenario struct {
 	name string
-	// messages are sent one after the other; more than one makes a chat.
+	// messages are the messages to the agent, in order. If there is more than one message, the agent is a chat.
 	messages []string
-	// parent and inner name the agent that starts the innermost one, and that one, by a part of their
-	// IDs: "" is the agent itself.
+	// inner is a part of the ID of the innermost agent: the one without sub-agents. parent is a part of the ID of the agent that
+	// starts the innermost agent. Empty means the agent that gets the messages.
 	parent, inner string
-	// model is the place of a model call in the middle of what the innermost agent does, read and pay are
-	// its tool calls.
+	// model names a model call of the innermost agent by its [place]. read and pay name tool calls of this agent by the name of
+	// the tool and the arguments.
 	model, read, pay string
 }
 
@@ -42,7 +42,7 @@ func (s scenario) children() bool { return s.inner != "" }
 
 func (s scenario) parallel() bool { return s.name == "parallel tools" }
 
-// chiefAndClerk are two agents of a configuration: the chief has the clerk as its sub-agent.
+// chiefAndClerk is a part of a configuration file: the agent chief and its sub-agent clerk.
 const chiefAndClerk = `  chief:
     model: main
     description: asks the clerk
@@ -53,12 +53,12 @@ const chiefAndClerk = `  chief:
     tools: [far.*]
 `
 
-// team holds the agents of all scenarios. It continues the configuration of the agent x.
+// team is a part of a configuration file: the last fields of the agent x, and the other agents of all scenarios.
 const team = `    tools: [far.*]
     agents: [chief, clerk]
 ` + chiefAndClerk
 
-// scripts are the replies of the model to a user's message, in order.
+// scripts has the model's replies to each user message, in order.
 var scripts = map[string][]llm.Reply{
 	"task": {
 		llmtest.Call(llmtest.ToolCall("1", "read", `{"n":1}`)),
@@ -98,8 +98,8 @@ var scripts = map[string][]llm.Reply{
 	},
 }
 
-// place names a model call by the user's last message and the number of replies to it. The script
-// goes by this alone: by what the model is sent.
+// place returns the last user message of a model request, and the number of replies to this message. Together they name the
+// model call in the script. The scripted model chooses its reply by them, so it gives the same reply to the same request.
 func place(req llm.Request) (text string, step int) {
 	for _, m := range req.Messages {
 		switch m.Role {
@@ -112,11 +112,12 @@ func place(req llm.Request) (text string, step int) {
 	return text, step
 }
 
-// far is the far side of all scenarios: the model and the tools. What they do is in the ledger. At a
-// place a test may do something first.
+// far implements the model and the tools of all scenarios. It records the model requests and the effects of tools in the
+// ledger. A test can set functions that far calls at certain moments. Each function gets the place of the call, as in the
+// fields of [scenario]. If the function returns an error, the call fails.
 type far struct {
 	ledger *ledger
-	// asked comes before a model's reply, called before a tool has its effect, and paid after.
+	// asked is called before the model replies, called before a tool takes effect, and paid after that. Each may be nil.
 	asked, called, paid func(ctx context.Context, place string) error
 }
 

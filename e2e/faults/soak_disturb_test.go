@@ -21,11 +21,12 @@ import (
 const (
 	// restarts is how often a soak restarts its server.
 	restarts = 2
-	// maxTroubles bounds what happens to one agent, or the last that works would never end.
+	// maxTroubles limits how often one agent is disturbed. Without this limit, the last working agent might never end.
 	maxTroubles = 6
 )
 
-// disturbUntil disturbs the agents at random until all have completed.
+// disturbUntil causes random disturbances until the channel done delivers a value, and returns this value. The value arrives
+// when all agents have completed.
 func (s *soak) disturbUntil(ctx context.Context, done <-chan error) error {
 	for {
 		select {
@@ -59,7 +60,9 @@ func (s *soak) disturb(ctx context.Context) {
 	}
 }
 
-// trouble disturbs one of the agents. What cannot be done to it, because it has just ended, is not.
+// trouble disturbs a random agent among those in ids. It calls the function do with the ID of the agent, and records the
+// disturbance in the ledger. The parameter what names the disturbance. If do returns an error, for example because the agent
+// has just ended, trouble records nothing.
 func (s *soak) trouble(ids []string, what string, do func(id string) error) {
 	if len(ids) == 0 {
 		return
@@ -75,13 +78,14 @@ func (s *soak) trouble(ids []string, what string, do func(id string) error) {
 	}
 }
 
-// working returns the agents that have not completed yet, started all of them.
+// working returns the IDs of the started agents that have not completed yet, except forks.
 func (s *soak) working() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.works))
 }
 
+// started returns the IDs of all agents that the test has started, except forks.
 func (s *soak) started() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +106,7 @@ func (s *soak) terminate(ctx context.Context) func(string) error {
 	}
 }
 
-// resetSome resets an agent's newest run to one of its tasks.
+// resetSome returns a function for [soak.trouble]. The function resets the newest run of an agent to a random workflow task.
 func (s *soak) resetSome(ctx context.Context) func(string) error {
 	return func(id string) error {
 		found, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
@@ -132,7 +136,8 @@ func (s *soak) resetSome(ctx context.Context) func(string) error {
 	}
 }
 
-// fork forks an agent where it can be, and has the fork do a task.
+// fork returns a function for [soak.trouble]. The function starts a fork of an agent, with the first messages of the agent up
+// to a random point, and gives the fork a new task.
 func (s *soak) fork(ctx context.Context) func(string) error {
 	return func(id string) error {
 		snap, err := s.Client.Read(ctx, id)

@@ -18,15 +18,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// soakSize is the number of agents: make soak sets it. An ordinary run has no soak.
+// soakSize is the number of agents in [TestSoak]; `make soak` sets it. If it is 0, the test is skipped.
 var soakSize, _ = strconv.Atoi(os.Getenv("REAGENT_SOAK"))
 
-// soakTime bounds a soak.
+// soakTime is the time limit for the disturbed agents of [TestSoak].
 const soakTime = 15 * time.Minute
 
-// Many agents at once, whose workers are killed, whose runs are terminated, reset and rolled, who are
-// forked, and whose server is restarted, all at random: everyone comes to the right end, and nothing
-// is done twice that must not be. REAGENT_SEED repeats the choices, though not their moments.
+// Many agents give the right answers, and no at-most-once call takes effect twice, under random disturbances. The test kills
+// workers and restarts the server. It terminates, resets and forks agents, and makes them continue in new runs. REAGENT_SEED
+// repeats the random choices of an earlier test, but not their exact times.
 func TestSoak(t *testing.T) {
 	if soakSize <= 0 {
 		t.Skip("set REAGENT_SOAK to a number of agents: make soak")
@@ -60,7 +60,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soak is the surroundings of all agents.
+// soak holds everything that [TestSoak] needs and records.
 type soak struct {
 	*surroundings
 
@@ -68,16 +68,16 @@ type soak struct {
 	// finished counts the agents that have completed once.
 	finished atomic.Int32
 
-	undisturbed map[string]told
-	troubled    map[string]int // how often, by agent
+	undisturbed map[string]told // what an undisturbed agent says, by scenario
+	troubled    map[string]int  // how often each agent was disturbed, by agent ID
 
 	mu     sync.Mutex
-	agents map[string]scenario // those that were started, by their IDs
-	works  map[string]bool     // those that have not completed yet
+	agents map[string]scenario // the scenarios of the started agents, by agent ID
+	works  map[string]bool     // the IDs of the agents that have not completed yet
 	forks  []fork
 }
 
-// fork is an agent that was forked from another after so many messages.
+// fork is an agent that was forked from another agent. The field at is the number of messages that it got from the other agent.
 type fork struct {
 	id, from string
 	at       int
@@ -96,7 +96,7 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// undisturb has one agent of each scenario work in peace.
+// undisturb runs one agent for each scenario without disturbances, and stores what it says in s.undisturbed.
 func (s *soak) undisturb() {
 	var all errgroup.Group
 	for _, sc := range scenarios {
@@ -112,7 +112,7 @@ func (s *soak) undisturb() {
 	}
 }
 
-// converseAll starts the agents, some at a time, and sees them to their ends.
+// converseAll runs all agents, a limited number at a time, and waits until they have completed.
 func (s *soak) converseAll(ctx context.Context) error {
 	var all errgroup.Group
 	all.SetLimit(max(6, soakSize/6))
@@ -135,7 +135,7 @@ func (s *soak) converseAll(ctx context.Context) error {
 	return all.Wait()
 }
 
-// counts is what there was, as lines of a table.
+// counts returns a table: how often each disturbance happened, and how many agents there were for each scenario.
 func (s *soak) counts() string {
 	counts := s.ledger.disturbances()
 	for id, sc := range s.agents {
@@ -150,7 +150,7 @@ func (s *soak) counts() string {
 	return b.String()
 }
 
-// everyone returns the IDs of all agents, in a fixed order.
+// everyone returns the IDs of all agents that the test has started, and of the forks, in a fixed order.
 func (s *soak) everyone() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,8 @@ func (s *soak) everyone() []string {
 	return ids
 }
 
-// judge hears all agents. It returns the IDs of all, sub-agents among them, too.
+// judge compares what all agents have said with what the undisturbed agents have said, and with the ledger. It returns the
+// problems that it finds, and the IDs of all agents and their sub-agents.
 func (s *soak) judge() (*verdict, []string) {
 	ctx := s.T.Context()
 	v := newVerdict(s.ledger)

@@ -19,17 +19,17 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// surroundings are those of many agents that are disturbed at random: a far side that takes its time, a server of
-// their own with its data in a file, and workers that record states.
+// surroundings holds what [TestChaos] and [TestSoak] have in common: a slow model and slow tools, a Temporal server with its
+// data in a file, and workers that record the states of agents.
 type surroundings struct {
 	*world.World
 
 	seed   uint64
-	random *rand.Rand // of the disturbances alone
+	random *rand.Rand // only for the choice of disturbances
 	ledger *ledger
 	crew   *crew
-	dir    string // of recorded states
-	// own is the server of this test, options how it was started.
+	dir    string // the folder for recorded states
+	// own is the Temporal server of this test. options are the options with which it was started.
 	own     *devserver.Server
 	options devserver.Options
 }
@@ -38,8 +38,8 @@ func newSurroundings(t testing.TB, seed uint64) *surroundings {
 	return &surroundings{seed: seed, ledger: newLedger(), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
 }
 
-// begin serves the model and two tools, of which one is read-only, and starts the server. Agents is what is added to the
-// configuration of the agent x.
+// begin starts the model, the tools and the Temporal server of the test. There is a read-only tool and an at-most-once tool;
+// both call the function tool. The text in the parameter agents is added to the configuration of the agent x.
 func (s *surroundings) begin(t *testing.T, model func(context.Context, llm.Request) (llm.Reply, error), tool world.ToolFunc, agents string) {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, tool)
@@ -53,14 +53,14 @@ func (s *surroundings) begin(t *testing.T, model func(context.Context, llm.Reque
 	s.MoveTo(s.own)
 }
 
-// workers starts so many workers, each of which is replaced when it dies.
+// workers starts n workers. Each of them is replaced when it ends.
 func (s *surroundings) workers(n int) *crew {
 	program, err := faultyWorker()
 	require.NoError(s.T, err)
 	return newCrew(s.World, n, s.ledger, nil, program, fault.Env+"="+s.dir)
 }
 
-// seed returns the seed that the environment names, or one at random.
+// seed returns the seed in the environment variable REAGENT_SEED. If the variable is not set, it returns a random seed.
 func seed(t testing.TB) uint64 {
 	if text := os.Getenv("REAGENT_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
@@ -70,7 +70,8 @@ func seed(t testing.TB) uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
-// takeTime makes the far side take some time, so that there is something in flight.
+// takeTime returns a function that waits for a random time of up to 320 ms. The model and the tools call it, so that calls are
+// in flight when a disturbance comes.
 func (s *surroundings) takeTime() func(context.Context, string) error {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(s.seed, 2))
@@ -82,7 +83,7 @@ func (s *surroundings) takeTime() func(context.Context, string) error {
 	}
 }
 
-// pause waits for a time, or until the context ends.
+// pause waits for the duration d. If ctx ends before that, pause returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -92,13 +93,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// What the ledger calls the two ways in which a server ends and begins again.
+// The names in the ledger for the two ways in which a test restarts the Temporal server.
 const (
 	serverRestarted = "server restarted"
 	serverKilled    = "server killed, restarted"
 )
 
-// restartServer stops Temporal, or kills it, and starts it again on its data.
+// restartServer stops the Temporal server and starts it again with the same data. If kill is true, it kills the server with
+// SIGKILL instead of stopping it.
 func (s *surroundings) restartServer(ctx context.Context, kill bool) {
 	began, what := time.Now(), serverRestarted
 	if kill {

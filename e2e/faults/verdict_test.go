@@ -18,28 +18,30 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// cutOff is the result of an at-most-once call of which nobody knows whether it took effect.
+// cutOff is the result of an at-most-once tool call whose worker died during the call. The call may or may not have taken effect.
 const cutOff = "interrupted: the worker stopped while the tool ran; outcome unknown — check before you retry"
 
-// told is what an agent and the agents below it said, as it is the same for every agent that is asked for
-// the same: compared without IDs, keys and times.
+// told holds the messages of an agent and of the sub-agents below it. Two agents with the same task have the same messages,
+// except for IDs and keys.
 type told struct {
 	id       string
 	messages []line
 	children []told
 }
 
-// line is one message.
+// line is one message of a transcript, in a form that tests can compare.
 type line struct {
 	role           llm.Role
 	content, calls string
-	// answers is the call whose result the message is; key that of the call, or of the model's reply.
+	// answers is the tool call whose result the message is: the name of the tool and the arguments. key is the key of this tool
+	// call. For a reply of the model, key is the key of the model call.
 	answers, key string
 }
 
 func (l line) String() string { return strings.TrimSpace(fmt.Sprint(l.role, ": ", l.content, l.calls)) }
 
-// tell reads what an agent said that has completed. It is an error when not every call has one result.
+// tell reads the messages of a completed agent and of its sub-agents. If one of them has not completed, or if a tool call does
+// not have exactly one result, it returns an error.
 func tell(ctx context.Context, c *reagent.Client, id string) (told, error) {
 	snap, err := c.Read(ctx, id)
 	if err != nil {
@@ -62,7 +64,8 @@ func tell(ctx context.Context, c *reagent.Client, id string) (told, error) {
 	return t, nil
 }
 
-// pair gives each result its call.
+// pair converts messages to lines, and matches each tool result with its call. If the results are not in the order of the
+// calls, or if a result is missing, pair returns an error.
 func pair(messages []agent.Message) ([]line, error) {
 	var lines []line
 	var open []llm.ToolCall
@@ -70,12 +73,12 @@ func pair(messages []agent.Message) ([]line, error) {
 		l := line{role: m.Role, content: m.Content, key: string(m.Key)}
 		if m.Role == llm.Tool {
 			if len(open) == 0 || open[0].ID != m.ToolCallID {
-				return nil, fmt.Errorf("message %d is the result of %q, which is not asked for there", i, m.ToolCallID)
+				return nil, fmt.Errorf("message %d is the result of call %q, which is not the next call without a result", i, m.ToolCallID)
 			}
 			l.answers = open[0].Name + " " + open[0].Arguments
 			open = open[1:]
 		} else if len(open) > 0 {
-			return nil, fmt.Errorf("message %d comes where call %q has no result", i, open[0].ID)
+			return nil, fmt.Errorf("message %d comes before the result of call %q", i, open[0].ID)
 		}
 		for _, call := range m.ToolCalls {
 			l.calls += fmt.Sprintf("[%s %s]", call.Name, call.Arguments)
@@ -89,7 +92,7 @@ func pair(messages []agent.Message) ([]line, error) {
 	return lines, nil
 }
 
-// ids returns the agent's ID and those below it.
+// ids returns the IDs of the agent and of all sub-agents below it.
 func (t told) ids() []string {
 	ids := []string{t.id}
 	for _, child := range t.children {
@@ -98,14 +101,14 @@ func (t told) ids() []string {
 	return ids
 }
 
-// verdict is what comes of holding what agents said against what they say undisturbed, and
-// both against what the far side saw.
+// verdict collects counts and problems. A test finds them when it compares the messages of its agents with the messages of
+// undisturbed agents and with the ledger.
 type verdict struct {
 	tally
 
-	seen     map[string][]world.Effect // by key
-	owners   map[string]string         // of keys: the IDs of agents
-	cut      []string                  // the calls that were cut off
+	seen     map[string][]world.Effect // the tool calls that took effect, by key
+	owners   map[string]string         // the IDs of the agents, by the keys of their calls
+	cut      []string                  // the tool calls that were cut off: see cutOff
 	problems []string
 }
 
@@ -117,7 +120,8 @@ func (v *verdict) problemf(format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf(format, args...))
 }
 
-// hear judges one agent and those below it.
+// hear compares the messages of an agent and of its sub-agents with the messages of an undisturbed agent. It also checks that
+// the tools took effect as the messages say. The parameter want is for the undisturbed agent, and got is for the other one.
 func (v *verdict) hear(want, got told) {
 	v.agents++
 	if len(got.messages) != len(want.messages) || len(got.children) != len(want.children) {
@@ -133,7 +137,7 @@ func (v *verdict) hear(want, got told) {
 		if m.String() != expected.String() {
 			v.problemf("%s: message %d is %q, undisturbed %q", got.id, i, m, expected)
 		}
-		if v.owners[m.key] == "" { // or a fork has it from another
+		if v.owners[m.key] == "" { // otherwise, a fork has the message from another agent
 			v.owners[m.key] = got.id
 			v.weigh(m)
 		}
@@ -152,7 +156,8 @@ func users(t told) (n int) {
 	return n
 }
 
-// weigh holds a result against the effect.
+// weigh checks the tool result in the line m. A call with a result other than [cutOff] must have taken effect. An
+// at-most-once call must not have taken effect twice. weigh ignores all other messages.
 func (v *verdict) weigh(m line) {
 	n := len(v.seen[m.key])
 	switch tool, _, _ := strings.Cut(m.answers, " "); {
@@ -175,7 +180,8 @@ func (v *verdict) weigh(m line) {
 	}
 }
 
-// close judges what concerns all agents together, when each was heard.
+// close makes the checks for all agents together. Call it after [verdict.hear] for each agent. It checks that each tool call in
+// the ledger belongs to an agent, and that each repeated model request is explained: see [ledger.repeats].
 func (v *verdict) close(l *ledger, spans map[string]span) {
 	for key, all := range v.seen {
 		v.effects += len(all)
@@ -190,7 +196,7 @@ func (v *verdict) close(l *ledger, spans map[string]span) {
 	slices.Sort(v.problems)
 }
 
-// spansOf reads the spans of effects, by key, from all runs of agents.
+// spansOf reads all runs of the agents with the given IDs, and returns the [span] of each of their calls, by key.
 func spansOf(ctx context.Context, c sdk.Client, ids []string) (map[string]span, error) {
 	spans := map[string]span{}
 	for _, id := range ids {
@@ -209,7 +215,8 @@ func spansOf(ctx context.Context, c sdk.Client, ids []string) (map[string]span, 
 	return spans, nil
 }
 
-// addSpans adds the spans of the effects of one run of an agent.
+// addSpans adds the calls of one run to the map spans, by key. The parameter id is the ID of the agent, and h is the history of
+// the run.
 func addSpans(spans map[string]span, id string, h *historypb.History) {
 	keys := map[int64]string{}
 	open := map[string]bool{}
@@ -245,7 +252,7 @@ func addSpans(spans map[string]span, id string, h *historypb.History) {
 	}
 }
 
-// earlier returns the earlier of two times, of which the first may be zero.
+// earlier returns the earlier of two times. If a is zero, it returns b.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -253,7 +260,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// tally is what a table shows.
+// tally holds the counts that a test prints as a table.
 type tally struct {
 	agents, kills, requests, repeated, effects, repeatedReads, interrupted, duplicates, lost int
 }

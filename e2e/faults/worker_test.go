@@ -16,7 +16,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// A tool that takes its worker down is not run for ever, however soon it does.
+// A read-only tool call that crashes its worker each time is given up after 5 attempts. Its result then says that it was
+// interrupted.
 func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	tools := world.NewToolServer(t)
@@ -34,7 +35,8 @@ func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	require.Contains(t, w.Show(t.Name()).Lines()[2], "interrupted")
 }
 
-// A model call that takes its worker down is not paid for without end, however soon it does: the turn is held.
+// A model call that crashes its worker each time is given up after 5 attempts. The agent is then held: it does nothing until
+// someone acts.
 func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	var workers *crew
@@ -51,7 +53,7 @@ func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	require.Len(t, w.Model.Requests(), 5)
 }
 
-// A worker with a folder reports after a crash what had arrived before it.
+// After a crash, a worker with the flag --keep reports the results that had arrived before the crash. Nothing runs twice.
 func TestKeptResultOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	program, err := faultyWorker()

@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// Binary returns the path of a program that Main or Build has built. The name "" means the folder of all programs.
+// Binary returns the path of a program that [Main] or [Build] has built. An empty name means the folder of all programs.
 func Binary(name string) string { return filepath.Join(binaries, name) }
 
-// Build builds programs of the module into to, which is a file, or a folder that exists. Args are flags of go build and packages.
+// Build builds programs of this module. The parameter to is the path of the program, or of an existing folder for several
+// programs. The parameter args has the flags of "go build" and the packages to build.
 func Build(to string, args ...string) error {
 	cmd := exec.Command("go", append([]string{"build", "-o", to}, args...)...)
 	cmd.Dir = Path()
@@ -21,12 +22,12 @@ func Build(to string, args ...string) error {
 	return nil
 }
 
-// Path returns the absolute path of a file or folder of the module; without elements it returns the module's root.
+// Path returns the absolute path of a file or folder of this module. Without elements, it returns the module's root folder.
 func Path(elem ...string) string {
 	return filepath.Join(append([]string{moduleRoot()}, elem...)...)
 }
 
-// moduleRoot is the nearest folder above the test's own that has a go.mod.
+// moduleRoot returns the root folder of this module: the nearest folder with a go.mod, from the working folder upwards.
 var moduleRoot = sync.OnceValue(func() string {
 	dir, err := os.Getwd()
 	if err != nil {

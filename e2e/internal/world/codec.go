@@ -14,16 +14,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// codecForAll makes every test run with encrypted payloads.
+// codecForAll is the name of an environment variable. If it is set, [Main] runs all tests with encrypted payloads.
 const codecForAll = "REAGENT_E2E_CODEC"
 
-// codecAuth is the authorization that the codec server asks for.
+// codecAuth is the Authorization header that the codec server requires.
 const codecAuth = "Bearer of the codec"
 
-// vault encrypts whole payloads, as people do who trust Temporal's operator with nothing.
+// vault is a payload codec that encrypts whole payloads with their metadata, so that Temporal's operator can read nothing.
 type vault struct{ cipher.AEAD }
 
-// VaultEncoding is the encoding that encrypted payloads name.
+// VaultEncoding is the value of the metadata field "encoding" in encrypted payloads.
 const VaultEncoding = "binary/encrypted"
 
 func newVault() vault {
@@ -55,12 +55,13 @@ func (v vault) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 	return sealed, nil
 }
 
-// Decode is strict: what is in clear should not be there.
+// Decode decrypts payloads. It returns an error for a payload that is not encrypted, because Temporal must not have such a
+// payload.
 func (v vault) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	opened := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != VaultEncoding {
-			return nil, errors.New("a payload in clear")
+			return nil, errors.New("a payload is not encrypted")
 		}
 		plain, err := v.Open(nil, nil, p.GetData(), nil)
 		if err != nil {
@@ -74,16 +75,17 @@ func (v vault) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 	return opened, nil
 }
 
-// CodecServer is a codec server that asks who is there.
+// CodecServer is a codec server for tests. It refuses requests without the right Authorization header and the namespace
+// "default". A test can make some requests fail.
 type CodecServer struct {
 	*httptest.Server
-	// Away is the path, a string, of the requests that find nobody.
+	// Away holds a URL path as a string. Requests to this path get the status 503, as if the server were down.
 	Away atomic.Value
-	// Refused counts the requests that found nobody.
+	// Refused counts the requests that failed because of Away.
 	Refused atomic.Int32
 }
 
-// ServeCodec starts a codec server, which the caller closes.
+// ServeCodec starts a codec server with a new encryption key. The caller must close the server.
 func ServeCodec() *CodecServer {
 	s := new(CodecServer)
 	s.Away.Store("")
@@ -102,7 +104,8 @@ func ServeCodec() *CodecServer {
 	return s
 }
 
-// UseCodec makes workers, starter and clients that are made later use a codec server.
+// UseCodec makes workers, starters and clients use a codec server if they are created later. The function setenv must set an
+// environment variable, for example os.Setenv.
 func UseCodec(codec *CodecServer, setenv func(name, value string)) {
 	setenv("TEMPORAL_CODEC_ENDPOINT", codec.URL)
 	setenv("TEMPORAL_CODEC_AUTH", codecAuth)

@@ -9,19 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Gate holds the first call that comes to it until the caller goes away or the gate is opened.
+// Gate holds a call, for example a model call, so that a test can do something meanwhile. It holds only the first call that
+// comes, until the test opens the gate or the context of the call ends.
 type Gate struct {
-	// Calls counts the calls that have come.
+	// Calls counts all calls that have come to the gate.
 	Calls   atomic.Int32
 	arrived chan struct{}
-	// Open is closed to open the gate.
+	// Open is a channel. Close it to open the gate.
 	Open chan struct{}
 }
 
-// NewGate returns a gate that is closed.
+// NewGate returns a gate that is not open.
 func NewGate() *Gate { return &Gate{arrived: make(chan struct{}), Open: make(chan struct{})} }
 
-// Pass holds the first call. Later calls pass at once.
+// Pass must be called by the code that the test wants to hold. The first call of Pass returns when the gate is open. If ctx
+// ends before that, Pass returns the error of ctx. Later calls return at once.
 func (g *Gate) Pass(ctx context.Context) error {
 	if g.Calls.Add(1) > 1 {
 		return nil
@@ -35,7 +37,7 @@ func (g *Gate) Pass(ctx context.Context) error {
 	}
 }
 
-// Wait waits until a call stands at the gate.
+// Wait waits until a call has come to the gate: see [Gate.Pass]. After [Patience], it fails the test.
 func (g *Gate) Wait(t testing.TB) {
 	t.Helper()
 	select {

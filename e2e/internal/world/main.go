@@ -1,9 +1,10 @@
-// Package world is what the end-to-end tests share: the Temporal server and the programs of one test process, and the
-// surroundings of one test. These are a model endpoint and tools that are spoken to over HTTP and count what arrives, worker
-// processes that are really killed, a proxy that fails, a codec server.
+// Package world helps to write end-to-end tests. [Main] starts a Temporal server and builds the programs for all tests of a
+// folder. [World] is what one test works with: a model endpoint, tools, and worker processes that the test can kill. The
+// endpoint and the tools are HTTP servers that count what reaches them, and most tests assert these counts. There are also a
+// proxy that disturbs the network, and a codec server.
 //
-// The folders beside this one hold the tests, each with a server of its own. What is asserted is counted at the far side. Tests that wait
-// for seconds, mostly for Temporal to notice a death, are parallel: go test gives each folder ten minutes.
+// The tests are in the other folders of e2e. Each folder has a Temporal server of its own. Tests that wait for seconds, mostly
+// until Temporal notices that a worker died, are parallel: go test gives each folder ten minutes.
 package world
 
 import (
@@ -27,8 +28,8 @@ var (
 	binaries string
 )
 
-// Main builds the worker and the starter, starts Server, and runs the tests. It returns the exit code. Each folder calls it in its
-// TestMain.
+// Main runs all tests of a folder and returns the exit code. Before that, it builds the worker and the starter, and starts
+// [Server]. The TestMain of each folder calls it.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "reagent-e2e-")
 	if err != nil {

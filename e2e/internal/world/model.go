@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// Asked returns how many assistant messages a request has, by which the scripted models choose their reply.
+// Asked returns the number of assistant messages in a request. Scripted models choose their reply by this number.
 func Asked(req llm.Request) int {
 	n := 0
 	for _, m := range req.Messages {
@@ -22,17 +22,17 @@ func Asked(req llm.Request) int {
 	return n
 }
 
-// Script returns a model that answers with the replies in order.
+// Script returns a model for [New] that gives the replies in order: see [llmtest.Script].
 func Script(replies ...llm.Reply) func(context.Context, llm.Request) (llm.Reply, error) {
 	return llmtest.Script(replies...).Complete
 }
 
-// Counting is a model that answers "reply 1", "reply 2" and so on.
+// Counting is a model for [New]. It answers "reply 1" to its first request, then "reply 2", and so on.
 func Counting(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llmtest.Say(fmt.Sprint("reply ", Asked(req)+1)), nil
 }
 
-// Requests counts at the model how often each key was asked for.
+// Requests returns, for each idempotency key, how many requests with this key have reached the model endpoint.
 func (w *World) Requests() map[string]int {
 	counts := map[string]int{}
 	for _, r := range w.Model.Requests() {
@@ -41,7 +41,7 @@ func (w *World) Requests() map[string]int {
 	return counts
 }
 
-// NothingTwice asserts that every request and every effect was made once.
+// NothingTwice asserts that no model request and no tool call has arrived twice with the same key.
 func (w *World) NothingTwice() {
 	w.T.Helper()
 	for key, n := range w.Requests() {
@@ -54,7 +54,7 @@ func (w *World) NothingTwice() {
 	}
 }
 
-// Values returns the counts, sorted.
+// Values returns the values of a map in ascending order.
 func Values(counts map[string]int) []int {
 	var all []int
 	for _, n := range counts {

@@ -10,35 +10,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Process is a running program of ours.
+// Process is a process that [StartProcess] has started, with its output.
 type Process struct {
 	Printed
-	// Cmd is the command, which has been started.
+	// Cmd is the started command.
 	Cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// Printed is what a program has printed so far.
+// Printed is an io.Writer that stores the output of a program. It is safe for concurrent use.
 type Printed struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write keeps what is printed.
+// Write stores a part of the output. It never fails.
 func (p *Printed) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.Write(b)
 }
 
-// Output returns what was printed until now.
+// Output returns the output until now.
 func (p *Printed) Output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
 }
 
-// StartProcess starts a command. What the command prints goes to the process, but for an output that the caller has set.
+// StartProcess starts a command. The output of the command is stored in the [Process]. If the caller has set cmd.Stdout or
+// cmd.Stderr, this output goes to the caller instead.
 func StartProcess(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{Cmd: cmd, done: make(chan struct{})}
 	if cmd.Stdout == nil {
@@ -57,13 +58,13 @@ func StartProcess(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Kill sends SIGKILL and waits for the end: nothing is flushed, nobody is told.
+// Kill sends SIGKILL and waits until the process has ended. The process has no time to flush or report anything.
 func (p *Process) Kill() {
 	_ = p.Cmd.Process.Kill()
 	<-p.done
 }
 
-// Terminate sends SIGTERM, with which a worker stops in order.
+// Terminate sends SIGTERM, so that a worker shuts down in an orderly way. It does not wait for the end.
 func (p *Process) Terminate() { _ = p.Cmd.Process.Signal(syscall.SIGTERM) }
 
 // Wait waits until the process has ended.
@@ -79,12 +80,13 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Start starts a program that Main or Build has built. The end of the test kills it.
+// Start starts a program that [Main] or [Build] has built, and kills it at the end of the test. The parameter name is the name
+// for [Binary].
 func (w *World) Start(name string, args ...string) *Process {
 	return w.StartCommand(w.Command(name, args...))
 }
 
-// StartCommand starts a command. The end of the test kills it, and logs what it has printed if the test has failed.
+// StartCommand starts a command, and kills the process at the end of the test. If the test has failed, it logs the output.
 func (w *World) StartCommand(cmd *exec.Cmd) *Process {
 	p, err := StartProcess(cmd)
 	require.NoError(w.T, err)
@@ -97,12 +99,14 @@ func (w *World) StartCommand(cmd *exec.Cmd) *Process {
 	return p
 }
 
-// Command returns a command that runs a program that Main or Build has built, in the environment of CommandOf.
+// Command returns a command for a program that [Main] or [Build] has built. The parameter name is the name for [Binary]. The
+// command has the environment of [World.CommandOf].
 func (w *World) Command(name string, args ...string) *exec.Cmd {
 	return w.CommandOf(Binary(name), args...)
 }
 
-// CommandOf returns a command that runs the program at a path. Its environment names the server and the configuration of w.
+// CommandOf returns a command for the program at the given path. In its environment, the program finds the Temporal server and
+// the configuration file of w.
 func (w *World) CommandOf(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	address := w.Address

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Proxy forwards TCP connections to a server, and can stall or cut all of them. It is safe for concurrent use.
+// Proxy forwards TCP connections to a server. A test can stall or cut all of them. Proxy is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -31,7 +31,7 @@ const (
 	proxyClosed
 )
 
-// NewProxy listens on a free port and forwards to target, a host and port, until the test ends.
+// NewProxy starts a proxy on a free port. It forwards connections to the address target, a host and a port, until the test ends.
 func NewProxy(t testing.TB, target string) *Proxy {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -49,13 +49,14 @@ func NewProxy(t testing.TB, target string) *Proxy {
 // Address returns the host and port at which the proxy listens.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Stall stops all bytes in both directions. Connections stay open, new ones are accepted; nothing is lost.
+// Stall holds back all bytes in both directions until [Proxy.Restore]. Connections stay open, and new ones are accepted.
 func (p *Proxy) Stall() { p.set(proxyStalled) }
 
-// Cut closes all connections, and new ones as they come. Bytes on their way are lost.
+// Cut closes all connections. Until [Proxy.Restore], it also closes each new connection. Bytes on their way are lost.
 func (p *Proxy) Cut() { p.set(proxyCut) }
 
-// Restore forwards again. Connections that were stalled go on, those that were cut do not.
+// Restore ends the effect of [Proxy.Stall] and [Proxy.Cut]. Stalled connections work again; connections that were cut stay
+// closed.
 func (p *Proxy) Restore() { p.set(proxyOpen) }
 
 func (p *Proxy) set(m proxyMode) {
@@ -83,7 +84,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve forwards one connection to its end.
+// serve forwards one connection until it is closed.
 func (p *Proxy) serve(in net.Conn) {
 	defer p.remove(in)
 	if !p.pass() {
@@ -102,7 +103,7 @@ func (p *Proxy) serve(in net.Conn) {
 	_ = in.Close()
 }
 
-// copy forwards bytes of one direction, each when the proxy is open.
+// copy forwards the bytes of one direction of a connection. While the proxy is stalled, it waits.
 func (p *Proxy) copy(to io.Writer, from io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -121,7 +122,7 @@ func (p *Proxy) copy(to io.Writer, from io.Reader) {
 	}
 }
 
-// pass waits while the proxy is stalled, and reports whether it is open then.
+// pass waits while the proxy is stalled. Then it reports whether bytes may be forwarded.
 func (p *Proxy) pass() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +132,7 @@ func (p *Proxy) pass() bool {
 	return p.mode == proxyOpen
 }
 
-// add takes a connection in, or closes it where connections are cut.
+// add adds a connection to those that [Proxy.Cut] closes. If no connection is allowed now, it closes c and returns false.
 func (p *Proxy) add(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stalled connection loses nothing; one that is cut is gone, and a new one works when the proxy is restored.
+// A stalled connection loses no bytes. A connection that was cut is closed, and a new connection works after Restore.
 func TestProxyStallsAndCuts(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ func (w *World) RunID(id string) string {
 	return found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 }
 
-// Runs counts the runs that an ID has had.
+// Runs returns the number of runs that the agent with the given ID has had. It waits until Temporal lists the agent.
 func (w *World) Runs(id string) int {
 	n := 0
 	w.Eventually("Temporal lists "+id, func() bool {
@@ -32,7 +32,7 @@ func (w *World) Runs(id string) int {
 	return n
 }
 
-// TaskCount returns how many workflow tasks of a run were completed.
+// TaskCount returns the number of completed workflow tasks of a run. An empty run ID means the newest run.
 func (w *World) TaskCount(id, run string) int {
 	n := 0
 	for event, err := range history.Events(w.T.Context(), w.Temporal, agent.RunRef{ID: id, RunID: run}) {
@@ -44,7 +44,8 @@ func (w *World) TaskCount(id, run string) int {
 	return n
 }
 
-// Reset resets a run to its nth workflow task and returns the new run's ID. Run "" is the newest.
+// Reset resets a run to one of its completed workflow tasks, and returns the ID of the new run. The parameter task is the
+// number of the task, counted from 1. An empty run ID means the newest run.
 func (w *World) Reset(id, run string, task int) string {
 	events := w.Temporal.GetWorkflowHistory(w.T.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	var finish int64
@@ -66,7 +67,8 @@ func (w *World) Reset(id, run string, task int) string {
 	return out.GetRunId()
 }
 
-// Roll makes an agent that waits for a sub-agent go on in a new run.
+// Roll makes an agent continue in a new run, and waits until this run has begun. The agent must have no model or tool call in
+// flight; it may wait for a sub-agent.
 func (w *World) Roll(id string) {
 	before := w.RunID(id)
 	require.NoError(w.T, w.Client.Upgrade(w.T.Context(), id))

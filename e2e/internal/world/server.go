@@ -9,9 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/devserver"
 )
 
-// FreePort returns a port that is free at the moment. A connection that was closed on the listening side stays behind in the state
-// TIME_WAIT. Meanwhile Linux gives the port to no other test process that asks for a free one, but a server can listen on it.
+// FreePort returns a port that is free. Other processes that ask for a free port do not get it for some time, but a server can
+// listen on it.
 func FreePort(t *testing.T) int {
+	// The listening side closes a connection, which then stays in the state TIME_WAIT. Meanwhile, Linux does not choose the port.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -24,9 +25,10 @@ func FreePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// StartDeletingServer starts a server that deletes at once. Temporal deletes when it has noted down that the close was
-// handled, usually after 30 seconds.
+// StartDeletingServer starts a Temporal server that deletes the history of a run almost as soon as it is asked to. A server
+// with the usual settings does this about 30 seconds after the end of the run.
 func StartDeletingServer(t *testing.T) *devserver.Server {
+	// Temporal deletes a run after it has saved that the end of the run was handled. It saves this at the following intervals.
 	own, err := devserver.Start(t.Context(), devserver.Options{DynamicConfig: map[string]string{
 		"history.visibilityProcessorUpdateAckInterval": `"100ms"`, "history.transferProcessorUpdateAckInterval": `"100ms"`,
 	}})

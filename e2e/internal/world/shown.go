@@ -16,7 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Shown is what `starter show --json` prints.
+// Shown is the output of `starter show --json`.
 type Shown struct {
 	ID       string `json:"id"`
 	Agent    string `json:"agent"`
@@ -37,10 +37,10 @@ type Shown struct {
 	Error    string                               `json:"error"`
 }
 
-// Counts are the whole numbers of what an agent used.
+// Counts are the whole numbers in the usage of an agent, such as tokens, by field name.
 type Counts map[string]int
 
-// UnmarshalJSON keeps the fields that are whole numbers.
+// UnmarshalJSON decodes a JSON object. It ignores fields that are not whole numbers.
 func (c *Counts) UnmarshalJSON(text []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -55,7 +55,7 @@ func (c *Counts) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Lines returns the transcript in short.
+// Lines returns one line for each message: the role, the text and the tool calls.
 func (s Shown) Lines() []string {
 	var lines []string
 	for _, m := range s.Messages {
@@ -69,7 +69,8 @@ func (s Shown) Lines() []string {
 	return lines
 }
 
-// Show runs `starter show`. An agent that does not run at the moment is compared, too.
+// Show returns the output of `starter show` for an agent. If the agent has another status than "running", Show also calls
+// [World.Compare].
 func (w *World) Show(id string) Shown {
 	var s Shown
 	require.NoError(w.T, json.Unmarshal([]byte(w.Must("show", "--json", id)), &s))
@@ -79,8 +80,8 @@ func (w *World) Show(id string) Shown {
 	return s
 }
 
-// Compare holds what the history tells of an agent against what its workflow answers: the two come
-// about in different ways and are equal.
+// Compare asserts that two ways to read an agent have the same result. One way is to read the agent's history. The other way is
+// to query the agent's workflow.
 func (w *World) Compare(id string) {
 	read, err := w.Client.Read(w.T.Context(), id)
 	require.NoError(w.T, err)
@@ -109,14 +110,16 @@ func (w *World) Compare(id string) {
 	require.Len(w.T, read.Messages, view.Messages-read.First)
 }
 
-// query asks a worker about an agent, and stores the answer in out.
+// query sends a query to the agent with the given ID, and stores the answer in out. The parameters name and args are the name
+// and the arguments of the query.
 func (w *World) query(id string, out any, name string, args ...any) {
 	value, err := w.Temporal.QueryWorkflow(w.T.Context(), id, "", name, args...)
 	require.NoError(w.T, err)
 	require.NoError(w.T, value.Get(out))
 }
 
-// Transcript waits until an agent waits with so many messages, and returns them in short.
+// Transcript waits until an agent has the status "waiting" and as many messages as the parameter count says. It returns the
+// messages as [Shown.Lines] does.
 func (w *World) Transcript(id string, count int) []string {
 	var lines []string
 	w.Eventually(fmt.Sprint(id, " waits with ", count, " messages"), func() bool {
@@ -127,7 +130,7 @@ func (w *World) Transcript(id string, count int) []string {
 	return lines
 }
 
-// Finished waits for an agent to complete with an answer.
+// Finished waits until an agent has completed, and asserts that its answer is the text in the parameter answer.
 func (w *World) Finished(id, answer string) {
 	w.T.Helper()
 	var result struct{ Answer string }
@@ -137,7 +140,7 @@ func (w *World) Finished(id, answer string) {
 	require.Equal(w.T, answer, result.Answer)
 }
 
-// Ends waits until an agent has a status.
+// Ends waits until `starter show` prints the given status for an agent.
 func (w *World) Ends(id, status string) {
 	w.T.Helper()
 	w.Eventually(id+" is "+status, func() bool { return w.Show(id).Status == status })

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listed is an entry of what `starter list --json` prints.
+// listed is an entry in the output of `starter list --json`.
 type listed struct{ ID, Agent, Status, Parent string }
 
-// List returns the states of the agents of this test in a list, by their IDs without the name of the test.
+// List runs `starter list` with the given arguments. It returns the statuses of the listed agents of this test. The keys of the
+// map are the agent IDs without the name of the test.
 func (w *World) List(args ...string) map[string]string {
 	var entries []listed
 	require.NoError(w.T, json.Unmarshal([]byte(w.Must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &entries))
@@ -25,12 +26,12 @@ func (w *World) List(args ...string) map[string]string {
 	return ours
 }
 
-// Starter runs a starter command to its end.
+// Starter runs the starter with the given arguments. It returns the output and the exit code.
 func (w *World) Starter(args ...string) (stdout, stderr string, code int) {
 	return w.StarterWith("", args...)
 }
 
-// StarterWith runs a starter command to its end, with a text as its standard input.
+// StarterWith runs the starter as [World.Starter] does, with the text in the parameter stdin as standard input.
 func (w *World) StarterWith(stdin string, args ...string) (stdout, stderr string, code int) {
 	cmd := w.Command("starter", args...)
 	var out, errs bytes.Buffer
@@ -42,14 +43,15 @@ func (w *World) StarterWith(stdin string, args ...string) (stdout, stderr string
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// Must runs a starter command that has to succeed.
+// Must runs the starter as [World.Starter] does, and asserts that the exit code is 0. It returns the standard output.
 func (w *World) Must(args ...string) string {
 	out, errs, code := w.Starter(args...)
 	require.Equal(w.T, 0, code, "starter %v: %s%s", args, out, errs)
 	return out
 }
 
-// Listed returns the IDs of the agents of this test in a list, in the order of the list.
+// Listed runs `starter list` with the given arguments. It returns the IDs of the listed agents of this test, in the order of the
+// output.
 func (w *World) Listed(args ...string) (ids []string) {
 	var entries []listed
 	require.NoError(w.T, json.Unmarshal([]byte(w.Must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &entries))

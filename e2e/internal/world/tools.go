@@ -11,25 +11,25 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ToolServer is an MCP server over streamable HTTP that counts what was done.
+// ToolServer is an MCP server over streamable HTTP that counts the tool calls it gets.
 type ToolServer struct {
 	*mcp.Server
-	// URL is the address for a configuration.
+	// URL is the address of the server, for the configuration of a worker.
 	URL string
 
 	mu   sync.Mutex
 	seen []Effect
 }
 
-// Effect is one call as it arrived.
+// Effect is one tool call that has arrived at a [ToolServer].
 type Effect struct {
 	Key, CallID, Tool, Arguments string
 }
 
-// ToolFunc does what a tool does, and returns its result.
+// ToolFunc executes a tool call and returns the text of its result. An error becomes an error result.
 type ToolFunc func(ctx context.Context, e Effect) (string, error)
 
-// NewToolServer starts a server without tools. The end of the test stops it.
+// NewToolServer starts a server without tools, and stops it at the end of the test.
 func NewToolServer(t testing.TB) *ToolServer {
 	s := &ToolServer{Server: mcp.NewServer(&mcp.Implementation{Name: "far", Version: "1"}, nil)}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.Server }, nil)
@@ -42,15 +42,16 @@ func NewToolServer(t testing.TB) *ToolServer {
 	return s
 }
 
-// AnyObject is a schema that admits any arguments.
+// AnyObject is a JSON schema that allows any arguments.
 var AnyObject = json.RawMessage(`{"type":"object"}`)
 
-// Add offers a tool; hints set its effect.
+// Add adds a tool that accepts any arguments. The function do executes its calls. The hints say whether a call may run again: see
+// [ReadOnly]. If hints is nil, the tool is at-most-once.
 func (s *ToolServer) Add(name string, hints *mcp.ToolAnnotations, do ToolFunc) {
 	s.AddSpec(&mcp.Tool{Name: name, InputSchema: AnyObject, Annotations: hints}, do)
 }
 
-// AddSpec offers a tool with a specification of its own.
+// AddSpec adds a tool with the given specification. The function do executes its calls.
 func (s *ToolServer) AddSpec(spec *mcp.Tool, do ToolFunc) {
 	s.AddTool(spec, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		key, _ := r.Params.Meta["reagent.dev/key"].(string)
@@ -67,10 +68,10 @@ func (s *ToolServer) AddSpec(spec *mcp.Tool, do ToolFunc) {
 	})
 }
 
-// ReadOnly are the hints of a tool that only reads.
+// ReadOnly are hints for [ToolServer.Add]. They say that a tool only reads, so its calls may run again.
 var ReadOnly = &mcp.ToolAnnotations{ReadOnlyHint: true}
 
-// Effects counts how often each key arrived.
+// Effects returns, for each idempotency key, how many tool calls with this key have arrived.
 func (s *ToolServer) Effects() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,5 +82,5 @@ func (s *ToolServer) Effects() map[string]int {
 	return counts
 }
 
-// Echo is a tool that answers with its arguments.
+// Echo is a [ToolFunc]. Its result is the word "did" and the arguments of the call.
 func Echo(_ context.Context, e Effect) (string, error) { return "did " + e.Arguments, nil }

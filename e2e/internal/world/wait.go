@@ -7,10 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Patience is how long a test waits for a condition that has to come true.
+// Patience is how long a test waits for a condition before it fails.
 const Patience = 60 * time.Second
 
-// Eventually waits until a condition is true. It fails the test after Patience; what names the condition.
+// Eventually waits until the function ok returns true. After [Patience], it fails the test with the name of the condition,
+// which is the parameter what.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(Patience)
@@ -22,5 +23,5 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// Eventually waits until a condition is true.
+// Eventually waits until the function ok returns true, for the test of w: see the function [Eventually].
 func (w *World) Eventually(what string, ok func() bool) { Eventually(w.T, what, ok) }

@@ -17,7 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Worker starts a worker process and waits until it serves.
+// Worker starts a worker process with the given arguments, and waits until it is ready.
 func (w *World) Worker(args ...string) *Process {
 	p := w.Start("worker", append([]string{"--config", w.Config}, args...)...)
 	w.Eventually("the worker is ready", func() bool {
@@ -29,8 +29,9 @@ func (w *World) Worker(args ...string) *Process {
 	return p
 }
 
-// WorkerHere serves agents from this process until stop is called, where a test may set what a configuration cannot; change may
-// change a definition before it is pinned.
+// WorkerHere starts a worker in the process of the test. The returned function stops the worker. Unlike a worker process, this
+// worker can have settings that a configuration file does not have. The function change can change the definition of an agent
+// before the agent gets it.
 func (w *World) WorkerHere(o worker.Options, change func(*agent.Definition), agents ...activities.Agent) (stop func()) {
 	main, err := openai.New(openai.Options{Name: "main", BaseURL: w.Model.URL, APIKey: "none"})
 	require.NoError(w.T, err)

@@ -19,31 +19,34 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// World is one test's surroundings: a model, tools, a configuration, workers.
+// World is what one end-to-end test works with: a model endpoint, tools, a configuration file for workers, and clients.
 type World struct {
 	// T is the test.
 	T testing.TB
 	// Queue is the task queue of the workers.
 	Queue string
-	// Config is the path of the configuration that WriteConfig has written.
+	// Config is the path of the configuration file that [World.WriteConfig] has written.
 	Config string
 	// Model is the model endpoint.
 	Model *llmtest.Server
 	// Tools is the server of the tools; nil means none.
 	Tools *ToolServer
-	// Registry holds the tools of a worker in the test's own process; nil means none.
+	// Registry has the tools for [World.WorkerHere]; nil means none.
 	Registry *tool.Registry
 	// Client is a client for the agents on Queue.
 	Client *reagent.Client
-	// OpenGate lets pass what a test holds, where more than one place may say so.
+	// OpenGate is for a test that opens a [Gate] at several places. The test sets it to a function that may be called repeatedly.
 	OpenGate func()
-	// Address and Temporal are those of the shared server, but for tests with one of their own.
+	// Address is the address of the Temporal server, and Temporal is a client for it. This is [Server], or the server of
+	// [World.MoveTo].
 	Address  string
 	Temporal sdk.Client
 }
 
-// New serves the model and the tools and writes a configuration. Extra is
-// added to the agent x, indented as its fields are; with is told of the model before it serves.
+// New starts a model endpoint that answers with the function in the parameter model, and writes a configuration file with the
+// agent x. The agent can call the tools of the server in the parameter tools; nil means no tools. The YAML text in the
+// parameter extra is added to the configuration of the agent x, so it must be indented like the fields of x. The functions in
+// with can change the endpoint before it starts.
 func New(
 	t testing.TB, model func(context.Context, llm.Request) (llm.Reply, error), tools *ToolServer, extra string, with ...func(*llmtest.Endpoint),
 ) *World {
@@ -70,7 +73,8 @@ models:
 	return w
 }
 
-// MoveTo makes workers and commands that are started later, and the clients of w, use another server than the shared one.
+// MoveTo makes w use the Temporal server in the parameter own instead of [Server]. It replaces the clients of w. Workers and
+// commands use the new server if they are started later.
 func (w *World) MoveTo(own *devserver.Server) {
 	options, err := config.ClientOptions(own.Address(), "")
 	require.NoError(w.T, err)
@@ -80,13 +84,14 @@ func (w *World) MoveTo(own *devserver.Server) {
 	w.Address, w.Temporal, w.Client = own.Address(), c, AgentsOf(c, w.Queue)
 }
 
-// WriteConfig writes a configuration for workers that are started later.
+// WriteConfig writes a configuration file for the workers that are started later. The parameter yaml is its content.
 func (w *World) WriteConfig(yaml string) {
 	w.Config = filepath.Join(w.T.TempDir(), "agents.yaml")
 	require.NoError(w.T, os.WriteFile(w.Config, []byte(yaml), 0o600))
 }
 
-// AgentsOf returns a client for the agents on a queue. It reads what the codec of the environment wrote.
+// AgentsOf returns a client for the agents on the given task queue. If the environment names a codec server, as after
+// [UseCodec], the client uses it.
 func AgentsOf(c sdk.Client, queue string) *reagent.Client {
 	options, err := config.ClientOptions("", "")
 	if err != nil {
