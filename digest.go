@@ -33,9 +33,10 @@ func identity(digest string) string {
 }
 
 // compareDefinitions logs a warning for each other running worker of the task queue that defines its agents differently. This
-// is usually a mistake: a new agent gets its definition from whichever worker reads it first. The parameter digest is that of
-// this worker's definitions. The digests of the other workers are in their identities. If Temporal does not list the workers
-// within compareTimeout, compareDefinitions writes a log entry and returns; the worker then starts without the comparison.
+// is usually a mistake: a new agent gets its definition from whichever worker reads it first. To find such workers,
+// compareDefinitions compares the digest of this worker's definitions with the digests in the identities of the other workers.
+// If Temporal does not list the workers within compareTimeout, compareDefinitions writes a log entry and returns; the worker
+// then starts without the comparison.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()

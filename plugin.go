@@ -151,7 +151,7 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 }
 
 // StartWorker implements [worker.Plugin]. It registers the workflow and the activities, starts the activity workers, and then
-// calls the function next, which starts the worker itself. If an activity worker or the worker itself does not start,
+// calls the given function (next), which starts the worker itself. If an activity worker or the worker itself does not start,
 // StartWorker stops the activity workers and returns the error.
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
@@ -219,9 +219,9 @@ func (p *Plugin) startOthers() error {
 	return nil
 }
 
-// StopWorker implements [worker.Plugin]. It calls the function next, which stops the worker, and stops the activity workers
-// at the same time. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only calls
-// next.
+// StopWorker implements [worker.Plugin]. It calls the given function (next), which stops the worker, and stops the activity
+// workers at the same time. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only
+// calls the given function.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {

@@ -201,8 +201,8 @@ func (s *stage) say(role llm.Role, text string) {
 	s.workflow.messages = append(s.workflow.messages, llm.Message{Role: role, Content: text})
 }
 
-// input returns the input of a model call with all messages so far. The last delta messages are in the input's Delta. It also
-// sets the ID of the next activity to the request's key.
+// input returns the input of a model call with all messages so far. The given number of messages at the end (delta) are in the
+// input's Delta. input also sets the ID of the next activity to the request's key.
 func (s *stage) input(delta int) protocol.CallModelInput {
 	all := s.workflow.messages
 	s.named.key = s.workflow.origin().Key(agent.HashMessages("", all...))

@@ -15,9 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause is the longest delay between two attempts of [Activities.AwaitAgent], which waits for the end of a sub-agent. It
-// has a second use: if the sub-agent ended more than maxAwaitPause ago, the parent gets its failure without the delay
-// resumeGrace.
+// maxAwaitPause is the longest delay between two attempts of [Activities.AwaitAgent], which waits for the end of a sub-agent.
+// It has a second use: if the sub-agent ended more than maxAwaitPause ago, the parent gets the sub-agent's failure without the
+// delay resumeGrace.
 const maxAwaitPause = 30 * time.Second
 
 // resumeGrace is a delay before the parent of a sub-agent gets the sub-agent's failure. There is such a delay if the sub-agent

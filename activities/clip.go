@@ -27,10 +27,10 @@ const (
 	longCallBytes = 2048
 )
 
-// fit shortens a model's reply so that it fits into a Temporal payload. Temporal rejects a reply that is too large, and it would
-// be lost after it was paid for. fit cuts long fields. If the content parts of the message are too large together, fit removes
-// all of them. If the tool calls are too large together, fit removes the last tool calls. The field Repaired of the returned
-// reply says what was removed.
+// fit shortens a model's reply so that it fits into a Temporal payload. Temporal rejects a reply that is too large; the reply
+// would be lost although it was paid for. fit cuts long fields. If the content parts of the message are too large together,
+// fit removes all of them. If the tool calls are too large together, fit removes the last tool calls. The field Repaired of
+// the returned reply says what was removed.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -73,7 +73,7 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut returns the text if it has at most limit bytes. Otherwise it returns the beginning of the text with an ellipsis, together
-// at most limit bytes. cut also replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a failure with such bytes.
-// These replacements may make the result longer than limit.
+// cut shortens a text that has more bytes than the limit. It then returns the beginning of the text and an ellipsis, which
+// together are not longer than the limit. cut also replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a
+// failure with such bytes. These replacements may make the result longer than the limit.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

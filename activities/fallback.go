@@ -24,9 +24,9 @@ func (h *heartbeat) candidate() int {
 	return h.tried.Candidate
 }
 
-// fallBack chooses the candidate that the next attempt calls, after the call of a candidate has failed (see the method
-// candidate). It returns a retryable error, so that Temporal starts the next attempt. The parameter turn is the number of the
-// candidate that has failed, the parameter n is how many candidates there are, and the parameter failed is the candidate's error.
+// fallBack chooses the candidate that the next attempt calls, after a candidate has failed. It gets the number of the failed
+// candidate (turn; see the method candidate), how many candidates there are (n), and the failed candidate's error (failed). It
+// returns a retryable error, so that Temporal starts the next attempt.
 //
 // The delay before the next attempt is nextCandidateDelay. If the next attempt begins a new round through the candidates, the
 // delay is at least the retry delay of the candidate's error. A candidate with an error that is not retryable (see

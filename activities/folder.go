@@ -63,7 +63,7 @@ var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 // path returns the path of the file for a key.
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
-// write stores data under key, in place of earlier data. It returns an error if key does not match fileKey.
+// write stores data under a key, in place of earlier data. It returns an error if the key does not match fileKey.
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
 		return fmt.Errorf("the key %q cannot be used as a file name", key)
@@ -89,8 +89,8 @@ func (f *folder) write(key string, data []byte) error {
 	return nil
 }
 
-// read returns the data that is stored under key. It returns nil if there is no file, if the file is older than the folder's
-// maximum age, or if key does not match fileKey. It returns an error if the file is empty or cannot be read.
+// read returns the data that is stored under a key. It returns nil if there is no file, if the file is older than the folder's
+// maximum age, or if the key does not match fileKey. It returns an error if the file is empty or cannot be read.
 func (f *folder) read(key string) ([]byte, error) {
 	if !fileKey.MatchString(key) {
 		return nil, nil

@@ -173,7 +173,7 @@ func (h *heartbeat) whyGone() ending {
 	}
 }
 
-// finish marks the attempt as ended. The parameter end is the reason. Calls after the first do nothing.
+// finish marks the attempt as ended for the given reason. Calls after the first do nothing.
 func (h *heartbeat) finish(end ending) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -248,8 +248,8 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// workerLost returns the error of an activity that is given up because it crashes its workers. The parameter what says what the
-// activity did, in the past tense, such as "made this model call". It becomes a part of the error text.
+// workerLost returns the error of an activity that is given up because it crashes its workers. The error text contains a
+// clause (what) that says what the activity did, in the past tense, such as "made this model call".
 func (h *heartbeat) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
@@ -257,7 +257,7 @@ func (h *heartbeat) workerLost(what string) error {
 
 // checkLost returns an error if the activity has to be given up because it crashes its workers, or if this cannot be found out
 // (see tookWorkersDown). An activity calls checkLost before its own work, because any step of this work may be the step that
-// crashes the process. The parameter what is that of workerLost.
+// crashes the process. In the first case, the error is that of workerLost with the given clause.
 func (h *heartbeat) checkLost(what string) error {
 	down, err := h.tookWorkersDown(h.ctx)
 	if err == nil && down {
@@ -326,9 +326,9 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow sets whose progress the heartbeats of this attempt contain. If another attempt runs the model call or tool call and this
-// attempt only waits for it, the parameter running is the heartbeat of the other attempt. If this attempt runs the call itself,
-// the parameter is nil.
+// follow sets which attempt's progress the heartbeats of this attempt contain. If another attempt runs the model call or tool
+// call, and this attempt only waits for the result, the caller passes the heartbeat of the other attempt. If this attempt runs
+// the call itself, the caller passes nil.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -46,11 +46,11 @@ type location struct {
 // page with this result.
 const pageEvents = 50
 
-// resultOf returns the result that an activity had in a run, or nil if the run has no result of the activity. The result named
-// scheduled reports whether the run scheduled the activity.
+// resultOf returns the result that an activity had in a run, or nil if the run has no result of the activity. It also reports
+// whether the run scheduled the activity (scheduled).
 //
-// The parameter activityID may also be the workflow ID of a sub-agent. Then resultOf returns no result, and scheduled reports
-// whether the run started the sub-agent.
+// Instead of the ID of an activity, the caller may pass the workflow ID of a sub-agent. Then resultOf returns no result, but
+// reports whether the run started the sub-agent (scheduled).
 func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -96,8 +96,8 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
-// add updates the index with the next event of the history. The parameter page is the index of the event's page in x.pages. The
-// parameter names maps the ID of each ActivityTaskScheduled event so far to its activity ID; add also updates this map.
+// add updates the index with the next event of the history. The event is on the page whose token has the given index (page) in
+// x.pages. The map from the ID of each ActivityTaskScheduled event so far to its activity ID (names) is updated, too.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -117,9 +117,9 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// resultAt returns an activity's result from the cache or from the history of a run. The parameter x is the index of the run, and
-// the parameter at is what this index says about the place of the result. If the result is not at that place in the history,
-// resultAt removes the index from the cache and returns an error. The next attempt then makes a new index.
+// resultAt returns an activity's result from the cache or from the history of a run. The caller has looked up the place of the
+// result (at) in the index x of the run. If the result is not at this place, resultAt removes the index from the cache and
+// returns an error. The next attempt then makes a new index.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil
@@ -152,7 +152,7 @@ func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent)
 	}
 }
 
-// page reads one page of a run's history. The parameter token is Temporal's page token; nil means the first page. page also
+// page reads one page of a run's history: the page for the given page token of Temporal; nil means the first page. It also
 // returns the token of the next page, which is empty after the last page.
 func (a *Activities) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
 	out, err := a.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{

@@ -58,8 +58,8 @@ func (k *kept) has(key agent.Key) bool {
 	return k.get(key, &result)
 }
 
-// get decodes the result that is stored under the key into the variable to which the parameter out points, and reports whether
-// there is a result. If the result cannot be read or decoded, get logs the error and returns false.
+// get decodes the result that is stored under the key into a variable of the caller (out), and reports whether there is a
+// result. If the result cannot be read or decoded, get logs the error and returns false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	if !ok && k.folder != nil {

@@ -101,9 +101,9 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
 }
 
-// childBudget returns how long an agent waits for a sub-agent that it has called. The parameter turn is the sub-agent's time
-// limit for its work on one message. The returned time is this limit plus a tenth of it, or plus 30 seconds if that is more. So a
-// sub-agent that stops at its own limit can still answer in time.
+// childBudget returns how long an agent waits for a sub-agent that it has called. The returned time is the sub-agent's time
+// limit for its work on one message (turn), plus a tenth of this limit, or plus 30 seconds if that is more. So a sub-agent
+// that stops at its own limit can still answer in time.
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
 // define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,

@@ -117,9 +117,9 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns one page of the given messages. The page begins after the messages of the earlier pages, and holds as many
-// messages as fit. The parameter skip is the number of messages that the earlier pages had. If several messages have the same ID,
-// only the first of them counts and is returned. The field More of the result reports whether there are further messages.
+// page returns one page of the given messages. The page begins after the given number of messages (skip), which the earlier
+// pages had, and holds as many messages as fit. If several messages have the same ID, only the first of them counts and is
+// returned. The field More of the returned value reports whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -155,8 +155,9 @@ type relations struct {
 }
 
 // trace finds the predecessors and base runs of the searching run (see [Activities.FindMessages]), and fills the fields own,
-// bases and past. The parameter run is the ID of the searching run. trace goes back from each run to its predecessor. It stops at
-// a run that has no predecessor, and at a predecessor whose history is deleted or cannot be read (see messagesOf).
+// bases and past. It begins with the searching run, whose ID the caller passes (run), and goes back from each run to its
+// predecessor. It stops at a run that has no predecessor, and at a predecessor whose history is deleted or cannot be read (see
+// messagesOf).
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -178,11 +179,11 @@ func (r *relations) trace(ctx context.Context, run string) error {
 	return nil
 }
 
-// source returns the ID of a run's predecessor: the run of the same agent whose state the run took over when it began. It returns
-// "" if there is none. The parameter run is the ID of the run, and the parameter t holds the messages of the run.
+// source returns the ID of a run's predecessor, or "" if there is none. The predecessor is the run of the same agent that had
+// the state with which the given run began. The caller has read t from the history of the given run.
 //
-// If the run resumes the agent, it may not have read the state yet. In this case source returns the run whose state it would read
-// now; see [history.Newest].
+// A run that resumes the agent may not have read the state yet. In this case source returns the ID of the run whose state the
+// given run would read now: see [history.Newest].
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
@@ -194,8 +195,8 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	return newest.RunID, err
 }
 
-// addBases adds the base runs of a run to r.bases, then the base runs of these base runs, and so on. The parameter t holds the
-// messages of the run.
+// addBases adds the base runs of a run to r.bases, then the base runs of these base runs, and so on. The base runs of the run
+// are in t.bases.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {

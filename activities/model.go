@@ -100,9 +100,9 @@ func checkRequest(req llm.Request) error {
 	return req.Check()
 }
 
-// ask sends the request to a model. The parameter summary says whether the request asks for a summary of the conversation. The
-// request may name several candidates, that is, models that can answer it; ask calls one of them. If that model fails and there
-// are other candidates, ask returns an error that makes the next attempt call another candidate (see fallBack).
+// ask sends the request to a model. The caller says whether the request asks for a summary of the conversation (summary). The
+// request may name several candidates, that is, models that can answer the request; ask calls one of them. If that model fails
+// and there are other candidates, ask returns an error that makes the next attempt call another candidate (see fallBack).
 func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -157,11 +157,11 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	return llm.Reply{}, failed
 }
 
-// modelError converts err, an error of a model's client, into the error of the activity. The parameter attempt says how often the
-// model was called, including the failed call. The error is retryable if its class is retryable and attempt is below
-// [protocol.MaxModelAttempts]. The retry delay is the delay that the provider set. If the provider set none, the delay grows from
-// one second to one minute with the number of attempts. The parameter empty counts the empty replies so far; the counts become
-// the details of the error.
+// modelError converts the error err of a model's client into the error of the activity. The caller says how often the model
+// was called, including the failed call (attempt). The returned error is retryable if its class is retryable and this number
+// is below [protocol.MaxModelAttempts]. The retry delay is the delay that the provider set. If the provider set none, the
+// delay grows from one second to one minute with the number of calls. If there were empty replies, their counts (empty) become
+// the details of the error. If the context has ended, modelError returns another error instead: see interrupted.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, redact(err.Error()))
@@ -186,8 +186,8 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 	return temporal.NewApplicationErrorWithOptions(text, string(class), options)
 }
 
-// missing returns a retryable error that says that this worker does not have a model or a tool. The error is retryable because
-// another worker of the task queue may have it. The parameter kind is "model" or "tool".
+// missing returns the error for a model or tool that this worker does not have. The given kind is "model" or "tool". The error
+// is retryable because another worker of the task queue may have the model or tool.
 func missing(kind, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
 		fmt.Sprintf("the %s %q is not on this worker; another worker of the task queue may have it", kind, name), protocol.Missing,

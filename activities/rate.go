@@ -13,8 +13,8 @@ import (
 // bytesPerToken is the approximate number of bytes of a request that make one token. The function estimate uses it.
 const bytesPerToken = 4
 
-// pace creates a rate limiter for each model that has a token limit. Before a model call, the function wait takes the
-// estimated tokens of the request from the limiter. After the call, the function used takes more tokens from it if the
+// pace creates a rate limiter for each model that has a token limit. Before a model call, the estimated tokens of the request
+// are taken from the limiter (see the method wait). After the call, more tokens are taken from it (see the method used) if the
 // estimate was too low.
 func (a *Activities) pace(models map[string]Model) {
 	a.paces = map[string]*rate.Limiter{}

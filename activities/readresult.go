@@ -60,13 +60,13 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult returns the result of an earlier tool call for the tool read_result. The parameter handle identifies the call: it is
-// the beginning of the hash in the call's key. findResult searches the histories of the agent's runs: this run first, and then
-// the other runs, newest first.
+// findResult returns the result of an earlier tool call for the tool read_result. The handle identifies the call: it is the
+// beginning of the hash in the call's key. findResult searches the histories of the agent's runs: this run first, and then the
+// other runs, newest first.
 //
-// Histories may contain the result several times. If a run has recalled the result from an earlier run, its history stores only
-// the part that the transcript shows. So findResult prefers a result that was not recalled. It returns a recalled result only if
-// there is no other any more.
+// Histories may contain the result several times. If a run has recalled the result from an earlier run, its history stores
+// only the part that the transcript shows. So findResult prefers a result that was not recalled. It returns a recalled result
+// only if there is no other result any more.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")

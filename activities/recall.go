@@ -19,8 +19,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// names returns the ID of the agent to which an activity belongs, and the key of the effect that the activity runs, such as a
-// model call. The parameter ctx is the context of the activity.
+// names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the key of the
+// effect that the activity runs, such as a model call.
 func names(ctx context.Context) (agentID string, key agent.Key) {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
@@ -36,9 +36,8 @@ type memory struct {
 	doubt bool
 }
 
-// recall searches the earlier runs of the agent for the result of the activity's effect, so that the effect is not repeated. If
-// no earlier run can have had the effect, recall reads nothing and returns the zero memory. The parameter e says whether this is
-// so.
+// recall searches the earlier runs of the agent for the result of the activity's effect, so that the effect is not repeated.
+// If e shows that no earlier run can have had the effect, recall reads nothing and returns the zero memory.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
@@ -93,7 +92,7 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	return runs, nil
 }
 
-// recalled decodes the result in m into the variable to which the parameter out points, and reports whether m has a result.
+// recalled decodes the result in m into a variable of the caller (out), and reports whether m has a result.
 func (a *Activities) recalled(m memory, out any) (bool, error) {
 	if m.result == nil {
 		return false, nil
@@ -104,9 +103,9 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier returns the IDs of all other runs of a workflow ID, newest first. The parameter runID is the ID of the activity's own
-// run. The other runs are, for example, runs that this run continues, runs that it was reset from, and runs that were reset from
-// the same run.
+// earlier returns the IDs of all runs of a workflow ID except the activity's own run, which has the ID runID. The newest run
+// comes first. For example, the returned runs are runs that the activity's own run continues, runs that it was reset from, and
+// runs that were reset from the same run.
 //
 // Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the model calls
 // and tool calls of that run would be repeated. So earlier returns a retryable error until the list has the activity's own run.
@@ -137,8 +136,8 @@ func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]stri
 	return slices.Clip(slices.Delete(runs, self, self+1)), nil // callers share the slice, and must not append to it in place
 }
 
-// notListed returns a retryable error for an activity that needs Temporal's list of runs while the list is incomplete. Its text
-// is that of the error err.
+// notListed returns a retryable error for an activity that needs Temporal's list of runs while the list is incomplete. The
+// text of the returned error is that of err.
 func notListed(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }

@@ -78,8 +78,8 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 }
 
 // complete adds to the transcript t the messages of the request that t lacks, and returns the longer transcript. It adds first
-// the messages in the parameter results, then messages from queries of the workflow, and at the end the messages in the parameter
-// delta. The parameter results holds cached results of tool calls. The parameter delta holds messages from the activity's input.
+// the cached results of tool calls (results), then messages from queries of the workflow, and at the end the messages from the
+// activity's input (delta).
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -98,10 +98,9 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 	return t.extended(messages[t.count():]), nil
 }
 
-// head returns the request prefix: the candidates, the parameters, the tools and the system message of the request. It takes the
-// prefix from the cache or gets it by a query of the workflow. The parameter hash is the hash of the prefix. The parameter
-// compact says whether the request asks for a summary. The error has the type [protocol.Mismatch] if the workflow has another
-// prefix.
+// head returns the request prefix with the given hash: the candidates, the model settings, the tools and the system message of
+// the request. It takes the prefix from the cache or gets it by a query of the workflow. The query says whether the request
+// asks for a summary (compact). The error has the type [protocol.Mismatch] if the workflow has another prefix.
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil
@@ -170,8 +169,8 @@ type transcript struct {
 
 func (t transcript) count() int { return len(t.messages) }
 
-// extended appends the messages in the parameter more to the transcript t, and returns the longer transcript. It may write into
-// the array behind t.messages.
+// extended appends further messages (more) to the transcript t, and returns the longer transcript. It may write into the array
+// behind t.messages.
 func (t transcript) extended(more []llm.Message) transcript {
 	t.chain = agent.HashMessages(t.chain, more...)
 	t.bytes += weight(more)
@@ -225,8 +224,8 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. The parameter t is the
-// transcript that was sent to the model. If the cached transcript is not equal to t, extend removes it from the cache instead.
+// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. If the cached transcript
+// is not equal to the transcript t that was sent to the model, extend removes the cached transcript instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
 		c.put(agentID, now.extended([]llm.Message{reply}))

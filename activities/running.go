@@ -44,8 +44,8 @@ type effect struct {
 
 // once returns the result of an activity's effect, which is a model call or a tool call. It makes sure that this worker never
 // runs the effect twice at the same time. If the effect is in flight on this worker, once waits for its result. If this worker
-// has stored the result, once returns the stored result. Otherwise once calls the function run. It then stores the result if the
-// function keep returns true for it.
+// has stored the result, once returns the stored result. Otherwise once calls the function that runs the effect (run). It then
+// stores the result if another function (keep) returns true for the result.
 //
 // If this attempt ends while it waits for an effect that another attempt runs, once returns an error. The method leave decides
 // whether the effect continues.
@@ -77,9 +77,9 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 	}
 }
 
-// begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. The functions keep and run
-// are those of the function once. begin returns when the effect has ended, even if Temporal has ended the attempt earlier. So a
-// worker that is stopping waits for the effect.
+// begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. begin gets the same two
+// functions as once. It returns when the effect has ended, even if Temporal has ended the attempt earlier. So a worker that is
+// stopping waits for the effect.
 func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -105,8 +105,8 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join makes an attempt wait for the effect in flight with the given key. If no such effect is in flight, join adds a new effect,
-// and the result named began is true: the caller must then run the effect. The parameter beat is the heartbeat of the attempt.
+// join makes the attempt with the given heartbeat wait for the effect in flight with the given key. If no such effect is in
+// flight, join adds a new effect and also returns true (began): the caller must then run the effect.
 func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,9 +171,10 @@ func (e *effect) wasCancelled() bool {
 	return e.cancelled
 }
 
-// confirm is called immediately before the effect calls a model or a tool. It returns nil if Temporal still considers one of the
-// effect's attempts alive. Otherwise it returns a retryable error, because another worker may have run the effect already. This
-// happens if this process was suspended or had no network.
+// confirm is called immediately before a model or a tool is called. It checks that Temporal has not given up the activity
+// attempts for this call on this worker: the attempt that makes the call, and later attempts that wait for its result. If at
+// least one of them is still alive (see the method own), confirm returns nil. Otherwise it returns a retryable error, because
+// another worker may have made the call already. This happens, for example, if this process was suspended or had no network.
 func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)

@@ -61,8 +61,9 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
-// runTool runs the tool. If the tool must not run twice (see [tool.AtMostOnce]) and may have run before, runTool does not run it,
-// but ends the attempt (see returnAttempt). The parameter doubt says that an earlier run of the agent may have run the tool.
+// runTool runs the tool. If the tool must not run twice (see [tool.AtMostOnce]) and may have run before, runTool does not run
+// it, but ends the attempt (see returnAttempt). The tool may have run before if an earlier run of the agent may have run it
+// (doubt), or if an earlier attempt was lost.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -120,9 +121,9 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. The parameter problem says
-// what happened. notRun returns a retryable error that contains problem. After [protocol.MaxToolAttempts] attempts, it returns an
-// error result for the model instead. If the context has ended, it returns the error of the function interrupted.
+// notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. It returns a retryable
+// error with the given text, which says what happened (problem). After [protocol.MaxToolAttempts] attempts, it returns an
+// error result for the model instead. If the context has ended, it returns another error instead: see interrupted.
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, problem)

@@ -30,8 +30,8 @@ type Price struct {
 	Output Money `json:"output,omitempty"`
 }
 
-// Of returns the cost of one model reply at these prices. The parameter u counts the tokens of the reply and of its
-// request. The cached tokens in u are part of the input tokens.
+// Of returns the cost of one model reply at these prices. The usage u counts the tokens of the reply and of its request. The
+// cached tokens in u are part of the input tokens.
 func (p Price) Of(u llm.Usage) Money {
 	cached := min(u.CachedTokens, u.InputTokens)
 	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
@@ -121,10 +121,9 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild adds the spending that a sub-agent has reported to the usage of this agent. It also frees the part of the
-// budget that was reserved for the sub-agent. A resumed sub-agent reports everything since its first start, so a new
-// report replaces the earlier one. The parameter spent is the report. If it is nil, there is no report, and the
-// reservation stays.
+// settleChild adds the spending that the sub-agent c has reported (spent) to the usage of this agent. It also frees the part of
+// the budget that was reserved for c. A resumed sub-agent reports everything since its first start, so a new report replaces the
+// earlier one. A nil report means that there is none. The reservation then stays.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant
@@ -136,8 +135,8 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
 }
 
-// price returns the prices of one of the agent's model candidates. The parameter name is the name of the candidate;
-// empty means the first candidate. If the prices are unknown, price returns the zero Price.
+// price returns the prices of the model candidate with the given name; an empty name means the first candidate. If the prices are
+// unknown, price returns the zero Price.
 func (s *State) price(name string) Price {
 	for i, c := range s.Definition.Candidates {
 		if (c.Name == name || name == "") && i < len(s.Definition.Prices) {

@@ -67,7 +67,7 @@ func (s *State) hasOpenCall() bool {
 // so that all of them fit into one history.
 func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
 
-// runs returns how many calls of one model reply may run. The parameter calls is the number of calls in the reply.
+// runs returns how many calls of one model reply may run. The reply has the given number of calls (calls).
 func (d *Definition) runs(calls int) int {
 	if limit := d.Limits.CallsPerReply; limit > 0 {
 		return min(calls, limit)
@@ -78,9 +78,9 @@ func (d *Definition) runs(calls int) int {
 // Pending returns the calls that have no result yet, in the order in which the model asked for them.
 func (s *State) Pending() []Call { return s.openCalls() }
 
-// openAll sets s.Calls to the tool calls of a new model reply. The parameter model is the key of the model call. A call
-// that cannot run gets an error result at once. If the parameter refusal is not empty, no call runs, and each gets this
-// text as its error result.
+// openAll sets s.Calls to the tool calls of a new model reply. The reply is that of the model call with the given key (model). A
+// call that cannot run gets an error result at once. If the caller gives a text that refuses all calls (refusal), no call runs,
+// and each gets this text as its error result.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -117,9 +117,9 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 	}
 }
 
-// uniqueIDs returns a copy of the given calls in which each call has an ID of its own. In a request, the ID connects a
-// call with its result. A call gets a new ID if it has none, or if an earlier call has the same ID. The new ID is a
-// hash of the call's position and of the parameter model, the key of the model call.
+// uniqueIDs returns a copy of the given calls in which each call has an ID of its own. In a request, the ID connects a call with
+// its result. A call gets a new ID if it has none, or if an earlier call has the same ID. The new ID is a hash of the call's
+// position and of the key of the model call (model).
 func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	seen := map[string]bool{}
@@ -168,10 +168,10 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater handles a late result: see [LateResult]. It looks in s.Interrupted for the newest call that accepts the
-// result r, and puts a message with r into the inbox. It returns false if there is no such call. The function in the
-// parameter fits selects the calls to look at. A call that already got the failure of its sub-agent accepts only the
-// sub-agent's answer. The parameter child is the sub-agent that has ended, or nil if r is the result of a tool.
+// repairLater handles a late result r: see [LateResult]. It looks in s.Interrupted for the newest call that accepts r, and puts a
+// message with r into the inbox. It returns false if there is no such call. The given function (fits) selects the calls to look
+// at. A call that already got the failure of its sub-agent accepts only the sub-agent's answer. The sub-agent that has ended
+// (child) is nil if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
@@ -194,10 +194,10 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
-// lateID returns the ID of the message that brings a late result: see [LateResult]. The parameter call is the key of
-// the call. The parameter again is true if the call already got the failure of its sub-agent, and the message brings
-// the answer of the resumed sub-agent. Such a message has another ID, because the failure may have come in a message,
-// too. Both IDs have a space, so they never equal the message ID of a client.
+// lateID returns the ID of the message that brings a late result of the call with the given key: see [LateResult]. A call may
+// first get the failure of its sub-agent and then the answer of the resumed sub-agent. The message with this answer (again) has
+// another ID, because the failure may have come in a message, too. Both IDs have a space, so they never equal the message ID of a
+// client.
 func lateID(call Key, again bool) string {
 	if again {
 		return "late " + string(call) + " resumed"
@@ -205,8 +205,8 @@ func lateID(call Key, again bool) string {
 	return "late " + string(call)
 }
 
-// late returns the message that brings r, a late result of the call c: see [LateResult]. The parameter after becomes
-// the field After of the message: see [InboxMessage].
+// late returns the message that brings r, a late result of the call c: see [LateResult]. The message may enter the running turn
+// only when the transcript has at least a given number of messages (after); 0 means that there is no such condition.
 func late(c Call, r Result, after int) InboxMessage {
 	return InboxMessage{
 		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
@@ -222,10 +222,9 @@ func (s *State) repaired(call Key) bool {
 	})
 }
 
-// interruptAll gives every open call an error result, because the agent stops waiting for the calls. The parameter why
-// is the reason; the model reads it in each result. If a call waits for approval, its result says that the call was not
-// run. Every other result says that the call was interrupted and that the outcome is unknown, because the tool may have
-// done its work.
+// interruptAll gives every open call an error result, because the agent stops waiting for the calls. Each result names the reason
+// (why) for the model. If a call waits for approval, its result says that the call was not run. Every other result says that the
+// call was interrupted and that the outcome is unknown, because the tool may have done its work.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]

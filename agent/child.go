@@ -81,8 +81,8 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
-// Waiting returns the calls that may still get the result of one sub-agent. The parameter child is the key of the
-// sub-agent. The calls are those that have no result yet, and those that accept a late result: see [LateResult].
+// Waiting returns the calls that may still get the result of the sub-agent with the given key. These are the calls that have no
+// result yet, and those that accept a late result: see [LateResult].
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
 	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
@@ -101,8 +101,8 @@ const (
 	maxIDBytes = 1000
 )
 
-// cannotStart returns the reason why this agent cannot have one more sub-agent, as a text for the model. It returns ""
-// if there is no such reason. The parameter name is the name of the sub-agent's definition.
+// cannotStart returns the reason why this agent cannot have one more sub-agent with the definition of the given name, as a text
+// for the model. It returns "" if there is no such reason.
 func (s *State) cannotStart(name string) string {
 	running := 0
 	for _, c := range s.Children {
@@ -278,9 +278,9 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// takeLate removes a late result (see [LateResult]) of a sub-agent from the inbox and returns it, so that a new call
-// for the sub-agent gets it. The parameter child is the key of the sub-agent. takeLate returns nil if there is no late
-// result, or if it is reserved for another call: see [LateResult].For.
+// takeLate removes a late result of the sub-agent with the given key from the inbox and returns it, so that a new call for the
+// sub-agent gets it: see [LateResult]. It returns nil if there is no late result, or if the late result is reserved for another
+// call: see [LateResult].For.
 func (s *State) takeLate(child Key) *Result {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
@@ -309,9 +309,9 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the state has already recorded the end of the sub-agent c that brought the result r. A
-// sub-agent that failed may be resumed and end a second time, with an answer. So if the recorded end is a failure, and
-// r is an answer, ended returns false.
+// ended reports whether the state had recorded the end of the sub-agent c before the result r of c came. A sub-agent that failed
+// may be resumed and end a second time, with an answer. So if the recorded end is a failure, and r is an answer, ended returns
+// false.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
 // Knows reports whether the event e brings nothing new, so that the driver need not apply it. This is the case if the

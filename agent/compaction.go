@@ -80,9 +80,9 @@ func (s *State) SummaryIdentity() ModelIdentity {
 	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
-// SentToCompact returns one message of a request for a summary. The parameter i is the index of the message, and the
-// parameter count is the number of messages in the request. The system message has no index and is not counted. The
-// last message of the request is the instruction to summarise. The messages before it are those to summarise.
+// SentToCompact returns the message with index i of a request for a summary. The request has a given number of messages (count).
+// The system message has no index and is not counted. The last message of the request is the instruction to summarise. The
+// messages before it are those to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}
@@ -90,10 +90,9 @@ func (s *State) SentToCompact(i, count int) llm.Message {
 	return s.Sent(i)
 }
 
-// cut decides how much the next summary replaces. It returns the number of messages, counted from the beginning of the
-// transcript. The first message after them is never a result, so a call and its result stay together. At least one
-// message is not replaced. The result ok is false if no summary can shorten the request, or if maxCompactions was
-// reached.
+// cut decides how much the next summary replaces. It returns the number of messages (from), counted from the beginning of the
+// transcript. The first message after them is never a result, so a call and its result stay together. At least one message is not
+// replaced. The second result is false if no summary can shorten the request, or if maxCompactions was reached.
 func (s *State) cut() (from int, ok bool) {
 	if s.Compacted >= maxCompactions {
 		return 0, false
@@ -140,8 +139,8 @@ func messageBytes(m llm.Message) int {
 	return size
 }
 
-// summarised stores the summary in the reply e, so that later requests send it. The parameter step is the step that
-// asked for the summary. If the reply has no text, summarised holds the turn: see [Held].
+// summarised handles e, the model's reply to a request for a summary (step). It stores the summary, so that later requests send
+// it. If the reply has no text, summarised holds the turn: see [Held].
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
@@ -173,8 +172,8 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.advanceTranscript(e.Time)
 }
 
-// overflowed records that a request for a summary was itself too long for the model. The next request for a summary
-// covers fewer messages. The parameter step is the step that asked for the summary.
+// overflowed records that a request for a summary (step) was itself too long for the model. The next request for a summary covers
+// fewer messages.
 func (s *State) overflowed(step Compact) {
 	s.CutBelow = step.From
 	s.Compacted++
@@ -194,9 +193,9 @@ func (s *State) Drop() {
 	s.Compactions = s.Compactions[len(s.Compactions)-1:]
 }
 
-// full reports whether a reply shows that the context is too long, so that a summary is needed. Two conditions must
-// hold: the tokens of the reply and its request have reached [Limits].ContextTokens, and a summary can shorten the
-// request. The parameter u counts these tokens.
+// full reports whether a reply shows that the context is too long, so that a summary is needed. Two conditions must hold: the
+// tokens u of the reply and its request have reached [Limits].ContextTokens, and a summary can shorten the request. If this limit
+// is 0, full returns false.
 func (s *State) full(u llm.Usage) bool {
 	limit := s.Definition.Limits.ContextTokens
 	if limit == 0 || u.InputTokens+u.OutputTokens < limit {

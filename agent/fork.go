@@ -46,10 +46,9 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork returns nil if a fork can begin with the first messages of this agent: see [State.Fork]. The parameter at
-// is the number of these messages. Otherwise CheckFork returns a [*ForkPointError]. If the parameter at is less than
-// s.Dropped, this state no longer has messages that the fork needs. In that case, call CheckFork on the state of an
-// earlier run.
+// CheckFork returns nil if a fork can begin with a given number of this agent's first messages (at): see [State.Fork]. Otherwise
+// it returns a [*ForkPointError]. If the number is less than s.Dropped, this state no longer has messages that the fork needs. In
+// that case, call CheckFork on the state of an earlier run.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -85,11 +84,10 @@ func (s *State) forkable(n int) bool {
 	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
-// Fork returns the state of a fork: a new agent with the definition and the first messages of this agent. The parameter
-// at is the number of these messages. The parameter id is the identity of the fork, so the fork has keys of its own.
-// The fork has no sub-agents and no open calls, so it does not repeat or await anything of this agent. The parameter
-// now is the current time in Unix milliseconds. If the fork begins in the middle of a turn, the time limit of the turn
-// counts from this time. If no fork is possible with this number of messages, Fork returns the error of
+// Fork returns the state of a fork: a new agent with the definition of this agent and a given number of its first messages (at).
+// The fork has the identity id, and so keys of its own. It has no sub-agents and no open calls, so it does not repeat or await
+// anything of this agent. If it begins in the middle of a turn, the time limit of the turn counts from the current time (now),
+// which is in Unix milliseconds. If no fork is possible with this number of messages, Fork returns the error of
 // [State.CheckFork].
 func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {

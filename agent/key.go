@@ -60,8 +60,8 @@ type Identity struct {
 	Incarnation string `json:"life"`
 }
 
-// key returns the key of an effect of the given kind. The parameter content is what distinguishes the effect from
-// others of its kind. It must have a canonical JSON form: see digest.
+// key returns the key of an effect of the given kind. The given content distinguishes the effect from others of its kind. It must
+// have a canonical JSON form: see digest.
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
@@ -80,8 +80,7 @@ type ModelIdentity struct {
 	PrefixHash string `json:"head"` // the prefix hash: see HashPrefix
 }
 
-// Key returns the key of a model call. The parameter chain is the transcript hash of the messages that the call sends:
-// see [HashMessages].
+// Key returns the key of a model call that sends the messages with the given transcript hash (chain): see [HashMessages].
 func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
 		Head  string `json:"head"`
@@ -89,10 +88,10 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
-// toolKey returns the key of a tool call. The parameter model is the key of the model call whose reply asks for the
-// tool call. The parameter position is the index of the tool call in this reply. It distinguishes two equal calls in
-// one reply, which are two effects. The provider's call ID is not part of the key, because a provider may give the same
-// ID to several calls.
+// toolKey returns the key of a tool call. Besides the tool's name and the arguments, the key depends on the key of the model call
+// whose reply asks for the tool call (model), and on the index of the tool call in this reply (position). The index distinguishes
+// two equal calls in one reply, which are two effects. The provider's call ID is not part of the key, because a provider may give
+// the same ID to several calls.
 func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
@@ -109,9 +108,8 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// StateKey returns the key of the activity that reads one page of the state of an earlier run. The field From of the
-// start names this run, with whose state the new run begins. The parameter page counts from 0. The parameter id is the
-// identity of the agent that reads.
+// StateKey returns the key of the activity that reads one page of the state of an earlier run. The agent with the identity id
+// reads it, because its new run begins with this state. The field From of the start names the earlier run. Pages count from 0.
 func (in Start) StateKey(id Identity, page int) Key {
 	return id.key(KindState, struct {
 		RunID string `json:"run_id"`
@@ -119,12 +117,12 @@ func (in Start) StateKey(id Identity, page int) Key {
 	}{in.From.RunID, page})
 }
 
-// LookKey returns the key of the activity that reads the progress of a sub-agent. The parameter call is the key of the
-// call that waits for the sub-agent. The activity only reads, so it may run several times under this key.
+// LookKey returns the key of the activity that reads the progress of a sub-agent. It is made from the key of the call that waits
+// for the sub-agent. The activity only reads, so it may run several times under this key.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
-// RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. The
-// parameter call is the key of this call. The activity only reads, so it may run several times under this key.
+// RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. It is made from
+// the key of this call. The activity only reads, so it may run several times under this key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
 // childInput is the part of a call for a sub-agent that says what the sub-agent is to do. Two calls with equal
@@ -142,8 +140,8 @@ func (id Identity) childKey(input childInput, ordinal int) Key {
 	}{input, ordinal})
 }
 
-// ChildID returns the workflow ID of a sub-agent. The parameter name is the name of its definition, and the parameter
-// key is its key. The ID contains only a part of the key; the memo of the sub-agent's workflow contains the whole key.
+// ChildID returns the workflow ID of a sub-agent. It contains the parent's ID, the name of the sub-agent's definition and a part
+// of the sub-agent's key. The memo of the sub-agent's workflow contains the whole key.
 func ChildID(parentID, name string, key Key) string {
 	digits := string(key[len(KindChild)+1:])
 	return parentID + "/" + name + "-" + digits[:16]
@@ -155,13 +153,13 @@ func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns the prefix hash of an agent: a hash of what all of its requests have in common. The parameter head
-// is the request prefix: see [Definition.RequestPrefix].
+// HashPrefix returns the prefix hash of an agent: a hash of the request prefix, which all requests of the agent have in common.
+// See [Definition.RequestPrefix].
 func HashPrefix(head llm.Request) string { return digest(head) }
 
-// HashMessages returns the transcript hash: a hash of a list of messages. The list consists of earlier messages and the
-// given messages. The parameter previous is the transcript hash of the earlier messages; "" if there are none. Only the
-// given messages are hashed, so the time does not grow with the transcript.
+// HashMessages returns the transcript hash of a list of messages. The list consists of earlier messages and the given messages.
+// The caller gives only the transcript hash of the earlier messages (previous); "" if there are none. Only the given messages are
+// hashed, so the time does not grow with the transcript.
 func HashMessages(previous string, messages ...llm.Message) string {
 	for _, m := range messages {
 		previous = digest([]any{previous, m})

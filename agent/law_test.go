@@ -129,8 +129,9 @@ func (w *law) chained(s *agent.State) {
 	w.messages = append(w.messages, s.Messages[len(w.messages):]...)
 }
 
-// paired checks that the results of an assistant message's calls follow directly after it, one for each call, in the
-// same order, and that there are no other results. If open is true, the last message has calls without results.
+// paired checks that the results of an assistant message's calls follow directly after it, one for each call, in the same order,
+// and that there are no other results. The last message must have calls without results if the agent has open calls (open), and
+// must have none otherwise.
 func (w *law) paired(messages []agent.Message, open bool) {
 	var want []llm.ToolCall
 	for i, m := range messages {

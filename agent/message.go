@@ -21,10 +21,10 @@ type Message struct {
 	Time int64 `json:"time"`
 }
 
-// sent returns the message m in the form in which requests send it. The transcript hash is a hash of this form, too. An
-// endpoint would refuse an empty tool result, so sent replaces it with a short text. An endpoint would also refuse call
-// arguments that are not a JSON object, so sent replaces them with {}. If the parameter reasoning is false, sent
-// removes the model's reasoning.
+// sent returns the message m in the form in which requests send it. The transcript hash is a hash of this form, too. An endpoint
+// would refuse an empty tool result, so sent replaces it with a short text. An endpoint would also refuse call arguments that are
+// not a JSON object, so sent replaces them with {}. It removes the model's reasoning, except if requests are to include it
+// (reasoning).
 func sent(m llm.Message, reasoning bool) llm.Message {
 	// No other function makes such corrections.
 	if !reasoning {
@@ -45,28 +45,28 @@ func sent(m llm.Message, reasoning bool) llm.Message {
 	return m
 }
 
-// replied returns the reply m in the form in which it enters the transcript. The parameter key is the key of the model
-// call. If a tool call in the reply has no ID, or the ID of an earlier tool call in the reply, it gets a new ID.
+// replied returns m, the reply to the model call with the given key, in the form in which it enters the transcript. If a tool
+// call in the reply has no ID, or the ID of an earlier tool call in the reply, it gets a new ID.
 func replied(key Key, m llm.Message) llm.Message {
 	m.Role = llm.Assistant
 	m.ToolCalls = uniqueIDs(key, m.ToolCalls)
 	return m
 }
 
-// SentReply returns the reply to a model call in the form in which later requests send it. The parameter key is the key
-// of the model call. If the parameter reasoning is true, this form includes the model's reasoning.
+// SentReply returns the reply to the model call with the given key, in the form in which later requests send it. The caller says
+// whether requests include the model's reasoning (reasoning).
 func SentReply(key Key, reply llm.Reply, reasoning bool) llm.Message {
 	return sent(replied(key, reply.Message), reasoning)
 }
 
-// result returns the message that brings the result of a tool call to the model. The parameter callID is the ID of the
-// call in the request, not its key.
+// result returns the message that brings the result of a tool call to the model. callID is the ID of the call in the request, not
+// its key.
 func result(callID, content string) llm.Message {
 	return llm.Message{Role: llm.Tool, Content: content, ToolCallID: callID}
 }
 
-// SentResult returns the message that brings the result of a tool call to the model, in the form in which requests send
-// it. The parameter callID is the ID of the call in the request, not its key.
+// SentResult returns the message that brings the result of a tool call to the model, in the form in which requests send it.
+// callID is the ID of the call in the request, not its key.
 func SentResult(callID, content string) llm.Message { return sent(result(callID, content), false) }
 
 // unambiguousObject reports whether text is a JSON object that every parser reads in the same way. For example, it returns false

@@ -66,10 +66,9 @@ func (Wait) step()         {}
 // [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order. These are all calls that run already, and
-// further calls from the front of the list until the limit is reached. The parameter limit is the number of calls that
-// may run at the same time. The function in the parameter started reports whether a call runs already. A call that
-// waits for a person's approval is never returned.
+// Running returns the calls that are to run now, in the model's order. These are all calls that run already, and then further
+// calls from the front of the list, until as many calls run as may run at the same time (limit). Running calls the given function
+// (started) to find out whether a call runs already. It never returns a call that waits for a person's approval.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -109,10 +108,10 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out the steps that need nothing from outside, one after the other, and applies their events. It stops
-// at a step that needs an effect (see [Key]) or waits for an event. Advance takes messages from the inbox, ends the
-// agent, and holds a turn if its request is too long and no summary can shorten it. It reports whether it has changed
-// the state. The parameter now is the current time in Unix milliseconds.
+// Advance carries out the steps that need nothing from outside, one after the other, and applies their events. It stops at a step
+// that needs an effect (see [Key]) or waits for an event. Advance takes messages from the inbox, ends the agent, and holds a turn
+// if its request is too long and no summary can shorten it. It reports whether it has changed the state. The current time (now)
+// is in Unix milliseconds.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -206,9 +205,9 @@ func (s *State) Next() Step {
 // before that, take returns the step for the search: see the method search.
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
-// search makes sure that a run that began by a reset looks for messages in other runs before it goes on. Another run
-// may have received a message that was sent earlier than those in the inbox. If the search is still to be done, the
-// method returns a [FindMessages] step. Otherwise it returns the step in the parameter then.
+// search makes sure that a run that began by a reset looks for messages in other runs before it goes on with the given step
+// (then). Another run may have received a message that was sent earlier than those in the inbox. If the search is still to be
+// done, the method returns a [FindMessages] step. Otherwise it returns the given step.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

@@ -114,10 +114,10 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin returns an error if the new run may not begin with the state of the earlier run that the start names. The
-// field State is this state, or the field From says in which run's history it is. For example, a run may read the state
-// of another agent only to fork that agent. The parameter id is the ID of this agent. The parameter continued is the ID
-// of the run that continued as new into this run; empty if there is none.
+// CheckOrigin returns an error if the new run of the agent id may not begin with the state of the earlier run that the start
+// names. The start contains this state in the field State, or names in the field From the run whose history contains it. For
+// example, a run may read the state of another agent only to fork that agent. If a run continued as new into the new run, the
+// caller gives the ID of that run (continued), else "".
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {
@@ -133,8 +133,8 @@ func (in Start) CheckOrigin(id, continued string) error {
 	return nil
 }
 
-// New returns the state of a new agent, to which nothing has happened except its start. If the start has a first
-// message, this message is in the inbox. The parameter now is the time of the start, in Unix milliseconds.
+// New returns the state of a new agent, to which nothing has happened except its start. If the start has a first message, this
+// message is in the inbox. The time of the start (now) is in Unix milliseconds.
 func New(agentID string, in Start, now int64) *State {
 	if in.Mode == "" {
 		in.Mode = Task

@@ -191,8 +191,8 @@ type Repeats struct {
 	LostInputTokens int `json:"lost_input_tokens,omitempty"`
 }
 
-// add adds to r the failed and lost attempts that came before a reply. The parameter before counts these attempts. The
-// parameter inputTokens is the number of input tokens of the reply; each lost attempt is assumed to have used as many.
+// add adds to r the failed and lost attempts that came before a reply (before). Each lost attempt is assumed to have used as many
+// input tokens as the reply (inputTokens).
 func (r *Repeats) add(before Repeats, inputTokens int) {
 	r.Attempts += before.Attempts
 	r.Lost += before.Lost
@@ -206,7 +206,7 @@ type EmptyReplies struct {
 	Usage llm.Usage `json:"usage,omitzero"`
 }
 
-// Add returns e with one more empty reply. The parameter usage counts the tokens of this reply.
+// Add returns e with one more empty reply and the tokens of this reply (usage).
 func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
 }
@@ -242,9 +242,8 @@ func (s *State) SentCount() int {
 	return len(s.compaction().messages()) + s.Count() - s.from()
 }
 
-// Sent returns one message of the next model call, in the form in which the request sends it. The parameter i is the
-// index of the message. The system message has no index, so index 0 is the message after it. Sent panics if i is not
-// less than [State.SentCount].
+// Sent returns the message with index i of the next model call, in the form in which the request sends it. The system message has
+// no index, so index 0 is the message after it. Sent panics if i is not less than [State.SentCount].
 func (s *State) Sent(i int) llm.Message {
 	head := s.compaction().messages()
 	if i < len(head) {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// This file holds the texts that the core writes into a transcript. They are sent to the model, so they are part of later
-// keys. Like a key formula, a text never changes within a key version. The function of a text that has changed takes the
-// agent's key version as a parameter.
+// This file holds the texts that the core writes into a transcript. They are sent to the model, so they are part of later keys.
+// Like a key formula, a text never changes within a key version. If a text differs between key versions, its function is called
+// with the agent's key version.
 
 const textNoOutput = "(no output)"
 
@@ -55,8 +55,8 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether the content of a result says that the wait for a sub-agent was interrupted. The
-// parameter handle is the short name of the sub-agent. The function textChildInterrupted makes such a text.
+// interruptedText reports whether the content of a result says that the wait for the sub-agent with the given handle was
+// interrupted: see [Key.Handle]. The function textChildInterrupted makes such a text.
 func interruptedText(content, handle string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
@@ -155,9 +155,9 @@ func (k Key) Handle() string {
 	return digits[:min(8, len(digits))]
 }
 
-// TextLeftOut returns the note that replaces a left-out part of the result of a call. It tells the model how to read
-// the part. The parameter call is the key of the call, the parameter from is the offset of the part in the result, and
-// the parameter bytes is the size of the part.
+// TextLeftOut returns the note that replaces a left-out part of the result of the call with the given key. The note tells the
+// model how to read the part. It names the offset of the part in the result (from) and the size of the part (bytes), both in
+// bytes.
 func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
@@ -168,8 +168,7 @@ func ToolLost(now int64) Result {
 	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ToolFailed returns the result of a call that could not be run. The parameter tool is the name of the tool. The
-// parameter why is the reason, as a text for the model.
+// ToolFailed returns the result of a call of the given tool that could not be run. The result tells the model the reason (why).
 func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }

@@ -42,7 +42,7 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 }
 
 // LacksTools reports whether an open call needs a tool that the definition d lacks. Call it when the agent has read its
-// definition again; the parameter d is the new definition.
+// definition again, with the new definition.
 func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
 // lacksToolOf reports whether the call is open and the definition lacks its tool. A call that waits for a sub-agent
@@ -283,8 +283,8 @@ func (s *State) limit() (name, why string) {
 	return "", ""
 }
 
-// stopTurn ends the turn with a notice: a message of the assistant that this package writes. The parameter name is the
-// name of the limit that was reached. The parameter why is the text that explains it.
+// stopTurn ends the turn at the limit with the given name. It adds a notice to the transcript: a message of the assistant that
+// this package writes. The notice contains a text that explains the limit (why).
 func (s *State) stopTurn(name, why string, now int64) {
 	s.Turn.Stopped = name
 	s.append(Message{

@@ -45,9 +45,8 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, protocol.AgentWorkflow, task("x", options.ID, turns))
 }
 
-// task returns the input for the workflow of an agent. The parameter name is "x" or "long", the name of one of the two agents
-// in register. The parameter incarnation distinguishes the agent from other agents that have had the same ID. The agent makes
-// the given number of turns.
+// task returns the input for the workflow of an agent that makes the given number of turns. The name of the agent is "x" or
+// "long": see register. The incarnation distinguishes the agent from other agents that have had the same ID.
 func task(name, incarnation string, turns int) agent.Start {
 	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
@@ -59,8 +58,8 @@ const (
 	lastAnswer = "done"
 )
 
-// finish waits for the end of a workflow. The parameter run is the result of start. finish returns an error if the workflow
-// failed, or ended before its last turn.
+// finish waits for the end of a workflow that the method start has started. It returns an error if the workflow failed, or
+// ended before its last turn.
 func finish(ctx context.Context, run client.WorkflowRun) error {
 	var result json.RawMessage // of an agent an object, of ByHand a string
 	if err := run.Get(ctx, &result); err != nil {
@@ -191,9 +190,9 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 	return transcript[len(transcript)-1], nil
 }
 
-// Model is the activity of [ByHand] that stands for a model. The parameter asked is the number of earlier calls of Model in
-// the workflow. If asked equals turns, Model returns the answer "done". Otherwise it returns the arguments of the next tool
-// call.
+// Model is the activity of [ByHand] that stands for a model. It gets the number of earlier calls of Model in the workflow
+// (asked) and the number of turns. If the two are equal, Model returns the answer "done". Otherwise it returns the
+// arguments of the next tool call.
 func Model(_ context.Context, asked, turns int) (string, error) {
 	if asked == turns {
 		return lastAnswer, nil

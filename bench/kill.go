@@ -97,9 +97,9 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill starts an agent, kills the worker that runs it, and returns the time until another worker sends the next request to
-// the model. The parameter id is the ID for the agent. If the parameter inModelCall is true, the worker is killed during a
-// model call. Otherwise, the worker is killed while the agent waits for a message, and kill then sends a message.
+// kill starts an agent with the given ID, kills the worker that runs it, and returns the time until another worker sends
+// the next request to the model. If inModelCall is true, the worker is killed during a model call. Otherwise, the worker is
+// killed while the agent waits for a message, and kill then sends a message.
 func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Duration, error) {
 	first, err := k.worker(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready. The result kill is a function that kills the process. The
+// worker starts a worker process and waits until it is ready. It returns a function that kills the process (kill). The
 // caller must call this function at least once.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))

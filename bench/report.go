@@ -14,9 +14,9 @@ type report struct {
 	early float64 // history bytes of one turn, in an agent of 50 turns
 }
 
-// compare adds a row that compares the two contestants. The row shows both values, and the agent's value divided by the value
-// of the workflow written by hand. The parameter format is the format of a value for package fmt. The parameter goal is the
-// largest ratio that meets the goal; 0 means no goal.
+// compare adds a row that compares the two contestants. The row shows both values, and the agent's value divided by the
+// value of the workflow written by hand. Both values are written with the given format, which is one of package fmt. The
+// goal is the largest ratio that is good enough; 0 means no goal.
 func (r *report) compare(label, format string, v [len(contestants)]float64, goal float64) {
 	ratio := v[reagent] / v[byHand]
 	row := []string{label, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
@@ -26,14 +26,14 @@ func (r *report) compare(label, format string, v [len(contestants)]float64, goal
 	r.rows = append(r.rows, row)
 }
 
-// goal adds a row for a measurement of the agent alone. The row shows the value, the goal, and whether the value meets the
-// goal. The parameter goal is the text of the goal, such as "≤ 3 s".
+// goal adds a row for a measurement of the agent alone. The row shows the value, the goal, such as "≤ 3 s", and whether the
+// value meets the goal (met).
 func (r *report) goal(label, value string, met bool, goal string) {
 	r.rows = append(r.rows, []string{label, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row that shows whether the late turns of an agent add more to its history than the early turns. The parameter
-// late is the number of history bytes for each turn of a long agent. The row shows late divided by the same number for an
+// steady adds a row that shows whether the late turns of an agent add more to its history than the early turns. It gets the
+// number of history bytes for each turn of a long agent (late). The row shows this number divided by the same number for an
 // agent of 50 turns. The goal is at most 1.02.
 func (r *report) steady(label string, late float64) {
 	ratio := late / r.early

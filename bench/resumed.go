@@ -54,8 +54,9 @@ func (l *lab) resumed(ctx context.Context, resumes int) error {
 	return err
 }
 
-// turnTime waits until an agent waits for a message, and returns the time of its last turn in milliseconds. The parameter from is the
-// index of the first message of this turn. The result next is the index after its last message.
+// turnTime waits until an agent waits for a message, and returns the time of its last turn in milliseconds. This turn
+// begins with the message that has the given index (from). turnTime also returns the index after the last message of the
+// turn (next).
 func turnTime(ctx context.Context, agents *client.Client, id string, from int) (took int64, next int, err error) {
 	var began, ended int64
 	for p, err := range agents.Watch(ctx, id, from) {

@@ -13,8 +13,8 @@ const awaitPause = 250 * time.Millisecond
 // Temporal does not answer, Await tries again until ctx ends. If ctx ends because its deadline has passed, the error is
 // [ErrNoWorker], or [ErrNoServer] if Temporal does not answer. If the agent has ended, Await needs no worker.
 //
-// After each failed attempt, Await calls the function in the parameter see, so that the caller can tell the user what is
-// missing. In the [Progress] that this function gets, only NoWorker or NoServer is set. The parameter see may be nil.
+// After each failed attempt, Await calls the given function (see), so that the caller can tell the user what is missing. In
+// the [Progress] that this function gets, only NoWorker or NoServer is set. The function may be nil.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	for {
 		snap, err := c.Look(ctx, id)

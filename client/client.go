@@ -84,9 +84,10 @@ func New(temporal client.Client, taskQueue string) *Client {
 	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
 }
 
-// WithConverter returns a copy of the client that uses the data converter dc to decode histories, memos and heartbeats. Call
-// it if payloads are encoded, by a codec server or by a codec in this process. The parameter dc must be the data converter of
-// the Temporal client, which has no method that returns it. If dc is nil, the copy uses the SDK's default data converter.
+// WithConverter returns a copy of the client that uses the data converter dc to decode histories, memos and heartbeats.
+// Call it if payloads are encoded, by a codec server or by a codec in this process. dc must be the data converter of the
+// Temporal client. The caller has to pass it, because the Temporal client has no method that returns it. If dc is nil, the
+// copy uses the SDK's default data converter.
 func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -284,10 +285,10 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
-// update sends an update to an agent and decodes the result into out, which may be nil. The parameter name is the name of the
-// update. If the agent continues in a new run meanwhile, update sends the update to the new run. After a failure that usually
-// passes (see [transient]), update sends the update again, at most [maxFailures] times. So the agent may get the update
-// twice. This does no harm: for example, the agent drops a message that it has already received.
+// update sends the update with the given name to an agent and decodes the result into a variable of the caller (out, which
+// may be nil). If the agent continues in a new run meanwhile, update sends the update to the new run. After a failure that
+// usually passes (see [transient]), update sends the update again, at most [maxFailures] times. So the agent may get the
+// update twice. This does no harm: for example, the agent drops a message that it has already received.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -381,7 +382,7 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 }
 
 // served is like [wrap], but for operations that Temporal performs without a worker, so it never returns [ErrNoWorker]. The
-// parameter operation is the beginning of the error text, such as "list agents". The parameter err must not be nil.
+// operation is the beginning of the error text, such as "list agents". err must not be nil.
 func served(operation string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}
@@ -405,8 +406,8 @@ func (e *agentError) Error() string { return e.text }
 // Unwrap returns the errors that e wraps: an error of this package, such as [ErrNotFound], and the cause if there is one.
 func (e *agentError) Unwrap() []error { return e.errs }
 
-// notFoundError returns an error that names the ID and wraps [ErrNotFound]. The parameter why is added at the end of the text;
-// it is empty, or a colon and a reason.
+// notFoundError returns an error that names the ID and wraps [ErrNotFound]. The end of its text is the given addition
+// (why): nothing, or a colon and a reason.
 func notFoundError(id, why string) error {
 	return &agentError{fmt.Sprintf("there is no agent with ID %q%s", id, why), []error{ErrNotFound}}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Earlier returns the first messages of an agent's transcript, including messages that were summarised. A [Snapshot] does not
-// have these. The parameter before is the number of messages to return, usually [Snapshot.First]. It must not be greater than
-// the number of messages in the transcript. Earlier reads the histories of the agent's earlier runs. Temporal keeps them for
-// the retention period of the namespace. If a history is gone, the error is [ErrNotFound].
+// Earlier returns the first messages of an agent's transcript, including messages that were summarised. A [Snapshot] does
+// not have the summarised messages. The number of messages to return (before) is usually [Snapshot.First]. It must not be
+// greater than the number of messages in the transcript. Earlier reads the histories of the agent's earlier runs. Temporal
+// keeps them for the retention period of the namespace. If a history is gone, the error is [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {

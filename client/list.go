@@ -109,8 +109,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether an item of Temporal's list is out of date, because the agent has a newer run than the run in the
-// parameter info. Such an item comes from a list with a filter that fits only the old run.
+// superseded reports whether an item of Temporal's list (info) is out of date, because the agent has a newer run than the
+// item's run. Such an item comes from a list with a filter that fits only the old run.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil

@@ -20,9 +20,9 @@ import (
 // queryTimeout limits the time of one attempt at a query.
 const queryTimeout = 5 * time.Second
 
-// page asks a worker for one page of an agent's transcript. The parameter from is the index of the first message of the page;
-// the first message of the transcript has the index 0. If the message with the index from was summarised, the page begins
-// with the first message that was not summarised.
+// page asks a worker for one page of an agent's transcript. The page begins with the message that has the given index
+// (from); the first message of the transcript has the index 0. If the message with the given index was summarised, the page
+// begins with the first message that was not summarised.
 func (c *Client) page(ctx context.Context, id string, from int) (protocol.TranscriptPage, error) {
 	var page protocol.TranscriptPage
 	err := c.query(ctx, id, &page, protocol.TranscriptQuery, protocol.TranscriptInput{From: from})
@@ -54,9 +54,9 @@ const (
 	maxQueryFailures = 5
 )
 
-// query sends a query to a worker and decodes the result into out. It repeats the query in two cases, for at most
-// [busyTimeout]. In the first case, Temporal refuses the query before a worker gets it, because many clients query the same
-// agent. In the second case, a worker fails while it replays the agent's history for the query.
+// query sends a query to a worker and decodes the result into a variable of the caller (out). It repeats the query in two
+// cases, for at most [busyTimeout]. In the first case, Temporal refuses the query before a worker gets it, because many
+// clients query the same agent. In the second case, a worker fails while it replays the agent's history for the query.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -71,9 +71,9 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask sends a query once. The result refused is true if Temporal refused the query before a worker got it; the caller may
-// then repeat the query. After any other error, the result refused is false, for example if there was no answer within
-// [queryTimeout].
+// ask sends a query once. Its first result (refused) is true if Temporal refused the query before a worker got the query;
+// the caller may then repeat the query. After any other error, the first result is false, for example if there was no
+// answer within [queryTimeout].
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -180,15 +180,15 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read returns a run with the state at its end, which it computes from the run's history: see [history.Read]. The parameter
-// ref names the run. If ref.Events is not 0, the state is that after the first ref.Events events.
+// read returns the run that ref names. It computes the state at the end of the run from the run's history: see
+// [history.Read]. If ref.Events is not 0, the state is that after the first ref.Events events.
 func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, ref, c.converter)
 	return run, wrap("read", ref.ID, err)
 }
 
-// children returns sub-agents in the form of a [Snapshot]. The parameter subAgents holds the sub-agents as the parent's state
-// has them. children asks Temporal for the status of each sub-agent. It leaves out sub-agents that have not been started.
+// children converts the sub-agents in the state of their parent (subAgents) into the form of a [Snapshot]. It asks Temporal
+// for the status of each sub-agent. It leaves out sub-agents that have not been started.
 func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range subAgents {

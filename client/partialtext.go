@@ -22,8 +22,8 @@ type PartialText struct {
 	Attempt int
 }
 
-// partialText returns the partial text of the running model call; nil if there is none. The parameter pending holds the
-// activities of the agent that have not ended.
+// partialText returns the partial text of the running model call; nil if there is none. It reads the heartbeats of the
+// agent's activities that have not ended (pending).
 func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *PartialText {
 	for _, p := range pending {
 		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||

@@ -13,7 +13,7 @@ import (
 // maxMoves is the number of attempts to send a steering message with the field After: see [Client.deliver].
 const maxMoves = 20
 
-// deliver sends a message to an agent and decodes the agent's reply into out. It sets the fields Run and After of the
+// deliver sends a message to an agent and decodes the agent's reply into *out. It sets the fields Run and After of the
 // message: see [agent.InboxMessage]. After a reset of the agent, Temporal delivers the message again. From the two fields,
 // the agent then knows at which position in the transcript it took the message before, and takes it at the same position.
 //

@@ -150,11 +150,11 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent with the input in the parameter in. If an agent with the ID is running, start starts
-// nothing and sets Found in the result. It does the same if an agent with the ID has ended, and the Temporal policy in the
-// parameter reuse forbids a new run of it.
+// start starts the workflow of an agent with the given input. If an agent with the ID is running, start starts nothing and
+// sets Found in the result. It does the same if an agent with the ID has ended, and the given Temporal policy (reuse)
+// forbids a new run of the agent.
 //
-// The parameter taskText is the text that lists show as the agent's task. Empty means the beginning of the first message.
+// Lists show taskText as the agent's task. If it is empty, they show the beginning of the first message.
 func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if taskText != "" {

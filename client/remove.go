@@ -24,7 +24,8 @@ func StillRunning(id string) error {
 // is still running, Remove deletes nothing and the error wraps [ErrRunning]. Temporal deletes in the background. This may
 // take a minute if an agent has just ended.
 //
-// The parameter namespace must be the namespace of the Temporal client, which has no method that returns it.
+// The namespace must be that of the Temporal client. The caller has to pass it, because the Temporal client has no method
+// that returns it.
 func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {

@@ -36,9 +36,9 @@ var retried = map[string]string{
 	protocol.LoadAgent: "definition",
 }
 
-// retry returns the failed call that a [Snapshot] shows: the first activity that has failed, is tried again, and has a type
-// in [retried]. The parameter pending holds the activities of the agent that have not ended. retry returns nil if there is no
-// such activity.
+// retry returns the failed call that a [Snapshot] shows. It searches the activities of the agent that have not ended
+// (pending). The call is the first activity that has failed, is tried again, and has a type in [retried]. retry returns nil
+// if there is no such activity.
 func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()

@@ -90,8 +90,8 @@ type Child struct {
 	Status Status
 }
 
-// snapshot makes a [Snapshot] of what a run's history says. It leaves Messages, First, Pending, Inbox and Children empty. The
-// parameters status and task come from Temporal's description of the agent; task may be empty.
+// snapshot makes a [Snapshot] of what a run's history says. It leaves Messages, First, Pending, Inbox and Children empty.
+// The status and the task come from Temporal's description of the agent; the task may be empty.
 func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
 	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run))}
 	s := run.State

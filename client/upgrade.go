@@ -25,8 +25,8 @@ func (c *Client) Upgrade(ctx context.Context, id string) error {
 // that run. Some Temporal servers, such as 1.29, pin the new run to the version of the old run. UpgradeAndWait then starts a
 // second new run, which is on the current version.
 //
-// The parameter taken may be nil. Otherwise, UpgradeAndWait calls this function when the agent has accepted the request. From
-// then on, the agent continues in a new run even if ctx ends.
+// When the agent has accepted the request, UpgradeAndWait calls the given function (taken), which may be nil. After that,
+// the agent continues in a new run even if ctx ends.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -72,8 +72,8 @@ func (e *ReloadError) Error() string {
 // definition as soon as no model call is running and each tool call and sub-agent call has its result. Sub-agents keep their
 // definitions. If the definition cannot be loaded, the error is a [*ReloadError].
 //
-// The parameter taken may be nil. Otherwise, ReloadAndWait calls this function when the agent has accepted the request. From
-// then on, the agent loads the definition even if ctx ends.
+// When the agent has accepted the request, ReloadAndWait calls the given function (taken), which may be nil. After that,
+// the agent loads the definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -101,8 +101,8 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 }
 
 // startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. The
-// parameter old is the description of the present run; any run with another ID is the new run. If the parameter taken is not
-// nil, startNewRun calls this function when the agent has accepted the request.
+// new run is any run with another ID than the present run, whose description the caller passes (old). When the agent has
+// accepted the request, startNewRun calls the given function (taken), which may be nil.
 func (c *Client) startNewRun(ctx context.Context, id string, old description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
@@ -125,9 +125,9 @@ func (c *Client) startNewRun(ctx context.Context, id string, old description, ta
 	}
 }
 
-// staysBehind reports whether an upgrade has left an agent on its old worker version. This is so if the new run is pinned to
-// the version of the old run, and another version is the current version of the deployment. The parameters before and after
-// are the descriptions of the old run and the new run.
+// staysBehind reports whether an upgrade has left an agent on its old worker version. It gets the descriptions of the old
+// run (before) and of the new run (after). The agent is on its old version if the new run is pinned to the version of the
+// old run, and another version is the current version of the deployment.
 func (c *Client) staysBehind(ctx context.Context, before, after description) (bool, error) {
 	old, now := before.version.GetDeploymentVersion(), after.version.GetDeploymentVersion()
 	if after.version.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_PINNED || now.GetBuildId() != old.GetBuildId() {

@@ -55,8 +55,8 @@ const (
 )
 
 // Watch yields the messages of an agent as they come. When Watch has yielded all messages, it yields the agent's status,
-// again and again until there is a new message. The parameter from is the index of the first message that Watch yields; the
-// first message of the transcript has the index 0. If the message with the index from was summarised, Watch begins with the
+// again and again until there is a new message. Watch begins with the message that has the given index (from); the first
+// message of the transcript has the index 0. If the message with the given index was summarised, Watch begins with the
 // first message that was not summarised. Watch continues if workers or Temporal restart.
 //
 // The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as
@@ -193,9 +193,9 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 // Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call. The answer
 // may then be empty.
 //
-// Reply watches the agent as [Client.Watch] does. The parameter from is the index of the first message to watch. It must not
-// be greater than the index of the message with the ID messageID. If the parameter see is not nil, Reply calls this function
-// with each [Progress].
+// Reply watches the agent as [Client.Watch] does, beginning with the message that has the given index (from). This index
+// must not be greater than the index of the message with the ID messageID. Reply calls the given function (see) with each
+// [Progress]; the function may be nil.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {

@@ -132,9 +132,9 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	}
 }
 
-// SplitTool splits an entry of [Agent.Tools] at the first dot. The result server is the name of the MCP server, and
-// the result tool is the tool's name at this server. For the entry "server.*", the result tool is "*". An entry
-// without a dot is a built-in tool or Go tool: the result server is then empty, and the result tool is the entry.
+// SplitTool splits an entry of [Agent.Tools] at the first dot. The first part is the name of the MCP server, and the second
+// part is the tool's name at this server. For the entry "server.*", the tool's name is "*". An entry without a dot is a
+// built-in tool or Go tool: the server's name is then empty, and the tool's name is the entry.
 func SplitTool(entry string) (server, tool string) {
 	server, tool, ok := strings.Cut(entry, ".")
 	if !ok {

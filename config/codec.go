@@ -39,7 +39,7 @@ type codecSource func(context.Context) converter.PayloadCodec
 
 // remote returns the codecSource for the codec server that c describes. The requests to the server are the same as those of
 // the Temporal CLI, with three differences: they have a timeout; they do not follow redirects; and their header X-Namespace
-// has the value of the parameter namespace.
+// has the given namespace.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,

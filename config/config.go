@@ -158,7 +158,7 @@ type Tools struct {
 	HTTPAllowPrivate bool
 }
 
-// Load reads and validates the file at path. The error is an [*Error] if the content is wrong.
+// Load reads and validates the configuration file with the given path. The error is an [*Error] if the content is wrong.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 	maxDepth = 100
 )
 
-// document parses the YAML document in data and returns its top value, with aliases and merge keys replaced by their values.
-// It returns a problem if data is too large, is empty, is not YAML, or has more than one document.
+// document parses the YAML document in data and returns its top value, with aliases and merge keys replaced by their
+// values. It returns a problem if the data is too large, is empty, is not YAML, or has more than one document.
 func document(file string, data []byte) (*yaml.Node, *Problem) {
 	if len(data) > MaxFileSize {
 		return nil, &Problem{File: file, Message: "the file is larger than 1 MiB, the limit for a configuration"}
@@ -108,8 +108,8 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge adds the entries of source to the mapping target. The parameter source is a mapping or a list of mappings. If
-// target already has an entry with the same key, merge keeps it.
+// merge adds the entries of a mapping, or of a list of mappings (source), to another mapping (target). If the target
+// already has an entry with the same key, merge keeps this entry.
 func (e *expander) merge(target, source *yaml.Node, depth int) *Problem {
 	source, p := e.expand(source, depth+1)
 	if p != nil {

@@ -14,9 +14,9 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 // ${.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references returns a function that reads a mapping and stores it in *into. Each key must match keyPattern. The parameter
-// keyHelp is the error text for a key that does not match. The values may contain references ${NAME} to environment
-// variables. The function checks the form of these references, but does not replace them.
+// references returns a function that reads a mapping and stores it in *into. Each key must match keyPattern. keyHelp is the
+// end of the error text for a key that does not match. The values may contain references ${NAME} to environment variables.
+// The function checks the form of these references, but does not replace them.
 func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -45,9 +45,9 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns a copy of the map in the parameter values, with each reference ${NAME} replaced by the value of the
-// environment variable. If a variable is not set, resolve calls the function in the parameter report with the key of the
-// entry and the name of the variable.
+// resolve returns a copy of a map. In the copy, each reference ${NAME} in a value is replaced by the value of the
+// environment variable. If a variable is not set, resolve calls the given function (report) with the key of the entry and
+// the name of the variable.
 func resolve(values map[string]string, report func(name, variable string)) map[string]string {
 	if values == nil {
 		return nil

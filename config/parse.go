@@ -22,9 +22,8 @@ const (
 	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
-// Parse reads and validates the configuration in data. The parameter name is the path of the configuration file.
-// Errors contain this path, and relative paths in the configuration are relative to the file's folder. The error is
-// an [*Error].
+// Parse reads and validates the content of a configuration file (data). Errors contain the path of this file (name), and
+// relative paths in the configuration are relative to the file's folder. The error is an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
 	top, p := document(name, data)
 	if p != nil {
@@ -41,8 +40,8 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside makes a path relative to the folder of the configuration file: it joins the folder and the path. An absolute path
-// stays as it is. The parameter file is the path of the configuration file.
+// beside joins the folder of the configuration file and a path that is relative to this folder. An absolute path stays as
+// it is.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path

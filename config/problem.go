@@ -80,9 +80,9 @@ type source struct {
 	lines map[string]int
 }
 
-// at returns a [Problem] of the value with the given path. The parameters format and args make the message of the problem,
-// as in [fmt.Sprintf]. The problem has the line of the value. If the file has no value with this path, the problem has the
-// line of the nearest enclosing value that is in the file.
+// at returns a [Problem] of the value with the given path. The message of the problem is made from a format and its
+// arguments, as in [fmt.Sprintf]. The problem has the line of the value. If the file has no value with this path, the
+// problem has the line of the nearest enclosing value that is in the file.
 func (s source) at(path, format string, args ...any) Problem {
 	p := Problem{File: s.file, Field: path, Message: fmt.Sprintf(format, args...)}
 	for parent := path; ; {

@@ -27,8 +27,8 @@ func (p place) key(k string) string {
 }
 
 // reader converts places into Go values and collects the problems of these values. It continues after a problem, so the
-// user gets all problems at once. Many methods return a function that reads one value of the document. This function
-// stores the value in the variable that the parameter into points to, or reports a problem.
+// user gets all problems at once. Many methods return a function that reads one value of the document. This function stores
+// the value in *into, a variable of the method's caller, or reports a problem.
 type reader struct {
 	source
 
@@ -61,9 +61,9 @@ func (r *reader) present(path string) bool {
 // keys lists the keys that a mapping may have. For each key, it has the function that reads the key's value.
 type keys map[string]func(place)
 
-// object reads a mapping. The parameter known has the allowed keys, each with the function that reads its value.
-// object calls this function for each entry of the mapping. If the value of an entry is null, object skips the
-// entry, so the default stays. It reports keys that are not in known.
+// object reads a mapping. Each allowed key (known) has a function that reads its value. For each entry of the mapping,
+// object calls the function of the entry's key. If the value of an entry is null, object skips the entry, so the default
+// stays. It reports keys that are not allowed.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -77,8 +77,8 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
-// entries calls the function in the parameter each for every entry of a mapping, in the order of the file. Any text may be a
-// key. If a key occurs twice, entries reports a problem. A mapping that is null has no entries.
+// entries calls the given function for every entry of a mapping, in the order of the file. Any text may be a key. If a key
+// occurs twice, entries reports a problem. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
@@ -104,7 +104,7 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list calls the function in the parameter each for every item of a list, in the order of the file.
+// list calls the given function for every item of a list, in the order of the file.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -160,7 +160,7 @@ func (r *reader) boolean(into *bool) func(place) {
 	}
 }
 
-// integer returns a function that reads a whole number between low and high, including both.
+// integer returns a function that reads a whole number between two bounds, including both.
 func (r *reader) integer(into *int, low, high int) func(place) {
 	return func(p place) {
 		// Only plain decimal numbers are accepted, because YAML reads 010 as eight.
@@ -200,9 +200,9 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 	}
 }
 
-// money returns a function that reads an amount of US dollars, divides it by the parameter units, and stores the result in
-// *into. For a price per million tokens, units is 1,000,000, and the result is the price of one token. The result is exact,
-// because the function does not use float64.
+// money returns a function that reads an amount of US dollars, divides it by the given number (units), and stores the
+// result in *into. For a price per million tokens, the number is 1,000,000, and the result is the price of one token. The
+// result is exact, because the function does not use float64.
 func (r *reader) money(into *agent.Money, units int64) func(place) {
 	return func(p place) {
 		tag := p.node.ShortTag()
@@ -267,8 +267,8 @@ func checkWebURL(s string) string {
 	return ""
 }
 
-// matching returns a function that reads a text that must match a pattern. The parameter message is the whole error text for
-// a text that does not match. The error does not quote the text in the file, because it may be a secret.
+// matching returns a function that reads a text that must match a pattern. For a text that does not match, the whole error
+// text is the given message. It does not quote the text in the file, which may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
 	return func(p place) {
 		var s string

@@ -23,7 +23,7 @@ const DefaultAddress = "127.0.0.1:7233"
 
 // ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment
 // variables: TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the
-// parameter address or namespace is not empty, it replaces the configured value. HostPort and Namespace of the result are
+// given address or namespace is not empty, it replaces the configured value. HostPort and Namespace of the result are
 // always set.
 //
 // If TEMPORAL_CODEC_ENDPOINT names a codec server, ClientOptions sets DataConverter and FailureConverter. The codec server

@@ -23,7 +23,7 @@ func breaksOff(t enumspb.EventType) bool {
 	return t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED || t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT
 }
 
-// closeError returns the error with which a run ended. The parameter e is the run's last event; dc decodes the error's details.
+// closeError returns the error with which a run ended. The event e is the run's last event; dc decodes the error's details.
 // closeError returns nil if the run completed, continued as new, or has not ended.
 func closeError(e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	switch e.GetEventType() {

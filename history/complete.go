@@ -109,7 +109,7 @@ func (b *builder) finish(requests []*updatepb.Request) {
 	}
 }
 
-// redelivered returns the updates that Temporal delivered again to the run after a reset, as the given events record them.
+// redelivered returns those updates in the given events that Temporal delivered to the run again, after a reset.
 func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	var requests []*updatepb.Request
 	for _, e := range events {
@@ -120,7 +120,7 @@ func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	return requests
 }
 
-// updates returns the updates in the given events: first those that Temporal delivered again to the run after a reset, and then
+// updates returns the updates in the given events: first those that Temporal delivered to the run again, after a reset, and then
 // those that the run accepted. The result may contain an update twice.
 func updates(events []*historypb.HistoryEvent) []*updatepb.Request {
 	requests := redelivered(events)

@@ -60,9 +60,10 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// Read returns the run that the parameter from names, with its state. It reads the whole history of the run, or only the first
-// from.Events events if from.Events is not 0. If the run ended before it had read the state of an earlier run, Read also reads
-// the earlier run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's default.
+// Read reads the history of one run of an agent (from), and returns the run with its state. If from.Events is not 0, it reads
+// only that many events, from the beginning of the history. If the run ended before it had read the state of an earlier run, Read
+// also reads the earlier run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's
+// default.
 //
 // Read returns an [*UnreadableError] if a history cannot be read, and [ErrNotListed] if the caller has to try again later. Errors
 // of Temporal are wrapped: serviceerror.NotFound means that the history no longer exists.
@@ -173,9 +174,8 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 	return nil
 }
 
-// continueState returns the state of a run that ended before it had read the state of the earlier run that it goes on from. The
-// parameter before is the state of the earlier run. continueState applies the start and the updates of the new run to it, so it
-// may modify before.
+// continueState returns the state of a run that ended before it had read the state of an earlier run (before). It applies the
+// start and the updates of the run to this earlier state, which it may modify.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)
@@ -195,8 +195,8 @@ func continueState(agentID string, run *Run, before *agent.State, events []*hist
 	return state, nil
 }
 
-// Events yields the events of one run in order. The parameter from names the agent and the run. If from.Events is not 0,
-// Events stops after the event with this ID. If Temporal returns an error, Events yields the error and stops.
+// Events yields the events of one run of an agent (from) in order. If from.Events is not 0, Events stops after the event with
+// this ID. If Temporal returns an error, Events yields the error and stops.
 func Events(ctx context.Context, c client.Client, from agent.RunRef) iter.Seq2[*historypb.HistoryEvent, error] {
 	return func(yield func(*historypb.HistoryEvent, error) bool) {
 		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -141,8 +141,8 @@ func terminated(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	})
 }
 
-// timed returns the messages of run, with the times of the same messages in whole. The times differ if the run was
-// terminated, because it takes the last messages at the time of its end.
+// timed returns the messages of a run, with the times that the same messages have in the complete run (whole). The times differ
+// if the run was terminated, because it takes the last messages at the time of its end.
 func timed(run, whole *history.Run) []agent.Message {
 	messages := slices.Clone(run.State.Messages)
 	for i := range messages {

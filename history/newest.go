@@ -17,12 +17,12 @@ import (
 // try again later.
 var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; the list is usually complete after a few seconds")
 
-// Newest returns the run whose state a resumed agent takes over. The parameter from names the run that the resume was asked to
-// continue. The parameter self is the ID of the new run that the resume started.
+// Newest returns the run whose state a resumed agent takes over. The resume was asked to continue an earlier run (from), and it
+// started a new run, whose ID is given (self).
 //
-// Usually Newest returns the run in the parameter from. But if two programs resume the agent at the same time, the slower program
-// does not know the run that the faster program started. So if another run began directly before the new run, and ended later
-// than the run in the parameter from, Newest returns that other run.
+// Usually Newest returns the earlier run. But if two programs resume the agent at the same time, the slower program does not know
+// the run that the faster program started. So if another run began directly before the new run, and ended later than the earlier
+// run, Newest returns that other run.
 //
 // The error is [ErrNotListed] as long as Temporal's list of runs does not show the new run.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
@@ -65,8 +65,8 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 	}
 }
 
-// closedLater reports whether the run in the parameter other ended after the run in the parameter from. Both are runs of the same
-// agent. If Temporal has deleted one of the two runs, that run counts as the run that ended first.
+// closedLater reports whether one run of an agent (other) ended after a second run of the same agent (from). If Temporal has
+// deleted one of the two runs, that run counts as the run that ended first.
 func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo
 	for i, run := range []string{from.RunID, other} {

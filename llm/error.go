@@ -100,7 +100,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is an [*Error] of the same class. [errors.Is] calls it.
+// Is reports whether the target of an [errors.Is] call is an [*Error] of the same class.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Class == e.Class

@@ -68,7 +68,7 @@ func (r Request) Check() error {
 	return nil
 }
 
-// object reports whether text is a JSON object.
+// object reports whether a text is a JSON object.
 func object(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }

@@ -64,7 +64,7 @@ type ToolCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// IsObject reports whether text is a JSON object, as the arguments of a tool call must be.
+// IsObject reports whether a text is a JSON object, as the arguments of a tool call must be.
 func IsObject(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }

@@ -16,9 +16,9 @@ const (
 	MaxToolAttempts = 5
 )
 
-// MaxModelAttempts returns the maximum number of attempts at one model call. The parameter class is the class of the error with
-// which the last attempt failed. If this class is not retryable, the result is 1. If the request may go to other models, too,
-// the activity still calls those.
+// MaxModelAttempts returns the maximum number of attempts at one model call whose last attempt failed with an error of the given
+// class. If this class is not retryable, the result is 1. If the request may go to other models, too, the activity still calls
+// those.
 func MaxModelAttempts(class llm.Class) int {
 	switch {
 	case !class.Retryable():

@@ -22,15 +22,12 @@ const (
 	maxStoredBytes = 1_500_000
 )
 
-// Stored cuts a tool result to the part that history keeps, and returns this part. The parameter content is the whole
-// result. The parameter limit is the largest size of the part in bytes.
+// Stored cuts a tool result to the part that history keeps, and returns this part. Two sizes in bytes are given: the largest size
+// of this part (limit), and the size to which the transcript cuts each result (shown). A size of 0 means [DefaultResultBytes].
 //
-// The encoded size of the part is limited, too. A batch, which consists of the calls of one model reply, has one
-// limit for all its results, and each result gets an equal share of this limit. The parameter calls is the number of
-// calls in the batch. The parameter shown is the size in bytes to which the transcript cuts each result. If the
-// transcript shows more than fits into a share, the share grows, up to a maximum.
-//
-// If the parameter limit or the parameter shown is 0, [DefaultResultBytes] is used instead.
+// The encoded size of the part is limited, too. A batch, which consists of the calls of one model reply, has one limit for all
+// its results. Each result gets an equal share of this limit, by the number of calls in the batch (calls). If the transcript
+// shows more than fits into a share, the share grows, up to a maximum.
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)
@@ -38,9 +35,8 @@ func Stored(content string, limit, shown, calls int) string {
 	return clip.MiddleEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
 }
 
-// ShownBytes returns the size in bytes to which the transcript cuts each tool result. The parameter limit is the size
-// that the agent's definition sets. If limit is greater than 0, ShownBytes returns limit; otherwise it returns
-// [DefaultResultBytes].
+// ShownBytes returns the size in bytes to which the transcript cuts each tool result. This is the size that the agent's
+// definition sets (limit), or [DefaultResultBytes] if that size is 0 or less.
 func ShownBytes(limit int) int {
 	if limit <= 0 {
 		return DefaultResultBytes
@@ -48,10 +44,9 @@ func ShownBytes(limit int) int {
 	return limit
 }
 
-// Shown returns a copy of the result r in which the content is cut to the part that the transcript shows. An activity
-// returns the copy to keep the history small. For the agent, the copy is the same as r: [ToolEvent] returns the same
-// event for both. The parameter limit is the largest size of this part in bytes. The parameter key is the key of the
-// call.
+// Shown returns a copy of r, the result of the call with the given key, in which the content is cut to the part that the
+// transcript shows. This part has at most the given number of bytes (limit); 0 means [DefaultResultBytes]. An activity returns
+// the copy to keep the history small. For the agent, the copy is the same as r: [ToolEvent] returns the same event for both.
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
 	if !r.Lost {
 		r.Content = shown(key, r.Content, limit)

@@ -44,9 +44,9 @@ type ToolResult struct {
 	Recalled bool `json:"recalled,omitempty"`
 }
 
-// OmitDefaults returns a copy of the reply for the history, without fields that are easy to fill in again. It always
-// omits the role. It omits the name of the candidate, which is the model that replied, if the parameter first is this
-// candidate. It omits the finish reason if the finish reason follows from the message.
+// OmitDefaults returns a copy of the reply for the history, without fields that are easy to fill in again. It always omits the
+// role. It omits the name of the model that replied if this model is the first candidate of the request (first). It omits the
+// finish reason if the finish reason follows from the message.
 func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	reply.Message.Role = ""
 	if reply.Candidate == first.Name {
@@ -93,8 +93,8 @@ type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
 }
 
-// LoadEvent returns the event by which an agent learns that its activity [LoadAgent] has ended. The parameter key is
-// the key of the activity. The activity returned the definition d or the error err.
+// LoadEvent returns the event by which an agent learns that its activity [LoadAgent] with the given key has ended. The activity
+// returned the definition d or the error err.
 func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
 		class, message := cause(err)
@@ -103,9 +103,9 @@ func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
 }
 
-// ModelEvent returns the event by which an agent learns that its model call has ended. The activity [CallModel]
-// returned the result r or the error err. ModelEvent returns nil if the call was cancelled. The parameter now is the
-// current time in Unix milliseconds.
+// ModelEvent returns the event by which an agent learns that its model call with the given key has ended. The activity
+// [CallModel] returned the result r or the error err. ModelEvent returns nil if the call was cancelled. The current time (now) is
+// in Unix milliseconds.
 func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	switch {
 	case temporal.IsCanceledError(err):
@@ -117,13 +117,12 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent returns the event by which an agent learns that its tool call has ended. The activity [CallTool] returned
-// the result r or the error err. If the activity was cancelled, ToolEvent returns nil: an agent cancels the activity
+// ToolEvent returns the event by which an agent learns that its tool call with the given key has ended. The activity [CallTool]
+// returned the result r or the error err. If the activity was cancelled, ToolEvent returns nil: an agent cancels the activity
 // only after it has given the call another result.
 //
-// The parameter key is the key of the call, and the parameter name is the name of the tool. The parameter limit is
-// the size in bytes to which the transcript cuts the result. The parameter now is the current time in Unix
-// milliseconds.
+// An error is described with the name of the tool. The transcript cuts the result to a given size in bytes (limit). The current
+// time (now) is in Unix milliseconds.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
@@ -138,10 +137,10 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEvent returns the event by which an agent learns that its sub-agent has ended. If err is nil, the parameter
-// end describes the end. Otherwise, err is the error with which the sub-agent ended. The parameter reattached says
-// that the agent has only waited for the sub-agent, because the sub-agent's workflow already existed. The parameter
-// limit is the size in bytes to which the answer is cut. The parameter now is the current time in Unix milliseconds.
+// ChildEvent returns the event by which an agent learns that its sub-agent has ended. If err is nil, the given [AgentEnd]
+// describes the end. Otherwise, err is the error with which the sub-agent ended. The event also says whether the agent has only
+// waited for the sub-agent, because the sub-agent's workflow already existed (reattached). The answer is cut to a given size in
+// bytes (limit). The current time (now) is in Unix milliseconds.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -184,15 +183,15 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns the part of a tool result that the transcript shows. The parameter content is the whole result. If it
-// has more bytes than the parameter limit, the function replaces the middle of it with a note. The note tells the
-// model how to read the rest. The parameter key is the key of the call.
+// shown returns the part of a tool result that the transcript shows. If the whole result (content) has more bytes than the
+// transcript shows (limit), the function replaces the middle of it with a note. The note tells the model how to read the rest,
+// with the key of the call.
 func shown(key agent.Key, content string, limit int) string {
 	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
-// EndText returns a short text that says how an agent ended without an answer, such as "it was terminated". The
-// parameter err is the error with which the agent ended. The transcript of the agent's parent contains the text.
+// EndText returns a short text that says how an agent ended without an answer, such as "it was terminated". The agent ended with
+// the error err. The transcript of the agent's parent contains the text.
 func EndText(err error) string {
 	var (
 		failed     *temporal.ApplicationError
@@ -214,10 +213,10 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent returns the event that ends the wait for an idle sub-agent, and nil for a sub-agent that is not idle. A
-// sub-agent is idle if nothing has happened in it, or in an agent below it, for [agent.ChildIdleMS]. The parameter p
-// says how long nothing has happened. If this could not be read, err is not nil, and IdleEvent returns nil. The
-// parameter child is the sub-agent's key. The parameter now is the current time in Unix milliseconds.
+// IdleEvent returns the event that ends the wait for an idle sub-agent, and nil for a sub-agent that is not idle. A sub-agent is
+// idle if nothing has happened in it, or in an agent below it, for [agent.ChildIdleMS]. The progress p says how long nothing has
+// happened. If the progress could not be read, err is not nil, and IdleEvent returns nil. The current time (now) is in Unix
+// milliseconds.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil
@@ -235,8 +234,8 @@ func emptyReplies(err error) agent.EmptyReplies {
 	return empty
 }
 
-// cause returns why an activity ended with the error err. The result named class is the type of the failure, such as
-// [UnknownAgent] or "Timeout". The result named message is the text of the failure.
+// cause returns why an activity ended with the error err. It returns the type of the failure (class), such as [UnknownAgent] or
+// "Timeout", and the text of the failure (message).
 func cause(err error) (class, message string) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError
@@ -250,9 +249,9 @@ func cause(err error) (class, message string) {
 	}
 }
 
-// TimeoutText returns a text that says why Temporal timed out an attempt of an activity. The parameter kind is the
-// type of the timeout. If the heartbeats stopped, the text names two possible causes, because Temporal cannot tell
-// them apart: the worker died, or it could not reach Temporal.
+// TimeoutText returns a text that says why Temporal timed out an attempt of an activity, for a timeout of the given kind. If the
+// heartbeats stopped, the text names two possible causes, because Temporal cannot tell them apart: the worker died, or it could
+// not reach Temporal.
 func TimeoutText(kind enumspb.TimeoutType) string {
 	if kind == enumspb.TIMEOUT_TYPE_HEARTBEAT {
 		return "the worker sent no more heartbeats: it died, or it could not reach Temporal"

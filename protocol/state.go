@@ -120,8 +120,8 @@ func (m *measure) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Open returns the state with which a new run begins, made from the compressed state of an earlier run. The parameter
-// packed is this compressed state. Open unpacks it and passes it to [Continue], which explains the other parameters.
+// Open returns the state with which a new run begins, made from the compressed state of an earlier run (packed). Open unpacks
+// this state and passes it to [Continue].
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)
 	if err != nil {
@@ -130,12 +130,10 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return Continue(agentID, in, s, now)
 }
 
-// Continue returns the state with which a new run begins, made from the state of an earlier run. The parameter s is
-// the state of the earlier run; Continue may change it. The parameter agentID is the ID of the agent to which the new
-// run belongs. The parameter in is the start input of the new run.
-//
-// The field in.From says whether the new run forks, resumes or continues the agent of the earlier run. If in.Message
-// is set, Continue puts this message into the inbox. The parameter now is the current time in Unix milliseconds.
+// Continue returns the state with which a new run of the agent agentID begins, made from the state s of an earlier run. Continue
+// may change s. The field From of the start input (in) says whether the new run forks, resumes or continues the agent of the
+// earlier run. If the start input has a message, Continue puts this message into the inbox. The current time (now) is in Unix
+// milliseconds. If a fork is not possible, Continue returns the error of [agent.State.Fork].
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:

@@ -35,10 +35,10 @@ type Accepted struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// UpdateEvent returns the event that an update applies to the agent's state. It returns nil for an [UpgradeUpdate],
-// which does not change the state, and for an unknown name. The parameter name is the name of the update. The
-// parameter decode is a function that decodes the argument of the update: UpdateEvent passes it a pointer to the
-// variable for the decoded argument. The parameter now is the current time in Unix milliseconds.
+// UpdateEvent returns the event that the update with the given name applies to the agent's state. It returns nil for an
+// [UpgradeUpdate], which does not change the state, and for an unknown name. If the update has an argument, UpdateEvent calls the
+// given function (decode) with a pointer to a variable, into which the function decodes the argument. The error is that of the
+// function. The current time (now) is in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:

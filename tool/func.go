@@ -13,12 +13,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a [Tool] from a description and a function. The Call method of the tool runs the function in the parameter call,
-// which must do what [Tool] requires of the Call method. If the function panics, the Call method returns an error result. An
-// empty effect in spec becomes [AtMostOnce]. Use [Func] if the schema can be inferred from a Go type.
+// New makes a [Tool] from a description (spec) and a function (call). The Call method of the tool runs the function, which must
+// do what [Tool] requires of the Call method. If the function panics, the Call method returns an error result. An empty effect in
+// the description becomes [AtMostOnce]. Use [Func] if the schema can be inferred from a Go type.
 //
-// New returns an error if call is nil, if the effect is unknown, or if the name or the schema is not valid; see [NameError] and
-// [CheckSchema].
+// New returns an error if the function is nil, if the effect is unknown, or if the name or the schema is not valid; see
+// [NameError] and [CheckSchema].
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", spec.Name)
@@ -35,9 +35,9 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 // Func makes a [Tool] from a Go function. The tool decodes the model's arguments into a value of the type In and calls fn with
 // this value. The return value of fn becomes the result that the model reads.
 //
-// In must be a struct or a map with string keys. Func infers the schema of the arguments from In: the names of the fields come
-// from json tags, and their descriptions from jsonschema tags. A field with omitempty is optional. If the model sends an
-// unknown field, the tool returns an error result and does not call fn. An empty effect means [AtMostOnce].
+// The type In must be a struct or a map with string keys. Func infers the schema of the arguments from this type: the names of
+// the fields come from json tags, and their descriptions from jsonschema tags. A field with omitempty is optional. If the model
+// sends an unknown field, the tool returns an error result and does not call fn. An empty effect means [AtMostOnce].
 //
 // If fn returns a string, the string is the content of the result. If fn returns a [Result], it is the result itself. The
 // content for any other value is its JSON form.
@@ -49,7 +49,7 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 //     the error of fn, because fn may have done a part of its work.
 //
 // A panic of fn becomes an error result. fn must be safe for concurrent use. Func returns an error if the schema cannot be
-// inferred from In, and in the cases in which [New] returns one.
+// inferred from the type In, and in the cases in which [New] returns one.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", name)
@@ -149,8 +149,8 @@ func encode(name string, out any) Result {
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}
 }
 
-// decodeStrict decodes the JSON in data into v. It returns an error if data has an unknown field or more than one JSON
-// value. A number that is decoded into an interface becomes a [json.Number], which keeps all its digits.
+// decodeStrict decodes a JSON text into v. It returns an error if the text has an unknown field or more than one JSON value. A
+// number that is decoded into an interface becomes a [json.Number], which keeps all its digits.
 func decodeStrict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -164,7 +164,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// errorResult returns an error result. Its content is the text that [fmt.Sprintf] returns for format and args.
+// errorResult returns an error result. Its content is the text that [fmt.Sprintf] returns for the same arguments.
 func errorResult(format string, args ...any) Result {
 	return Result{Content: fmt.Sprintf(format, args...), IsError: true}
 }

@@ -10,7 +10,7 @@ import (
 // namePattern is the pattern that OpenAI-compatible endpoints require of a tool's name.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// validName reports whether a model endpoint accepts name as the name of a tool.
+// validName reports whether model endpoints accept a name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
 
 // validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] if models do not accept
@@ -94,8 +94,8 @@ func (e *NameError) Error() string {
 		e.Name, of)
 }
 
-// nearest returns the element of names that is most similar to ref, so that an error can suggest it. It returns "" if no
-// element is similar: if every edit distance is larger than len(ref)/3 + 1.
+// nearest returns the name in a list that is most similar to ref, so that an error can suggest this name. It returns "" if no
+// name is similar: if every edit distance is larger than len(ref)/3 + 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {

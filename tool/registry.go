@@ -155,8 +155,8 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 }
 
 // match returns the tools that match one pattern of [Registry.Resolve]. The pattern "name.*" may match no tool; for any other
-// pattern this is an error. The errors are those of [Registry.Lookup]. The parameter listed is a cache: it maps the name of a
-// source to the tools of the source, and match adds to it.
+// pattern this is an error. The errors are those of [Registry.Lookup]. match lists the tools of a source only if they are not in
+// the given cache (listed), and adds them to it. The cache maps the name of a source to its tools.
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -196,8 +196,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for the reference ref. If the tools of a source were listed to find ref, the parameter
-// ofSource has these tools. Otherwise it is nil.
+// unknown returns an [*UnknownToolError] for the reference ref. If the tools of a source were listed to find ref, the caller
+// passes them (ofSource), and the error names them, too.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {

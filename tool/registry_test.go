@@ -25,7 +25,7 @@ func (l *list) Tools(context.Context) ([]tool.Tool, error) {
 	return l.tools, l.err
 }
 
-// stub is a tool that does nothing. name is its name for the model, local its name at its source.
+// stub is a tool that does nothing. It has a name for the model (name) and a name at its source (local).
 type stub struct{ name, local string }
 
 func (s stub) Spec() tool.Spec   { return tool.Spec{Name: s.name} }

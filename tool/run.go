@@ -82,8 +82,8 @@ type outcome struct {
 	err    error
 }
 
-// parseObject decodes the arguments of a call for the validator. If args is a JSON object, the result problem is empty.
-// Otherwise it says what is wrong, for the model. Its text continues the sentence "arguments of <tool> …".
+// parseObject decodes the arguments of a call for the validator. If they are not a JSON object, it returns a text for the model
+// that says what is wrong (problem), and otherwise "". The text continues the sentence "arguments of <tool> …".
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()

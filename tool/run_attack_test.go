@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// deaf returns a tool that ignores the end of its context and returns when until is closed.
+// deaf returns a tool that ignores the end of its context and returns when the given channel (until) is closed.
 func deaf(t *testing.T, effect tool.Effect, until <-chan struct{}) tool.Tool {
 	t.Helper()
 	tl, err := tool.New(tool.Spec{Name: "deaf", Effect: effect}, func(context.Context, json.RawMessage) (tool.Result, error) {

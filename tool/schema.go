@@ -61,10 +61,9 @@ var schemas = struct {
 	compiled map[string]compiled
 }{compiled: map[string]compiled{}}
 
-// Violation checks a JSON value against a schema. The parameter text has the value. Violation returns "" if the value matches
-// the schema, and otherwise an explanation for the model. A text that is not valid JSON, or that is too large or too deeply
-// nested to be checked, does not match. Every JSON value matches a schema that is empty, that the validator does not support,
-// or that [CheckSchema] refuses.
+// Violation checks a JSON value (text) against a schema. It returns "" if the value matches the schema, and otherwise an
+// explanation for the model. A text that is not valid JSON, or that is too large or too deeply nested to be checked, does not
+// match. Every JSON value matches a schema that is empty, that the validator does not support, or that [CheckSchema] refuses.
 func Violation(schema json.RawMessage, text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()

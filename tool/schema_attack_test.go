@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// doubling returns a schema with n subschemas that each refer to the next subschema twice. use is the JSON of one subschema;
-// doubling replaces each NEXT in it by the reference to the next subschema.
+// doubling returns a schema with n subschemas that each refer to the next subschema twice. The JSON of each subschema is made
+// from a template (use): doubling replaces each NEXT in the template by the reference to the next subschema.
 func doubling(n int, use string) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","$ref":"#/$defs/d0","$defs":{`)

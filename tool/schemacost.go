@@ -66,9 +66,9 @@ type walk struct {
 	steps int // the cost so far
 }
 
-// visit estimates the cost of checking the value n against the schema s, and adds the cost to w.steps. The result is an
-// estimate of the length of the error text that the check may produce, in bytes. The parameter depth is the current depth of
-// the recursion. visit stops as soon as w.steps is more than maxSteps.
+// visit estimates the cost of checking the value n against the schema s, and adds the cost to w.steps. It returns an estimate of
+// the length of the error text that the check may produce, in bytes. visit stops as soon as w.steps is more than maxSteps. If the
+// recursion is more than maxValidationDepth levels deep (depth), visit sets w.steps to such a value.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
 		// This ends the whole estimate: the value counts as too expensive.
@@ -126,6 +126,6 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match estimates the cost of matching a text against a regular expression, and adds the cost to w.steps. The parameter bytes
-// is the length of the text.
+// match estimates the cost of matching a text of the given length (bytes) against a regular expression, and adds the cost to
+// w.steps.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

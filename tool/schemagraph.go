@@ -60,7 +60,7 @@ func newGraph(root *jsonschema.Schema) (*graph, error) {
 	return g, nil
 }
 
-// add adds a subschema and all subschemas below it to the graph. pointer is the JSON pointer of the subschema.
+// add adds a subschema, which has the given JSON pointer, and all subschemas below it to the graph.
 func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
@@ -112,10 +112,10 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls f for every subschema in one field of a [jsonschema.Schema]. The parameter field is the value of this field: a
-// subschema, or a list or map of subschemas. f gets a subschema and its key: the index in the list, the key in the map, or ""
-// if there is only one subschema. each stops at the first error of f and returns it. It also returns an error if a subschema in
-// a list or a map is null.
+// each calls the function f for every subschema in the value of one field of a [jsonschema.Schema] (field). The value is a
+// subschema, or a list or map of subschemas. f gets a subschema and its key: the index in the list, the key in the map, or "" if
+// there is only one subschema. each stops at the first error of f and returns it. It also returns an error if a subschema in a
+// list or a map is null.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
 	case *jsonschema.Schema:

@@ -48,7 +48,7 @@ type Tool interface {
 	// Spec describes the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool. The parameter args is a JSON object. [Run] has checked it against the tool's schema, with the
+	// Call runs the tool with a JSON object of arguments (args). [Run] has checked the object against the tool's schema, with the
 	// exceptions that are described there.
 	//
 	// Call returns a Result for everything that the model should read, including failures. It returns a Go error only for a

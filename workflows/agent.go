@@ -51,9 +51,9 @@ func (w *Workflows) Agent(ctx workflow.Context, in agent.Start) (protocol.Result
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run implements [Workflows.Agent]. In addition, it hands the driver of the agent to the caller, so that [Replay] can
-// read the agent's state. For this, run calls the function in the parameter begun with the driver, before the driver
-// does anything. If run refuses the input, there is no driver, and run does not call the function.
+// run implements [Workflows.Agent]. In addition, it hands the driver of the agent to the caller, so that [Replay] can read the
+// agent's state: it calls the given function (begun) with the driver, before the driver does anything. If run refuses the input,
+// there is no driver, and run does not call the function.
 func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver)) (protocol.Result, error) {
 	if err := in.Check(); err != nil {
 		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)

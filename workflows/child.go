@@ -44,9 +44,9 @@ func (d *driver) limitWait(call agent.Call) {
 	})
 }
 
-// budgetLeft returns how many milliseconds a call may still wait for its sub-agent; at least 1. The parameter budgetMS is the
-// whole time budget of the call. The budget counts from call.Began, the time at which the call began to wait, in this run or in
-// an earlier one. If Began is 0, because an earlier version did not record this time, budgetLeft returns the whole budget.
+// budgetLeft returns how many milliseconds a call may still wait for its sub-agent; at least 1. The whole time budget of the call
+// is budgetMS. It counts from call.Began, the time at which the call began to wait, in this run or in an earlier one. If Began is
+// 0, because an earlier version did not record this time, budgetLeft returns the whole budget.
 func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 	if call.Began == 0 {
 		return budgetMS
@@ -78,8 +78,8 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	}
 }
 
-// pause waits for the number of milliseconds in the parameter ms, and then returns true. It returns false if ctx is cancelled
-// earlier. The Web UI shows the parameter summary with the timer.
+// pause waits for ms milliseconds, and then returns true. It returns false if ctx is cancelled earlier. The Web UI shows the
+// given summary with the timer.
 func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(summary)})
 	return timer.Get(ctx, nil) == nil
@@ -89,9 +89,9 @@ func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 // before, runChild does not start a second one, but waits for the first one. The sub-agent keeps running if this run ends or is
 // reset; the next run finds the sub-agent by its ID.
 //
-// The result named reattached is true if the end comes from the activity AwaitAgent. It is false if Temporal reported the end
-// to this run, because this run is the parent. The error is the error with which the sub-agent's workflow ended, or the error
-// of the activity.
+// runChild also reports whether the end comes from the activity AwaitAgent (reattached). Otherwise Temporal has reported the end
+// to this run, because this run is the parent. The error is the error with which the sub-agent's workflow ended, or the error of
+// the activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
 		end, err = d.awaitChild(ctx, child)
@@ -143,15 +143,15 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 }
 
 // pollChildEnd waits for the end of a sub-agent by the activity AwaitAgent, in a run that began by a reset. Call it only if the
-// start of the sub-agent is in the part of the history that the reset copied. The parameter running is the future of the child
-// workflow. After a reset, this future may never become ready.
+// start of the sub-agent is in the part of the history that the reset copied. In such a run, the future of the child workflow
+// (running) may never become ready.
 //
-// pollChildEnd returns the future of the activity as soon as the activity or the child workflow has ended. It returns nil if
-// the child workflow has ended before the activity was started.
+// pollChildEnd returns the future of the activity as soon as the activity or the child workflow has ended. It returns nil if the
+// child workflow has ended before the activity was started.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
-	// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by a
-	// reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future running never
-	// becomes ready. The activity is started in the first workflow task that the reset did not copy.
+	// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by
+	// a reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future of the
+	// child workflow never becomes ready. The activity is started in the first workflow task that the reset did not copy.
 	length := workflow.GetInfo(ctx).GetCurrentHistoryLength
 	for !running.IsReady() && !d.since("await "+child.Key.Handle()) {
 		task := length()
@@ -226,9 +226,9 @@ func (d *driver) mayAsk(call agent.Key) bool {
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
 }
 
-// asksEarlier reports whether the driver has to search earlier runs for the result of a call before it carries the call out.
-// The answer stays the same in a replay of the history, and in a run whose history a reset has copied: a workflow version
-// (workflow.GetVersion) for each call records it.
+// asksEarlier reports whether the driver has to search earlier runs for the result of a call before it carries the call out. A
+// workflow version (workflow.GetVersion) for each call keeps the answer the same in a replay of the history. This also holds
+// after a reset, when the new run replays the part of the history that the reset copied.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
@@ -259,8 +259,8 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
 }
 
-// childEnded applies the end of a sub-agent to the state: the calls that wait for the sub-agent get its result. The parameters
-// end, err and reattached are the results of [driver.runChild].
+// childEnded applies the end of a sub-agent, as [driver.runChild] returns it, to the state: the calls that wait for the sub-agent
+// get its result.
 //
 // If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, it may have
 // answered them as interrupted. childEnded then first applies the recorded results, so that the transcript stays the same.
@@ -277,9 +277,9 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls for which this run still has to search the earlier runs. These calls wait for the sub-agent with
-// the key in the parameter child. A search by another run, which a reset has copied into the history, does not count. This run
-// searches again, because it has more earlier runs than the other run.
+// unasked looks at the calls that wait for the sub-agent with the given key. It returns those for which this run still has to
+// search the earlier runs. The history of this run may contain a search that another run made, because a reset copied it. Such a
+// search does not count. This run searches again, because it has more earlier runs than the other run.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")

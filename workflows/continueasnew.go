@@ -69,9 +69,9 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// mustContinueAsNew reports whether the run has to continue as new before it carries out the agent's next step, which
-// is the parameter step. There are two reasons to do so: a [protocol.UpgradeUpdate], or the size of the history (see
-// historyGrew). The result is always false in these cases:
+// mustContinueAsNew reports whether the run has to continue as new before it carries out the agent's next step (step). There are
+// two reasons to do so: a [protocol.UpgradeUpdate], or the size of the history (see historyGrew). The result is always false in
+// these cases:
 //   - An update handler is running.
 //   - A model call, a tool call or a search for messages is in flight.
 //   - The driver has received the end of a sub-agent and has not applied it yet.

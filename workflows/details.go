@@ -155,9 +155,9 @@ func lastTask(s *agent.State) string {
 // detailsCalls is the largest number of calls in one list of the details.
 const detailsCalls = 20
 
-// callLines returns the lines of a list of calls: one line for each of the first detailsCalls calls, and then a line with the
-// number of the remaining calls. The parameter n is the number of calls. The parameter call is a function that returns the name
-// and the arguments of the call with a given index.
+// callLines returns the lines of a list of n calls: one line for each of the first detailsCalls calls, and then a line with the
+// number of the remaining calls. It gets the name and the arguments of the call with a certain index from the given function
+// (call).
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
@@ -170,8 +170,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting returns a text that says how many messages are in the inbox, and when the agent reads them. The parameter n is the
-// number of these messages. The parameter held says whether the turn is held.
+// waiting returns a text that says how many messages are in the inbox (n), and when the agent reads them. The time depends on
+// whether the turn is held (held).
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"

@@ -63,8 +63,8 @@ type effect struct {
 	keeps  bool                // the effect holds data that is not in the state yet, so the run must not continue as new before it ends
 }
 
-// newDriver returns the driver of a run. The parameter in is the start input of the run. If it says that the run
-// begins with the state of an earlier run, the driver has no state yet: see [driver.open].
+// newDriver returns the driver of a run with the given start input. If the input says that the run begins with the state of an
+// earlier run, the driver has no state yet: see [driver.open].
 func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
@@ -86,9 +86,8 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	return d
 }
 
-// checkVersion panics if this worker is older than the agent and cannot make the agent's keys. The panic fails the
-// workflow task, and Temporal gives the task to another worker. The parameter version is the version of the agent's
-// keys.
+// checkVersion panics if the agent's keys have a version that this worker cannot make, because the worker is older than the
+// agent. The panic fails the workflow task, and Temporal gives the task to another worker.
 func checkVersion(version int) {
 	if version > agent.KeyVersion {
 		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", version, agent.KeyVersion))
@@ -178,17 +177,17 @@ func (d *driver) looksBack(search agent.FindMessages) bool {
 	return d.inFlight(search.Key) || d.since(string(search.Key))
 }
 
-// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task
-// from another run. The method uses a workflow version (workflow.GetVersion), and the parameter point becomes part of
-// its name. So if a run calls the method twice, it must pass two different values.
+// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from another
+// run. The method uses a workflow version (workflow.GetVersion), whose name begins with the given text (point). So if a run calls
+// the method twice, it must give two different texts.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the driver takes an optional action in the current workflow task. The parameter point names
-// the action. If the task runs for the first time, the method returns true, and records this as a workflow version
-// (workflow.GetVersion). In a replay, the method returns true only if the history has this version. So, in tasks that
-// a reset copied from another run, the method returns true only if the other run took the action in the same task.
+// since reports whether the driver takes an optional action in the current workflow task. The caller gives a name for the action
+// (point). If the task runs for the first time, the method returns true, and records this as a workflow version
+// (workflow.GetVersion). In a replay, the method returns true only if the history has this version. So, in tasks that a reset
+// copied from another run, the method returns true only if the other run took the action in the same task.
 func (d *driver) since(point string) bool {
 	// The length of the history is different in each workflow task. With the same name in all tasks, the result in the first
 	// copied task would also be the result in all later tasks.
@@ -266,15 +265,15 @@ func (d *driver) started(call agent.Call) bool {
 	return d.inFlight(call.Child) || d.inFlight(agent.RecallKey(call.Key))
 }
 
-// startEffect calls the function in the parameter run in a coroutine of its own. It does nothing if an effect with
-// the given key is in flight.
+// startEffect starts the effect with the given key: it calls the given function (run) in a coroutine of its own. It does nothing
+// if an effect with this key is in flight.
 func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
 	d.launch(&effect{key: key}, run)
 }
 
-// launch records that the effect f is in flight, and calls the function in the parameter run in a coroutine of its
-// own. When the function returns, f is no longer in flight. The method sets f.cancel, which cancels the context of
-// the function. It does nothing if an effect with the same key is in flight.
+// launch records that the effect f is in flight, and calls the given function (run) in a coroutine of its own. When the function
+// returns, f is no longer in flight. The method sets f.cancel, which cancels the context of the function. It does nothing if an
+// effect with the same key is in flight.
 func (d *driver) launch(f *effect, run func(workflow.Context)) {
 	if d.inFlight(f.key) {
 		return

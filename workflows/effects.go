@@ -82,8 +82,8 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-// askModel makes a model call, by the activity CallModel, and applies its result. The parameter label describes the call in the
-// summary of the activity.
+// askModel makes a model call, by the activity CallModel, and applies its result. The summary of the activity contains a short
+// description of the call (label).
 func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -137,9 +137,9 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	d.apply(found)
 }
 
-// delta returns the user's messages at the end of a request, for the field Delta of [protocol.CallModelInput]. The
-// parameter count is the number of messages in the request. The method begins with the last message and goes back. It
-// stops at a message that is not from the user, or if the messages would exceed deltaBytes.
+// delta returns the user's messages at the end of a request, for the field Delta of [protocol.CallModelInput]. The request has a
+// given number of messages (count). The method begins with the last message and goes back. It stops at a message that is not from
+// the user, or if the messages would exceed deltaBytes.
 func (d *driver) delta(count int) []llm.Message {
 	var delta []llm.Message
 	size := 0
@@ -189,9 +189,8 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect returns the part of an activity's input by which the activity searches earlier runs for its result: see
-// [protocol.Effect]. The parameter key is the activity's key. The method leaves the field Base empty if no earlier
-// run can have the result.
+// effect returns a part of the input of the activity with the given key. By this part, the activity searches earlier runs for its
+// result: see [protocol.Effect]. The method leaves the field Base empty if no earlier run can have the result.
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {

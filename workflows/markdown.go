@@ -16,8 +16,8 @@ import (
 const lineRunes = 90
 
 // quote returns untrusted text as an indented code block in Markdown. The text cannot end the block, whatever it contains. The
-// function first cuts the text to as many bytes as the parameter limit says. Lines of more than lineRunes characters are
-// broken, so that they fit into the page.
+// function first cuts the text to a given number of bytes (limit). Lines of more than lineRunes characters are broken, so that
+// they fit into the page.
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(visible(clip.Text(text, limit))) {
@@ -43,8 +43,8 @@ func quote(text string, limit int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// code returns untrusted text as Markdown code on one line, or a dash for an empty text. The function first cuts the text to as
-// many bytes as the parameter limit says.
+// code returns untrusted text as Markdown code on one line, or a dash for an empty text. The function first cuts the text to a
+// given number of bytes (limit).
 func code(text string, limit int) string {
 	text = cmp.Or(strings.Join(strings.Fields(visible(clip.Text(text, limit))), " "), "–")
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"

@@ -16,18 +16,17 @@ import (
 // workflow.
 const AgentFailed = "AgentFailed"
 
-// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The parameter id is the agent's
-// ID. The parameter taskQueue is the task queue of the agent's workers; empty means the task queue of the calling workflow. The
-// parameter start is the input of the agent. Use task mode: an agent in chat mode ends only when it is closed. Run gives the
-// agent no search attributes.
+// Run runs the agent id as a child of the calling workflow, and waits until the agent has ended. taskQueue is the task queue of
+// the agent's workers; empty means the task queue of the calling workflow. Set task mode in the input of the agent (start),
+// because an agent in chat mode ends only when it is closed. Run gives the agent no search attributes.
 //
-// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, an agent with this
-// ID may exist already. Run then waits for that agent, and nothing is done or paid for twice. Run recognises the agent by
-// start.Key, which Run sets to id if it is empty. If the ID belongs to a workflow with another key, Run returns an error of
-// type [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call of Run has started it.
+// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, an agent with this ID
+// may exist already. Run then waits for that agent, and nothing is done or paid for twice. Run recognises the agent by start.Key.
+// If this key is empty, Run sets it to id. If the ID belongs to a workflow with another key, Run returns an error of type
+// [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call of Run has started it.
 //
-// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this
-// time, Run waits for the end of the resumed agent.
+// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this time,
+// Run waits for the end of the resumed agent.
 func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protocol.Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
 	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)

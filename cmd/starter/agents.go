@@ -17,8 +17,9 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// agents connects to Temporal and returns c, a client that starts agents. The result queue is the name of the task queue
-// that c uses; it comes from [globals.taskQueue]. The caller must call the result done, which closes the connection.
+// agents connects to Temporal and returns c, a client that starts agents. It also returns the name of the task queue that c
+// uses (queue; see [globals.taskQueue]), and a function that closes the connection (done). The caller must call this
+// function.
 func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -49,10 +50,9 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentName returns the name of the agent that a command has to start. The parameter name has the value of the flag --agent.
-// If this value is not empty, agentName returns it; the configuration, if there is one, must have this agent. If the value
-// is empty, the configuration must have exactly one agent, and agentName returns its name. All errors have the code
-// exitUsage.
+// agentName returns the name of the agent that a command has to start. It gets the value of the flag --agent (name). If
+// this value is not empty, agentName returns it; the configuration, if there is one, must have this agent. If the value is
+// empty, the configuration must have exactly one agent, and agentName returns its name. All errors have the code exitUsage.
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.queue != "" {
@@ -103,8 +103,8 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 }
 
 // withExitCode prepares an error of package client for the user. It adds an exit code and, in most cases, a text that says
-// what the user can do next. Other errors stay unchanged. The parameter queue is the agent's task queue: the text for
-// [client.ErrNoWorker] names it.
+// what the user can do next. Other errors stay unchanged. The text for [client.ErrNoWorker] names the agent's task queue
+// (queue).
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError

@@ -23,10 +23,10 @@ const (
 // completion is a function that cobra calls when the user presses Tab. It returns the possible values of an argument.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeIDs returns a completion for the arguments of a command that takes agent IDs. It offers the IDs of agents with one
-// of the given statuses, or of all agents if no status is given. For [client.Running] it also offers agents that wait or are
-// held. The parameter maxIDs is the largest number of IDs that the command accepts; 0 means any number. The completion
-// offers nothing if Temporal does not answer.
+// completeIDs returns a completion for the arguments of a command that takes agent IDs. It offers the IDs of agents with
+// one of the given statuses, or of all agents if no status is given. For [client.Running] it also offers agents that wait
+// or are held. maxIDs is the largest number of IDs that the command accepts; 0 means any number. The completion offers
+// nothing if Temporal does not answer.
 func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if maxIDs > 0 && len(args) >= maxIDs {

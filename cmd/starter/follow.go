@@ -87,8 +87,8 @@ type ending struct {
 	Usage   agent.Usage
 }
 
-// endOf reads from an agent's history how the agent's last turn ended. It needs no worker. The parameter status is the
-// agent's status, which the caller knows already. endOf copies it into the result.
+// endOf reads from an agent's history how the agent's last turn ended. It needs no worker. The caller knows the agent's
+// status already; endOf copies this status into its result.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
@@ -129,7 +129,7 @@ func (e ending) pastLimit() string {
 }
 
 // usageLine returns one line with the tokens and the cost of an agent and of its sub-agents that have ended. The line ends
-// with the parameter link, the address of the agent's page in the Web UI. An empty link means that there is no address.
+// with the address of the agent's page in the Web UI (link). If the address is empty, the line ends without one.
 func usageLine(u agent.Usage, link string) string {
 	all := u.Spent()
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))

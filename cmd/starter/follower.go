@@ -20,9 +20,9 @@ type follower struct {
 	messages *transcriptPrinter
 }
 
-// newFollower returns a follower of the agent with the given id. The parameter queue is the agent's task queue. The
-// parameter limit is how long the command waits for a worker to answer; 0 means no limit. If the parameter live is true and
-// stdout is a terminal, the follower also shows the text of the running model call. The caller must call end.
+// newFollower returns a follower of the agent with the given id and task queue. The command waits for a worker to answer,
+// at most for the given time (limit); 0 means no limit. On request (live), the follower also shows the text of the running
+// model call, if stdout is a terminal. The caller must call end.
 func newFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration, live bool) *follower {
 	words := newPreview(stdout, live)
 	f := &follower{id: id, words: words, stdout: words.beside(stdout), stderr: words.beside(stderr)}

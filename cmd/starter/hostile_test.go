@@ -23,7 +23,7 @@ import (
 // order of letters, hides letters and forges a line.
 const hostile = "\x1b[2J\x1b]0;t\x07\u009b31m\u009d0;t\u009c\u0085\x7f\u202etxt\u2066\u200b\ufeff\u2028\rx\nforged"
 
-// safeTerminal fails the test if text contains characters that manipulate a terminal.
+// safeTerminal fails the test if the text contains characters that manipulate a terminal.
 func safeTerminal(t *testing.T, text string) {
 	t.Helper()
 	require.Equal(t, printable.Text(text), text)

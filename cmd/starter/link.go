@@ -53,8 +53,8 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI answers at the address in the parameter base. It requests the settings of
-// the Web UI, because other programs do not have them.
+// answersAsUI reports whether Temporal's Web UI answers at the given address (base). It requests the settings of the Web
+// UI, because other programs do not have them.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

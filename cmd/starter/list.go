@@ -123,10 +123,10 @@ type row struct {
 	snap  client.Snapshot
 }
 
-// find returns the agents that match the query, the newest first. It uses the parameter statuses to read the status of each
-// agent from its history. The parameter limit is the largest number of agents to return; 0 means no limit. The result more
-// is true if more agents match. An agent whose history cannot be read has the status [client.Unknown]. The list must not
-// hide such an agent, so find returns it whatever statuses the query asks for.
+// find returns the agents that match the query, the newest first, at most the given number (limit); 0 means any number. It
+// also reports whether more agents match (more). It reads the status of each agent from the agent's history: see
+// [reading.all]. An agent whose history cannot be read has the status [client.Unknown]. The list must not hide such an
+// agent, so find returns it whatever statuses the query asks for.
 func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry

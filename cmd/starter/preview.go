@@ -27,8 +27,8 @@ type preview struct {
 	drawn []int               // the width of each line that is on the terminal
 }
 
-// newPreview returns the preview for a command's standard output. It returns nil if the parameter wanted is false, or if
-// stdout is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
+// newPreview returns the preview for a command's standard output. It returns nil if no preview is wanted, or if stdout is
+// not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
 	file, ok := printable.Unwrap(stdout).(*os.File)
 	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
@@ -43,10 +43,10 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update shows the text of the running model call and, below it, the line in the parameter work, which says what the agent
-// works on. It must be called with every [client.Progress] that [client.Client.Watch] yields. If the progress contains a
-// message, update removes the preview. It does the same if a reset of the agent has discarded messages. While no worker
-// answers, or Temporal does not answer, the preview stays as it is.
+// update shows the text of the running model call and, below it, a line that says what the agent works on (work). It must
+// be called with every [client.Progress] that [client.Client.Watch] yields. If the progress contains a message, update
+// removes the preview. It does the same if a reset of the agent has discarded messages. While no worker answers, or
+// Temporal does not answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -75,8 +75,9 @@ func (p *preview) show(words *client.PartialText, work string) {
 	p.draw(p.clear())
 }
 
-// beside returns a writer for text that must appear above the preview. The writer passes the text on to out, which is on the
-// same terminal as the preview. Each Write must write whole lines. If the preview is nil, beside returns out.
+// beside returns a writer for text that must appear above the preview. The writer passes the text on to the given writer,
+// which is on the same terminal as the preview. Each Write must write whole lines. If the preview is nil, beside returns
+// the given writer.
 func (p *preview) beside(out io.Writer) io.Writer {
 	if p == nil {
 		return out
@@ -119,8 +120,8 @@ func (p *preview) clear() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-// draw writes the text in the parameter before, and after it the preview. It writes both at once, so that the terminal does
-// not flicker. The caller must hold mu.
+// draw writes the given text, and after it the preview. It writes both at once, so that the terminal does not flicker. The
+// caller must hold mu.
 func (p *preview) draw(before string) {
 	width, height := p.size()
 	lines := p.lines(width, height)

@@ -40,9 +40,10 @@ type entryReader interface {
 	ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 }
 
-// all reads the status of each agent in entries and returns a row for each agent, in the same order. It omits agents that
-// Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and all writes the
-// reason to r.out. It returns an error if Temporal does not answer. If ctx has ended, the error is [context.Cause] of ctx.
+// all reads the status of each agent of a list (entries) and returns a row for each agent, in the same order. It omits
+// agents that Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the
+// reason is written to r.out. It returns an error if Temporal does not answer. If ctx has ended, the error is
+// [context.Cause] of ctx.
 func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))

@@ -64,8 +64,8 @@ resumed, it may start the sub-agent again.`,
 }
 
 // closedTrees checks that the agents with the given ids and all sub-agents below them have ended. Only such agents can be
-// deleted. If one of them is still running, the error wraps [client.ErrRunning]. The result below is the number of the
-// sub-agents. A sub-agent whose ID is in the parameter ids is not counted.
+// deleted. If one of them is still running, the error wraps [client.ErrRunning]. closedTrees returns the number of the
+// sub-agents (below). It does not count a sub-agent whose ID is among the given ids.
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {

@@ -223,8 +223,8 @@ func viewMessage(m agent.Message) messageView {
 
 func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// encodeJSON writes v as JSON and a newline. The parameter indent is the indentation of one level. If it is empty, the JSON
-// is on one line.
+// encodeJSON writes v as JSON and a newline. Each level is indented by the given text (indent). If this text is empty, the
+// JSON is on one line.
 func encodeJSON(w io.Writer, v any, indent string) error {
 	var encoded bytes.Buffer
 	e := json.NewEncoder(&encoded)

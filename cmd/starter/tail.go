@@ -112,9 +112,8 @@ func hint(id string, status client.Status) string {
 }
 
 // firstOf returns the index of the first message that the command tail prints. The first message of the transcript has the
-// index 0. The parameter last is the number of messages at the end of the transcript that the user wants; a negative number
-// means all messages. To count the messages, firstOf may have to wait for a worker. The parameter wait then informs the
-// user.
+// index 0. The user wants the given number of messages from the end of the transcript (last); a negative number means all
+// messages. To count the messages, firstOf may have to wait for a worker. The given waitNotice then informs the user.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil

@@ -46,10 +46,9 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends when the time in the parameter limit has passed. The cause is then
-// [context.DeadlineExceeded]. A limit of 0 means that there is no limit. The result lift is a function that removes the
-// limit; it has no effect after the limit has passed. The result cancel is a function that ends the context; the caller must
-// call it.
+// within returns a context that ends when the given time (limit) has passed. The cause is then [context.DeadlineExceeded].
+// 0 means that the time is not limited. within also returns two functions. The first function (lift) removes the limit; it
+// has no effect after the time has passed. The second function (cancel) ends the context; the caller must call it.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	if limit == 0 {
@@ -59,9 +58,9 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent, and returns a snapshot of the agent, as [client.Client.Look] does. If the
-// time wait.limit passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
-// During a long wait, the parameter wait informs the user.
+// reach waits until a worker answers for an agent, and returns a snapshot of the agent, as [client.Client.Look] does. If
+// the time wait.limit passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
+// During a long wait, the given waitNotice informs the user.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
@@ -72,9 +71,9 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 	return snap, err
 }
 
-// unanswered returns the error with which a command ends if it needs a worker. For [client.ErrNoWorker], the error text says
-// how long the command has waited and how to start a worker. It also contains the parameter effect, a clause about what the
-// command has done, such as "nothing was changed". Other errors get their text from withExitCode.
+// unanswered returns the error with which a command ends if it needs a worker. For [client.ErrNoWorker], the error text
+// says how long the command has waited and how to start a worker. It also contains the given clause about what the command
+// has done (effect), such as "nothing was changed". Other errors get their text from withExitCode.
 func unanswered(err error, wait *waitNotice, effect string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
@@ -84,9 +83,9 @@ func unanswered(err error, wait *waitNotice, effect string) error {
 }
 
 // change runs a command that changes an agent and needs a worker for this. It waits until a worker answers for the agent,
-// and then calls the function do, which changes the agent. The parameter limit is the longest time for the wait. The call of
-// do may take the same time again; 0 means no limit. When the agent has accepted the change, do may call its parameter
-// accepted. No limit applies to the rest of do then.
+// and then calls the given function (do), which changes the agent. The wait may take the given time (limit), and the
+// function may take the same time again; 0 means no limit. The function gets another function (accepted), which it may call
+// when the agent has accepted the change. The rest of the change then has no time limit.
 func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, accepted func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)

@@ -52,9 +52,9 @@ const (
 	retrying  trouble = "retrying"
 )
 
-// newWaitNotice returns the waitNotice of a command that waits for a worker on the given task queue. The parameter limit is
-// the longest wait; 0 means no limit. If nothing answers within the time [silence], the waitNotice reports that no worker
-// has answered. The caller must call stop.
+// newWaitNotice returns the waitNotice of a command that waits for a worker on the given task queue. The command waits at
+// most for the given time (limit); 0 means no limit. If nothing answers within the time [silence], the waitNotice reports
+// that no worker has answered. The caller must call stop.
 func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNotice {
 	now := time.Now()
 	p := &waitNotice{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
@@ -173,7 +173,7 @@ func (p *waitNotice) print() {
 }
 
 // retryText describes a call that failed and is tried again. If the worker has no definition of the agent, the text also
-// contains a command that ends the agent. The parameter id is the agent's ID in this command.
+// contains a command that ends the agent with the given ID.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
 		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",
@@ -190,8 +190,8 @@ func retryText(r client.Retry, id string) string {
 	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
 }
 
-// attemptText returns a text such as "attempt 3 of 8". The parameter limit is the largest number of attempts. If it is 0,
-// this number is unknown, and the text is "attempt 3".
+// attemptText returns a text such as "attempt 3 of 8". The second number is the largest number of attempts (limit). If it
+// is 0, the largest number is unknown, and the text is "attempt 3".
 func attemptText(attempt, limit int) string {
 	if limit == 0 {
 		return fmt.Sprintf("attempt %d", attempt)

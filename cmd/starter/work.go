@@ -58,8 +58,8 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// message updates w with a message of the transcript. A reply of the model begins tool calls, and the result of a tool ends
-// one. The parameter now is the time at which the message arrived.
+// message updates w with a message of the transcript that arrived at the given time (now). A reply of the model begins tool
+// calls, and the result of a tool ends one.
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since = now
 	if m.Role != llm.Tool {

@@ -50,8 +50,7 @@ type book struct {
 	numbers map[string]int
 }
 
-// enter enters an order and returns the number of the order. The parameter key is the idempotency key: the same key always
-// gets the same number.
+// enter enters an order and returns the number of the order. The same idempotency key always gets the same number.
 func (b *book) enter(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

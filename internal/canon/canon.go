@@ -202,7 +202,7 @@ func (e *encoder) text() {
 	}
 }
 
-// appendRune appends a rune of a JSON string to the slice out. It appends an escape sequence if RFC 8785 requires one.
+// appendRune appends a rune of a JSON string to a text (out). It appends an escape sequence if RFC 8785 requires one.
 func appendRune(out []byte, r rune) []byte {
 	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
 		return append(out, '\\', `"\btnfr`[short])
@@ -235,8 +235,8 @@ func loneSurrogate(text []byte) bool {
 	return false
 }
 
-// escaped returns the UTF-16 code unit that a \uXXXX escape at the beginning of text represents. It returns -1 if text does not
-// begin with such an escape.
+// escaped returns the UTF-16 code unit that a \uXXXX escape at the beginning of a text represents. It returns -1 if the text does
+// not begin with such an escape.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1

@@ -10,42 +10,43 @@ import (
 // size above which Temporal refuses a payload.
 const minEncoded = 3 << 19 // 1.5 MiB
 
-// Middle shortens a text for a model to at most limit bytes. It keeps the beginning (about two thirds) and the end (about one
-// third). A note between them says how many bytes are missing. Middle replaces invalid UTF-8 by U+FFFD, so the returned text is
-// always valid UTF-8.
+// Middle shortens a text for a model to at most the given number of bytes (limit). It keeps the beginning (about two thirds) and
+// the end (about one third). A note between them says how many bytes are missing. Middle replaces invalid UTF-8 by U+FFFD, so the
+// returned text is always valid UTF-8.
 //
 // The JSON form of the text, as encoding/json writes it, can be six times as long as the text. So Middle also limits the JSON
-// form: to 1.5 × limit bytes, or to 1.5 MiB if this is more. It does not shorten a text that is within both limits.
+// form: to 1.5 times the limit, or to 1.5 MiB if this is more. It does not shorten a text that is within both limits.
 //
-// If limit is below 100, there is no room for a note, and Middle returns only the beginning of the text. If limit is 0 or less,
-// Middle returns "".
+// If the limit is below 100, there is no room for a note, and Middle returns only the beginning of the text. If the limit is 0 or
+// less, Middle returns "".
 func Middle(text string, limit int) string {
 	return MiddleNoting(text, limit, leftOut)
 }
 
-// MiddleEncoded is like [Middle], but the caller can set a lower limit for the JSON form of the text. So several texts can
-// share one payload. The parameter encodedLimit is this limit in bytes; it counts the quotes of the JSON form, too. A limit
-// above that of Middle has no effect.
+// MiddleEncoded is like [Middle], but the caller can limit the JSON form of the text further, to a number of bytes
+// (encodedLimit). So several texts can share one payload. This limit counts the quotes of the JSON form, too. A limit above that
+// of Middle has no effect.
 func MiddleEncoded(text string, limit, encodedLimit int) string {
 	return middle(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
 }
 
-// leftOut returns the note that [Middle] inserts, such as "[500 bytes left out]". The parameter bytes is the number of missing
-// bytes. The first parameter is not used; it is the offset of the first missing byte.
+// leftOut returns the note that [Middle] inserts for a number of missing bytes, such as "[500 bytes left out]". It does not use
+// its first argument, the offset of the first missing byte.
 func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
 
-// defaultEncoded returns the limit that [Middle] sets for the JSON form of a text, including its quotes, in bytes.
+// defaultEncoded returns the limit that [Middle] sets for the JSON form of a text, including its quotes, in bytes. It depends on
+// the limit for the text itself (limit).
 func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 
 // maxNote is the number of bytes that [MiddleNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// MiddleNoting is like [Middle], but the caller makes the note between the beginning and the end of the text. The function in
-// the parameter note gets the offset of the first missing byte and the number of missing bytes, and returns the note.
-// MiddleNoting does not call the function if nothing is missing or if limit is below 100.
+// MiddleNoting is like [Middle], but the caller makes the note between the beginning and the end of the text. The given function
+// (note) gets the offset of the first missing byte and the number of missing bytes, and returns the note. MiddleNoting does not
+// call the function if nothing is missing or if the limit is below 100.
 //
-// The note should have at most 120 bytes; MiddleNoting shortens a longer note. If limit is below 256, the note and the line
-// breaks around it have at most limit/2 bytes.
+// The note should have at most 120 bytes; MiddleNoting shortens a longer note. If the limit is below 256, the note and the line
+// breaks around it have at most half as many bytes as the limit.
 //
 // If a result of MiddleNoting is passed to MiddleNoting again with the same limit, it stays the same.
 func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
@@ -53,8 +54,8 @@ func MiddleNoting(text string, limit int, note func(from, bytes int) string) str
 	return middle(text, limit, defaultEncoded(limit)-2, note)
 }
 
-// middle implements [Middle], [MiddleEncoded] and [MiddleNoting]. The parameter encodedLimit limits the JSON form of the text,
-// without its quotes, in bytes.
+// middle implements [Middle], [MiddleEncoded] and [MiddleNoting]. encodedLimit limits the JSON form of the text, without its
+// quotes, in bytes.
 func middle(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -76,8 +77,8 @@ func middle(text string, limit, encodedLimit int, note func(from, bytes int) str
 	return head + "\n" + said + "\n" + tail
 }
 
-// prefixLen returns the length in bytes of the longest prefix of text that ends after a whole rune, has at most limit bytes,
-// and has a JSON form of at most encodedLimit bytes.
+// prefixLen returns the length in bytes of the longest prefix of a text that ends after a whole rune and is within two limits, in
+// bytes: one for the prefix itself (limit), and one for its JSON form without the quotes (encodedLimit).
 func prefixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -112,8 +113,8 @@ func encodedLen(text string) int {
 	return n
 }
 
-// encodedSize returns the number of bytes that encoding/json writes for a rune in a JSON string. The parameter size is the
-// length of the rune in UTF-8.
+// encodedSize returns the number of bytes that encoding/json writes for a rune in a JSON string. It gets the length of the rune
+// in UTF-8, too (size).
 func encodedSize(r rune, size int) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':

@@ -148,8 +148,8 @@ func (d *demo) run(ctx context.Context) error {
 	return d.keep(ctx)
 }
 
-// startWorker starts a worker process, waits until it is ready, and prints a line with its process ID. The parameter remark is a
-// short text for people; startWorker appends it to this line.
+// startWorker starts a worker process, waits until it is ready, and prints a line with its process ID and a short text for people
+// (remark).
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
 	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// follow prints the progress of an agent until the agent has ended or is held (see [client.Held]). The parameter name is the
-// agent's name in the configuration. For the agent "guide", follow also prints the progress of the sub-agents, and kills the
-// worker once during a call of the tool "measure".
+// follow prints the progress of an agent until the agent has ended or is held (see [client.Held]). Each line begins with the time
+// and the agent's name in the configuration (name). For the agent "guide", follow also prints the progress of the sub-agents, and
+// kills the worker once during a call of the tool "measure".
 func (d *demo) follow(ctx context.Context, id, name string) error {
 	show := d.Printer(labelled{d.Out, d.began, name})
 	for p, err := range d.client.Watch(ctx, id, 0) {

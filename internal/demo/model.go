@@ -30,9 +30,9 @@ type model struct {
 	requested, answered counter
 }
 
-// startModel starts the model endpoint, which runs until ctx ends. If offline is false and OPENAI_API_KEY or OPENAI_BASE_URL is
-// set, the endpoint passes the requests on to the model that these variables name. Otherwise it passes them on to the stand-in.
-// The parameter file is the name of the file that the sub-agent reads in the stand-in's script.
+// startModel starts the model endpoint, which runs until ctx ends. If OPENAI_API_KEY or OPENAI_BASE_URL is set and the caller
+// does not want to work offline (offline), the endpoint passes the requests on to the model that these variables name. Otherwise
+// it passes them on to the stand-in. In the stand-in's script, the sub-agent reads the file with the given name (file).
 func startModel(ctx context.Context, offline bool, file string) (*model, error) {
 	base := os.Getenv(config.BaseURLEnv)
 	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}

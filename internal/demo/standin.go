@@ -15,9 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// standIn returns the stand-in for the model of both agents. It is a script: the number of replies so far decides the next
-// reply. Its texts quote the real results of the tools. It waits before each reply, so that people can follow the output. The
-// parameter file is the name of the file that the sub-agent reads.
+// standIn returns the stand-in for the model of both agents. It is a script: the number of replies so far decides the next reply.
+// Its texts quote the real results of the tools. It waits before each reply, so that people can follow the output. In the script,
+// the sub-agent reads the file with the given name (file).
 func standIn(file string) llm.Client {
 	return llmtest.Func(func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		select {
@@ -41,9 +41,9 @@ func standIn(file string) llm.Client {
 	})
 }
 
-// guide returns the stand-in's next reply to the agent "guide". The parameter step is the number of replies to this agent so
-// far. The parameter results holds the results of the agent's tool calls so far, after a first element that is always empty.
-// The parameter file is the name of the file that the sub-agent reads.
+// guide returns the stand-in's next reply to the agent "guide". It depends on the number of replies to this agent so far (step),
+// on the name of the file that the sub-agent reads (file), and on the results of the agent's tool calls so far (results). The
+// list of results begins with an element that is always empty.
 func guide(step int, file string, results []string) llm.Reply {
 	n := len(results)
 	switch {
@@ -62,7 +62,8 @@ func guide(step int, file string, results []string) llm.Reply {
 	return reply("I have said what the script has to say.")
 }
 
-// reader returns the stand-in's next reply to the sub-agent "reader". Its parameters are those of the function guide.
+// reader returns the stand-in's next reply to the sub-agent "reader". It gets the same values as the function guide, but those of
+// the sub-agent.
 func reader(step int, file string, results []string) llm.Reply {
 	if step == 0 {
 		return reply("", call("read_file", object{"path": file}))

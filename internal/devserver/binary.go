@@ -33,7 +33,7 @@ var minVersion = [2]int{1, 5}
 // Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses the
 // CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which takes minutes. Several
 // processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. Binary writes messages for
-// people to the writer progress.
+// people to the given writer (progress).
 func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	path, reason := fromPath(ctx)
 	if path != "" {
@@ -79,7 +79,7 @@ const versionTimeout = 10 * time.Second
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
 
 // fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise the path is empty, and
-// the result named reason says why, such as "There is no `temporal` on the PATH". This text has no full stop. A program whose
+// fromPath also returns the reason, such as "There is no `temporal` on the PATH". The reason has no full stop. A program whose
 // version is not a release is always used, because the user has built it.
 func fromPath(ctx context.Context) (path, reason string) {
 	path, err := exec.LookPath("temporal")
@@ -119,9 +119,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// build builds the Temporal CLI and stores the program in the file at path. The parameter reason says why the CLI is built, in
-// the form that fromPath returns; build puts it into messages for people. The caller must hold the lock of path; see the
-// function lock.
+// build builds the Temporal CLI and stores the program in a file (path). Its messages for people quote the reason for the build
+// (reason), which has the form that fromPath returns. The caller must hold the lock of the file; see the function lock.
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
@@ -164,9 +163,9 @@ func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	return nil
 }
 
-// buildCommand returns the command that builds the CLI into the folder scratch. In a checkout of this module, the command builds
-// the CLI in the module internal/cli, because the go.sum of that module has the checksums of all dependencies. Elsewhere, such as
-// in a program that depends on this module, the command is "go install" for the same version.
+// buildCommand returns the command that builds the CLI into the given folder (scratch). In a checkout of this module, the command
+// builds the CLI in the module internal/cli, because the go.sum of that module has the checksums of all dependencies. Elsewhere,
+// such as in a program that depends on this module, the command is "go install" for the same version.
 func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
 	// The flags -s and -w make the program 40 MB smaller. The flag -X sets the version that the program prints.
 	flags := "-ldflags=-s -w -X github.com/temporalio/cli/temporalcli.Version=" + strings.TrimPrefix(CLIVersion, "v")
@@ -192,9 +191,9 @@ func pinnedModule(ctx context.Context) string {
 	return dir
 }
 
-// buildEnv returns the environment variables of the build. It copies the variables in the parameter env, without API keys and
-// without Temporal's variables. It sets GOBIN to the folder in the parameter scratch, into which the program is built. It also
-// sets GOOS and GOARCH, so that the build is for this machine, and GOWORK, so that the build ignores a go.work file.
+// buildEnv returns the environment variables of the build. It copies the given variables (env), without API keys and without
+// Temporal's variables. It sets GOBIN to the folder into which the program is built (scratch). It also sets GOOS and GOARCH, so
+// that the build is for this machine, and GOWORK, so that the build ignores a go.work file.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -203,11 +202,11 @@ func buildEnv(env []string, scratch string) []string {
 	return append(env, "GOBIN="+scratch, "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 
-// lowerFirst returns text with its first letter in lower case. The text must begin with an ASCII character.
+// lowerFirst returns a text with its first letter in lower case. The text must begin with an ASCII character.
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// removeAbandoned removes the temporary folders that killed builds have left next to path; see the function build. The caller
-// must hold the lock of path, so no other build is running.
+// removeAbandoned removes the temporary folders that killed builds of a program have left next to the program's file (path); see
+// the function build. The caller must hold the lock of this file, so no other build is running.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".build-*") // the pattern is well-formed
 	for _, dir := range left {
@@ -223,7 +222,7 @@ func executable(name string) string {
 	return name
 }
 
-// isFile reports whether path is a regular file, or a link to one.
+// isFile reports whether there is a regular file, or a link to one, at a path.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

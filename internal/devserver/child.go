@@ -25,8 +25,8 @@ type child struct {
 	waitErr error         // set before done is closed
 }
 
-// startChild starts a program; the parameter binary is its path. It copies the program's standard error to logTo until the method
-// stop is called. The field tail of the child keeps the last lines of the program's standard output and standard error.
+// startChild starts the program at a path (binary). It copies the program's standard error to logTo until the method stop is
+// called. The field tail of the child keeps the last lines of the program's standard output and standard error.
 func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), done: make(chan struct{}), tail: &tail{}}
 	c.cmd.Stdout = writerFunc(func(p []byte) (int, error) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Arm makes one worker process kill itself when it reaches the point p. It writes a file into the folder dir. The workers get
-// the path of this folder in the environment variable [Env]. The parameter pass is the number of times that workers reach the
-// point and continue before that. If it is 0, the first worker that reaches the point kills itself.
+// Arm makes one worker process kill itself when it reaches the point p. It writes a file into the folder dir. The workers get the
+// path of this folder in the environment variable [Env]. Workers first reach the point and continue, as many times as the caller
+// says (pass). With 0, the first worker that reaches the point kills itself.
 //
 // The words restrict Arm to certain agents or activities. Each word must occur in the workflow ID or in the activity's input;
 // otherwise, the worker does not count as having reached the point. Without words, there is no restriction.

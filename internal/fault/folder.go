@@ -18,11 +18,11 @@ type folder struct {
 	mu  sync.Mutex
 }
 
-// reach must be called when this process reaches the point p. The parameter subject is the text in which the words of [Arm]
-// must occur. If p is not armed, or if a word does not occur in the subject, reach does nothing.
+// reach must be called when this process reaches the point p. If p is not armed, or if a word of [Arm] does not occur in the
+// given text (subject), reach does nothing.
 //
-// Otherwise, the file of the point says how many times workers still pass the point (the parameter pass of Arm). If this number
-// is 0, reach removes the file and calls die. If it is greater, reach reduces it by one.
+// Otherwise, the file of the point says how many times workers still pass the point; see [Arm]. If this number is 0, reach
+// removes the file and calls f.die. If it is greater, reach reduces it by one.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -119,8 +119,8 @@ func (w *wire) points(req any) (task, []around) {
 	return task{}, nil
 }
 
-// ofCommand returns the points before and after a request that sends the workflow command c to Temporal. The parameter t is
-// the workflow task that produced the command. For commands without points, ofCommand returns the zero value.
+// ofCommand returns the points before and after a request that sends a workflow command of the type c to Temporal. t is the
+// workflow task that produced the command. For commands without points, ofCommand returns the zero value.
 func ofCommand(c enumspb.CommandType, t task) around {
 	switch c {
 	case enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION:

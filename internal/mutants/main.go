@@ -102,9 +102,9 @@ func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	return nil
 }
 
-// try runs the mutant's test on the code with the mutant's changes. The verdict is "killed" if the test fails, and "ALIVE" if
-// it passes. It is "NO FIT" if a change does not fit the code, and "BROKEN" if the changed code does not compile. For these
-// two, the result output says why.
+// try runs the mutant's test on the code with the mutant's changes. The verdict is "killed" if the test fails, and "ALIVE" if it
+// passes. It is "NO FIT" if a change does not fit the code, and "BROKEN" if the changed code does not compile. For these two, try
+// also returns a text that says why (output).
 func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	changed, err := m.apply(".")
 	if err != nil {
@@ -146,9 +146,9 @@ func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	return "killed", "", nil
 }
 
-// goTest runs tests of the package in a folder. The parameter tests is a regular expression that must match a test's whole
-// name. If overlay is not empty, it is the path of an overlay file for the go command. goTest returns the whole output of the
-// go command, and an error if a test fails or cannot be built.
+// goTest runs tests of the package in a folder: those whose whole name matches the given regular expression (tests). If the
+// caller gives the path of an overlay file (overlay), the go command uses this file. goTest returns the whole output of the go
+// command, and an error if a test fails or cannot be built.
 func goTest(ctx context.Context, folder, tests, overlay string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

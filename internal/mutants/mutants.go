@@ -81,7 +81,7 @@ func read(file string) (mutant, error) {
 }
 
 // apply returns the new content of the source files that the mutant changes. The keys of the map are the paths of the files.
-// apply reads the files below the folder root and writes nothing. It returns an error if a change does not fit the code.
+// apply reads the files below a folder (root) and writes nothing. It returns an error if a change does not fit the code.
 func (m mutant) apply(root string) (map[string][]byte, error) {
 	changed := map[string][]byte{}
 	for _, c := range m.changes {
@@ -92,9 +92,9 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// apply replaces a text in the source file that declares c.symbol. It does not write the file, but stores the new content in
-// the map named changed. The keys of this map are paths of files. If an earlier change has stored the file in the map already,
-// apply changes the stored content.
+// apply replaces a text in the source file that declares c.symbol. It does not write the file, but stores the new content in the
+// given map (changed), whose keys are paths of files. If an earlier change has stored the file in the map already, apply changes
+// the stored content.
 func (c change) apply(root string, changed map[string][]byte) error {
 	files, err := filepath.Glob(filepath.Join(root, c.folder, "*.go"))
 	if err != nil {
@@ -159,9 +159,9 @@ func names(decl ast.Decl) []string {
 	return all
 }
 
-// replace replaces the text c.old in body by c.changed, and returns the new body. The parameter body is the source text of a
-// declaration. The texts are compared token by token. replace returns an error if body does not contain c.old, or contains it
-// more than once.
+// replace replaces the text c.old by c.changed in the source text of a declaration (body), and returns the new source text. The
+// texts are compared token by token. replace returns an error if the declaration does not contain c.old, or contains it more than
+// once.
 func (c change) replace(body []byte) ([]byte, error) {
 	all, old := tokens(body), tokens([]byte(c.old))
 	at := -1
@@ -208,8 +208,8 @@ func tokens(text []byte) []lexeme {
 	}
 }
 
-// readAll reads the mutants in folder whose names match at least one of the patterns. Without patterns it reads all mutants. It
-// returns an error if there are none.
+// readAll reads the mutants of a folder: those whose names match at least one of the patterns. Without patterns it reads all
+// mutants. It returns an error if there are none.
 func readAll(folder string, patterns []string) ([]mutant, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {

@@ -57,7 +57,7 @@ func Text(text string) string {
 	return b.String()
 }
 
-// safe reports whether text has only printable ASCII characters, new lines and tabs. [Text] and [JSON] do not change such a
+// safe reports whether a text has only printable ASCII characters, new lines and tabs. [Text] and [JSON] do not change such a
 // text.
 func safe(text string) bool {
 	for i := range len(text) {
@@ -71,15 +71,15 @@ func safe(text string) bool {
 // joins reports whether [Text] may keep a zero-width joiner next to r. It may do so if r is safe, not ASCII and not U+FFFD.
 func joins(r rune) bool { return r > 0x7f && r != utf8.RuneError && !unsafe(r) }
 
-// first returns the first rune of text, and U+FFFD for an empty text.
+// first returns the first rune of a text, and U+FFFD for an empty text.
 func first(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
 	return r
 }
 
-// Line returns text on one line, with at most limit runes. Each sequence of white space becomes one space, and unsafe characters
-// become escape sequences as in [Text]. If the line is longer than limit, its end is replaced by "…". The limit must be
-// at least 1.
+// Line returns a text on one line, with at most the given number of runes (limit). Each sequence of white space becomes one
+// space, and unsafe characters become escape sequences as in [Text]. If the line is longer than the limit, its end is replaced by
+// "…". The limit must be at least 1.
 func Line(text string, limit int) string {
 	runes := []rune(Text(strings.Join(strings.FieldsFunc(text, blank), " ")))
 	if len(runes) > limit {

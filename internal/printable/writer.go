@@ -17,7 +17,7 @@ type Writer struct {
 	rest []byte
 }
 
-// NewWriter returns a Writer that writes to out. If out is a Writer already, NewWriter returns out.
+// NewWriter returns a Writer that writes to another writer (out). If that is a Writer already, NewWriter returns it.
 func NewWriter(out io.Writer) *Writer {
 	if w, ok := out.(*Writer); ok {
 		return w

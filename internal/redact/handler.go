@@ -13,8 +13,9 @@ type handler struct {
 	redactor *Redactor
 }
 
-// Handler returns a handler that hides the secrets in the records of a log and then passes the records on to next. It hides them
-// in messages and in the values of attributes, but not in the keys of attributes. A value that contains a secret becomes a text.
+// Handler returns a handler that hides the secrets in the records of a log and then passes the records on to another handler
+// (next). It hides them in messages and in the values of attributes, but not in the keys of attributes. A value that contains a
+// secret becomes a text.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{next, r} }
 
 // Handle implements [slog.Handler].

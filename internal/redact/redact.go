@@ -86,7 +86,7 @@ func LooksRandom(value string) bool {
 }
 
 // addBase64 adds parts of the base64 forms of a secret to r.windows, the byte strings that are hidden. It does this for both
-// alphabets of base64. The parameter width is the length, in bytes, of the shortest parts of the secret that must be found.
+// alphabets of base64. With these parts, every part of the secret that has at least the given number of bytes (width) is found.
 func (r *Redactor) addBase64(secret string, width int) {
 	// Base64 encodes groups of three bytes. So a secret within a longer text has three forms: one for each position of its first
 	// byte in a group.
@@ -101,8 +101,8 @@ func (r *Redactor) addBase64(secret string, width int) {
 	}
 }
 
-// add adds every substring of the text that is width bytes long to r.windows, the byte strings that are hidden. If the text is
-// shorter, add adds the whole text.
+// add adds every substring of a text that has the given length in bytes (width) to r.windows, the byte strings that are hidden.
+// If the text is shorter, add adds the whole text.
 func (r *Redactor) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -118,7 +118,7 @@ func (r *Redactor) add(text string, width int) {
 	}
 }
 
-// Text returns text with each secret replaced by "[hidden]". If it replaces anything, it also replaces bytes that are not UTF-8
+// Text returns a text with each secret replaced by "[hidden]". If it replaces anything, it also replaces bytes that are not UTF-8
 // by U+FFFD.
 func (r *Redactor) Text(text string) string {
 	if r == nil || len(r.windows) == 0 {
@@ -155,8 +155,9 @@ func (r *Redactor) Text(text string) string {
 // at the offset "to" is the first byte after the range.
 type span struct{ from, to int }
 
-// find searches the decoded text of the view v for the byte strings that are hidden (r.windows). For each match, it appends to
-// spans the range of bytes in the original text from which the match was decoded. It returns the extended slice.
+// find searches the decoded text of the view v for the byte strings that are hidden (r.windows). For each match, it appends a
+// range of bytes to a list (spans): the bytes of the original text from which the match was decoded. It returns the extended
+// list.
 func (r *Redactor) find(v view, spans []span) []span {
 	for i := range len(v.text) - 1 {
 		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {

@@ -105,8 +105,8 @@ func needed(cfg *config.Config, server string) bool {
 }
 
 // statefulHere returns a map that says for the name of each stateful MCP server whether this worker runs it. A stateful server
-// keeps state between calls, so only one worker may run it. The parameter flag is the value of the flag --stateful: "all",
-// "none", or names of servers with commas between. An unknown name is an error.
+// keeps state between calls, so only one worker may run it. The flag --stateful decides; its value (flag) is "all", "none", or
+// names of servers with commas between. An unknown name is an error.
 func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 	here := map[string]bool{}
 	var known []string

@@ -55,7 +55,7 @@ agents:
 	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
 }
 
-// requireSet asserts that every field of a struct has a value, except for the fields named in but, which must be zero.
+// requireSet asserts that every field of a struct has a value, except for the given fields (but), which must be zero.
 func requireSet(t *testing.T, v any, but ...string) {
 	value := reflect.ValueOf(v)
 	for i := range value.NumField() {

@@ -174,8 +174,8 @@ func toolsText(s reagent.ToolSource) string {
 	return text
 }
 
-// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. The parameter d is the retention of
-// the namespace. If d is 0, the retention is unknown, and the text is empty.
+// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. d is the retention of the namespace.
+// If d is 0, the retention is unknown, and the text is empty.
 func retention(d time.Duration) string {
 	if d == 0 {
 		return ""

@@ -37,9 +37,9 @@ type Entry struct {
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor that records the states of agent workflows. Each time a workflow begins to wait, and when
-// it returns, the interceptor calls the function record with an [Entry]. The function must be safe for concurrent use. During a
-// replay, the interceptor calls the function only if the parameter replays is true.
+// Interceptor returns an interceptor that records the states of agent workflows. Each time a workflow begins to wait, and when it
+// returns, the interceptor calls the given function (record) with an [Entry]. The function must be safe for concurrent use.
+// During a replay, the interceptor calls the function only if the caller asks for that (replays).
 //
 // To answer a query, a worker may let the workflow handle events before the workflow task for these events has started. In an
 // entry from this time, the field Task holds the event ID of the previous workflow task.
@@ -144,8 +144,8 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe makes an [Entry] about the current state and passes it to the function that [Interceptor] got in its parameter
-// record. During a replay, observe does this only if the argument replays of Interceptor was true.
+// observe makes an [Entry] about the current state and passes it to the function that [Interceptor] got. During a replay, observe
+// does this only if the caller of Interceptor asked for that.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return

@@ -111,7 +111,7 @@ func (r record) conversation() Conversation {
 }
 
 // content returns the text of a message. It joins the texts of several parts. For a part that is not text, it writes the type of
-// the part in brackets, such as [image_url], and sets media to true.
+// the part in brackets, such as [image_url], and returns true.
 func content(raw json.RawMessage) (text string, media bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, false
@@ -133,10 +133,10 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages,
-// each after the agent's answer to the previous one. User messages at the end of the conversation have no answer, so Turns
-// omits them. If the conversation cannot be repeated in this way, the result obstacle says why, for example "has images or
-// other media". Otherwise obstacle is empty.
+// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages, each
+// after the agent's answer to the previous one. User messages at the end of the conversation have no answer, so Turns omits them.
+// If the conversation cannot be repeated in this way, Turns also returns the reason (obstacle), for example "has images or other
+// media". Otherwise the reason is "".
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {

@@ -48,10 +48,9 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns the largest number of bytes of the body that can be sent so that a client must notice that the rest is
-// missing. The parameter body is the body of the response. In a stream, these are the bytes before the finish reason, because
-// a client treats a stream as complete when it has read the finish reason. In any other response, these are all bytes except
-// the last one.
+// safe returns how many bytes of the response's body can be sent at most, so that a client must still notice that the rest is
+// missing. In a stream, these are the bytes before the finish reason, because a client treats a stream as complete when it has
+// read the finish reason. In any other response, these are all bytes except the last one.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

@@ -62,7 +62,7 @@ func (r *request) checkTools() *refusal {
 }
 
 // check returns the refusal for a message that is invalid by itself, regardless of the other messages; nil if the message is
-// valid. The parameter at is the path of the message in the request, such as "messages[0]". The refusal contains this path.
+// valid. The refusal contains the path of the message in the request (at), such as "messages[0]".
 func (m message) check(at string) *refusal {
 	var text string
 	var list []json.RawMessage
@@ -100,8 +100,8 @@ func (m message) check(at string) *refusal {
 	return m.checkCalls(at)
 }
 
-// checkCalls returns the refusal for the first invalid tool call of the message; nil if all calls are valid. The parameter
-// at is the path of the message in the request, such as "messages[0]".
+// checkCalls returns the refusal for the first invalid tool call of the message; nil if all calls are valid. The refusal contains
+// the path of the call, which begins with the path of the message (at), such as "messages[0]".
 func (m message) checkCalls(at string) *refusal {
 	var ids []string
 	for i, call := range m.ToolCalls {
@@ -151,22 +151,22 @@ func (r *request) checkOrder() *refusal {
 	return nil
 }
 
-// unanswered returns the refusal for tool calls without a result. The parameter open has the IDs of these calls. The
-// parameter i is the index in the list of messages at which a tool message is missing.
+// unanswered returns the refusal for tool calls without a result, which names the IDs of the calls (open). i is the index in the
+// list of messages at which a tool message is missing.
 func unanswered(i int, open []string) *refusal {
 	return invalid(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }
 
-// missing returns the refusal for a request in which a required field is missing. The parameter param is the path of the
-// field.
+// missing returns the refusal for a request in which a required field is missing. The refusal contains the path of the field
+// (param).
 func missing(param string) *refusal {
 	r := invalid(param, "Missing required parameter: '%s'.", param)
 	r.code = "missing_required_parameter"
 	return r
 }
 
-// badName returns the refusal for a tool name that OpenAI does not accept. The parameter param is the path of the name in the
-// request.
+// badName returns the refusal for a tool name that OpenAI does not accept. The refusal contains the path of the name in the
+// request (param).
 func badName(param, name string) *refusal {
 	return invalid(param, "Invalid '%s': %q does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and has at most 64 characters.", param, name)
 }

@@ -74,8 +74,8 @@ type modelInfo struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-// completionOf converts a reply into the body of a response. If reply.Model is empty, the parameter model is used as the name
-// of the model.
+// completionOf converts a reply into the body of a response. If the reply has no Model, the body has the given name of a model
+// (model).
 func completionOf(model string, reply llm.Reply) completion {
 	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
 	if reply.Message.Content != "" {

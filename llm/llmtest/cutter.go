@@ -35,8 +35,8 @@ func (c cutter) size() int {
 }
 
 // mix merges lists of deltas into one list. Each of the lists has the deltas of one tool call, which keep their order. If
-// c.random is nil, the calls come one after the other. Otherwise the deltas of different calls are mixed at random. mix
-// modifies its argument. None of the lists may be empty.
+// c.random is nil, the calls come one after the other. Otherwise the deltas of different calls are mixed at random. mix modifies
+// the given lists. None of them may be empty.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

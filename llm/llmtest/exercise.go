@@ -17,9 +17,9 @@ import (
 // Exercise runs the tests that every client of an OpenAI-compatible endpoint should pass. These are the tests of
 // [ExerciseAnswers], the same tests with streams that are cut at random places, and tests of the HTTP requests and responses.
 //
-// Exercise calls newClient for every test. newClient must start an HTTP server with the handler in its parameter server, and
-// return a client for this server. The base URL of the client is the server's URL + "/v1". newClient must stop the server
-// with t.Cleanup. If the client can work with and without streaming, call Exercise twice: once for each way.
+// Exercise calls newClient for every test. newClient must start an HTTP server with the given handler (server), and return a
+// client for this server. The base URL of the client is the server's URL + "/v1". newClient must stop the server with t.Cleanup.
+// If the client can work with and without streaming, call Exercise twice: once for each way.
 func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
 	t.Helper()
 	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
@@ -33,10 +33,10 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 	exerciseWire(t, newClient)
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass. It calls connect for each test. connect must return the
-// client under test. This client must get its replies from the client in the parameter far, which makes the replies of the
-// test. For example, connect can return a client of an [Endpoint] that has far as its Client, a client that wraps far, or far
-// itself.
+// ExerciseAnswers runs the tests that every [llm.Client] should pass. For each test, it calls the given function (connect) with a
+// client that makes the replies of the test. The function must return the client under test, which must get its replies from that
+// other client. For example, the function can return a client of an [Endpoint] whose Client is the other client, a client that
+// wraps the other client, or the other client itself.
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
 	tests := []struct {

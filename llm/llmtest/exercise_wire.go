@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// connectHTTP is the type of the parameter newClient of [Exercise].
+// connectHTTP is the type of the function that [Exercise] gets.
 type connectHTTP = func(testing.TB, http.Handler) llm.Client
 
 // exerciseWire runs the tests of the HTTP requests and responses.

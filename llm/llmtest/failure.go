@@ -34,8 +34,8 @@ type errorObject struct {
 	Code    *string `json:"code"`
 }
 
-// invalid returns a refusal with status 400 for an invalid request. The parameter param is the name of the invalid request
-// parameter; it may be empty.
+// invalid returns a refusal with status 400 for an invalid request. The refusal contains the name of the invalid field of the
+// request (param), which may be empty.
 func invalid(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }

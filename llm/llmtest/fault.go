@@ -41,8 +41,8 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// kinds are the kinds of faults. The function answer sends a response with the fault, instead of the correct response in its
-// parameter a.
+// kinds are the kinds of faults. The function in the field answer sends a response with the fault, instead of the correct
+// response a.
 var kinds = []struct {
 	name   string
 	answer func(w http.ResponseWriter, a goodAnswer, random *rand.Rand)
@@ -95,9 +95,9 @@ var kinds = []struct {
 	}},
 }
 
-// inject decides whether an attempt at a request gets a fault. If so, it sends a faulty response to w and returns true.
-// Otherwise it sends nothing and returns false. The parameters key and body identify the request. The parameter a is the
-// correct response to the request. If f is nil, inject returns false.
+// inject decides whether an attempt at a request gets a fault. If so, it sends a faulty response to w, instead of the correct
+// response a, and returns true. Otherwise it sends nothing and returns false. The request is identified by its Idempotency-Key
+// header (key), or by its body if it does not have this header. If f is nil, inject returns false.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false
@@ -118,9 +118,8 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at a request and decides whether the attempt gets a fault. The parameter id is the digest of the
-// request. If the attempt gets a fault, next returns a source of random numbers, which the caller uses to choose the fault.
-// Otherwise it returns nil.
+// next counts an attempt at the request with the digest id, and decides whether the attempt gets a fault. If so, next returns a
+// source of random numbers, with which the caller chooses the fault. Otherwise it returns nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,10 +22,9 @@ type assembledCall struct {
 	arguments strings.Builder
 }
 
-// add adds a delta, which is a part of a tool call, to the call that the delta belongs to. If there is no such call yet, add
-// begins a new call. The parameter piece is the delta. The parameter n is the number of tool call deltas in the event of the
-// stream, and the parameter i is the position of this delta among them. The result is the delta in the form that the function
-// of [llm.WithStream] gets.
+// add adds a delta (piece), which is a part of a tool call, to the call that the delta belongs to. If there is no such call yet,
+// add begins a new call. n is the number of tool call deltas in the same event of the stream, and i is the position of this delta
+// among them. add returns the delta in the form that the function of [llm.WithStream] gets.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -52,9 +51,9 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find returns the position of the call that a delta seems to belong to; -1 if there is none. If several calls match, it
-// returns the position of the last one. The parameter piece is the delta. The parameter n is the number of tool call deltas
-// in the event of the stream, and the parameter i is the position of this delta among them.
+// find returns the position of the call that a delta (piece) seems to belong to; -1 if there is none. If several calls match, it
+// returns the position of the last one. n is the number of tool call deltas in the same event of the stream, and i is the
+// position of this delta among them.
 func (all assembledCalls) find(piece call, i, n int) int {
 	// Endpoints mark in different ways which call a delta belongs to. A delta with an index belongs to the call with this index.
 	// The index may differ from the position of the call in the reply. A delta without an index that is alone in its event
@@ -74,7 +73,7 @@ func (all assembledCalls) find(piece call, i, n int) int {
 	return all.last(func(c *assembledCall) bool { return !c.indexed && c.key == i })
 }
 
-// last returns the position of the last call for which the function fits returns true; -1 if there is none.
+// last returns the position of the last call for which the given function (fits) returns true; -1 if there is none.
 func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	for at, c := range slices.Backward(all) {
 		if fits(c) {
@@ -84,8 +83,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether a delta begins a new call, although find has returned the existing call c for this delta. This
-// is possible because some endpoints mark deltas wrongly. The parameter piece is the delta.
+// startsCall reports whether a delta (piece) begins a new call, although find has returned the existing call c for this delta.
+// This is possible because some endpoints mark deltas wrongly.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {

@@ -27,9 +27,9 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`)
 )
 
-// after decides what to do after a request in form f. The parameter err is the error of the request; nil if it succeeded. If
-// err says that the endpoint refuses the form, after returns the form to try next, and true. Otherwise it returns false, and
-// the form in the result has no meaning.
+// after decides what to do after a request in form f that has failed with err, or has succeeded if err is nil. If err says that
+// the endpoint refuses the form, and there is a plainer form, after returns the form to try next, and true. Otherwise it returns
+// false, and the returned form has no meaning.
 func (f form) after(err error) (form, bool) {
 	var told *llm.Error
 	if f == plain || !errors.As(err, &told) {
@@ -46,8 +46,8 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns the fields for the body of a request in form f. These are all fields of the parameter base. Depending on the
-// form, the fields "stream" and "stream_options" are added. fields does not modify base.
+// fields returns the fields for the body of a request in form f: the given fields (base) and, depending on the form, "stream" and
+// "stream_options". It does not modify the given map.
 func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
 		return base
@@ -66,8 +66,8 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form for the next request to a model. This is the plainer of two forms: the form that [forms.keep] has
-// stored for the model, and the form in the parameter first. If no form is stored, it is the form in the parameter first.
+// of returns the form for the next request to a model: the form that [forms.keep] has stored for the model, or the given form
+// (first) if none is stored or if the stored form is less plain.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -33,7 +33,7 @@ type events struct {
 	part []byte
 }
 
-// newEvents returns a reader for an event stream. It reads the bytes of the stream from the parameter in.
+// newEvents returns a reader for an event stream. The bytes of the stream come from the given reader (in).
 func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
 
 // next returns the next event with data. The data is valid until next is called again. The error is one of these:
@@ -90,9 +90,9 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads the next line into s.line, without the line end. At the end of the stream, it returns [io.EOF]. If the
-// stream ends within a line, it returns [io.ErrUnexpectedEOF]. Exception: if s.whole says that the line is complete, it
-// returns nil. If a line is longer than maxReply, it returns errTooLarge.
+// readLine reads the next line into s.line, without the line end. At the end of the stream, it returns [io.EOF]. If the stream
+// ends after a line without a line end, a part of the line may be missing. readLine then returns [io.ErrUnexpectedEOF], but nil
+// if the line is certainly complete; see [events.whole]. If a line is longer than maxReply, it returns errTooLarge.
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {

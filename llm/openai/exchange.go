@@ -77,8 +77,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads a response that is not streamed. The parameter ended is a function that returns an error if the context of
-// the request has ended.
+// readWhole reads a response that is not streamed. The given function (ended) must return an error if the context of the request
+// has ended, and otherwise nil.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the

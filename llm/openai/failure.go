@@ -54,8 +54,8 @@ func (a answer) tooLarge() error {
 	return &llm.Error{Class: llm.TooLarge, Message: errTooLarge.Error(), Status: a.status}
 }
 
-// bad returns the error for a response that has a success status but is not a completion. The parameter cause is the error
-// of the JSON decoder.
+// bad returns the error for a response that has a success status but is not a completion. It wraps the error of the JSON decoder
+// (cause).
 func (a answer) bad(cause error) error {
 	e := &llm.Error{Class: llm.BadReply, Status: a.status, Err: cause}
 	switch {
@@ -70,10 +70,10 @@ func (a answer) bad(cause error) error {
 	return e
 }
 
-// failed converts an error of a request into the error that Complete returns. The parameter caller is the context of
-// Complete. The parameter limited is the same context with the timeout of the client. There are three cases:
+// failed converts an error of a request into the error that Complete returns. It gets two contexts: the context of Complete
+// (caller), and the same context with the timeout of the client (limited). There are three cases:
 //   - If err is an [*llm.Error], the result is an [*llm.Error], too.
-//   - Otherwise, if the context of Complete has ended, the result wraps the error of this context. It is not an
+//   - Otherwise, if the context of Complete has ended, the result wraps the error of this context. The result is not an
 //     [*llm.Error], because the endpoint did nothing wrong.
 //   - Any other error becomes an [*llm.Error] of class [llm.InvalidRequest] or [llm.Connection].
 func (c *Client) failed(caller, limited context.Context, model string, err error) error {

@@ -28,7 +28,8 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(c.body)}, nil
 }
 
-// answer returns the reply, the deltas and the error of a client that gets a response with the given body.
+// answer returns the reply, the deltas and the error of a client that gets a response with the given Content-Type (kind) and
+// body.
 func answer(t *testing.T, kind string, body io.Reader) (llm.Reply, []llm.Delta, error) {
 	client, err := openai.New(openai.Options{HTTPClient: &http.Client{Transport: canned{kind, body}}})
 	require.NoError(t, err)

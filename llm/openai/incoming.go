@@ -84,9 +84,9 @@ func (m *message) normalize() {
 	m.Reasoning = ""
 }
 
-// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a
-// model in this form. The result thought is the text in the block, and the result said is the text after the block. If
-// there is no complete block, thought is empty and said is the whole text.
+// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a model
+// in this form. splitThinking returns the text in the block (thought) and the text after the block (said). If there is no
+// complete block, it returns "" and the whole text.
 func splitThinking(content text) (thought, said string) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(string(content)), "<think>")
 	if !found {

@@ -55,9 +55,9 @@ type jsonSchema struct {
 // request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. If Extra has a
-// field that another parameter also sets, the field in Extra is used. The parameter host is the host of the endpoint. Its
-// only use is to choose the name of the field for MaxOutputTokens.
+// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. If
+// [llm.Params.Extra] has a field that another member of Params also sets, the field in Extra is used. The host of the endpoint
+// (host) decides only the name of the field for MaxOutputTokens.
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{

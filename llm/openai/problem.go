@@ -178,9 +178,9 @@ func title(page []byte) string {
 // statusOverloaded is Anthropic's own HTTP status for an overloaded service.
 const statusOverloaded = 529
 
-// class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not
-// determine the class, it uses the HTTP status of the response, which is the parameter status. The status comes last because
-// it can be misleading: a 200 may have an error, a 429 may be permanent, and a 500 may mean that the context is too long.
+// class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not determine
+// the class, it uses the HTTP status of the response (status). The status comes last because it can be misleading: a 200 may have
+// an error, a 429 may be permanent, and a 500 may mean that the context is too long.
 func (p *problem) class(status int) llm.Class {
 	if class := classOfText(p.words, p.message); class != "" {
 		return class

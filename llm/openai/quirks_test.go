@@ -121,8 +121,8 @@ func (q quirk) run(t *testing.T, stream bool) {
 	}
 }
 
-// outcome returns the outcome of a case. The reply does not show whether it was repaired. So for a reply whose first call is
-// not refused, outcome returns want if want is "proceed" or "repair".
+// outcome returns the outcome of a case. The reply does not show whether it was repaired. So if the expected outcome (want) is
+// "proceed" or "repair", outcome returns this outcome for every reply whose first call is not refused.
 func outcome(t *testing.T, reply llm.Reply, err error, want string) string {
 	var told *llm.Error
 	switch {

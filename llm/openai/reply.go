@@ -57,7 +57,7 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 //   - a reply with the finish reason "error"
 //   - a reply with the finish reason null and without tool calls
 //
-// The parameter refusal is the text with which the model refused to answer. An empty reply with a refusal is not retryable,
+// If the model refused to answer, the response has a text about that (refusal). An empty reply with such a text is not retryable,
 // because the model would refuse again.
 func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages converts the conversation into go-openai's types. If the parameter reasoning is false, the reasoning of all
-// messages is omitted. If it is true, only the reasoning before the last message of the user is omitted.
+// messages converts the conversation into go-openai's types. It omits the reasoning of messages unless the caller asks for it
+// (reasoning). It always omits the reasoning before the last message of the user.
 func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
 	turn := 0

@@ -25,8 +25,8 @@ type silence struct {
 	end    time.Time     // when reading must end; zero means no limit
 }
 
-// newSilence returns a silence that reads from the parameter body. It has no limits yet. It calls the function cancel to
-// cancel the request.
+// newSilence returns a silence for the body of a response. It has no limits yet. It cancels the request with the given function
+// (cancel).
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }

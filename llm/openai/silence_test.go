@@ -15,9 +15,10 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// within runs a client and a server with a fake clock and a connection in memory. It returns the results of Complete and the
-// time that Complete took. handle writes the stream with two functions: say sends a text, and pause waits for the given time,
-// or until the client closes the connection. The function of [llm.WithStream] waits for the duration listen at each delta.
+// within runs a client and a server with a fake clock and a connection in memory. It returns the results of Complete and the time
+// that Complete took. The given function (handle) writes the stream with two functions: the first (say) sends a text, and the
+// second (pause) waits for a given time, or until the client closes the connection. The function of [llm.WithStream] waits for
+// some time at each delta (listen).
 func within(t *testing.T, timeout, idle, listen time.Duration, handle func(say func(string), pause func(time.Duration))) (reply llm.Reply, took time.Duration, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()

@@ -39,9 +39,9 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream and returns the reply. When the reply is complete, readStream ignores errors in the rest
-// of the stream. The parameter a has the status and the headers of the response. The parameter in is a reader of the stream.
-// The parameter quiet is the body from which this reader reads; readStream sets its time limits.
+// readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
+// errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
+// from which the reader reads (quiet).
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -73,8 +73,8 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event of the stream to the parameter whole, which is the reply so far. If the event is an error or cannot be
-// decoded, take returns an error.
+// take adds an event of the stream to the reply so far (whole). It returns an error if the event is an error, cannot be decoded
+// or makes the reply too large.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

@@ -29,7 +29,7 @@ func quoted(s string) string {
 
 const stop = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 
-// stream returns a handler that sends body as an event stream.
+// stream returns a handler that sends a body as an event stream.
 func stream(body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -18,7 +18,7 @@ var (
 
 // arguments corrects the arguments of a tool call. It returns the JSON object that the model meant, and a description of the
 // mistakes, such as "were in a code fence". If there are no mistakes, or if it is not clear which object the model meant,
-// arguments returns the parameter text unchanged, and "" as the description.
+// arguments returns the given text unchanged, and "" as the description.
 func arguments(text string) (object, wrong string) {
 	trimmed := strings.TrimSpace(text)
 	switch {
@@ -50,10 +50,10 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle is the last step in the correction of a call's arguments. It replaces unpaired surrogates (see [pairs]) and removes
-// duplicate members (see [single]). The parameter original is the text that the model wrote. The parameter object is the JSON
-// object in this text. The parameter wrong describes the mistakes that the earlier steps have corrected. settle returns the
-// corrected object and a description of all mistakes. If there were no mistakes, it returns original and "".
+// settle is the last step in the correction of a call's arguments. It gets the text that the model wrote (original), the JSON
+// object in this text (object), and a description of the mistakes that the earlier steps have corrected (wrong). It replaces
+// unpaired surrogates (see [pairs]) and removes duplicate members (see [single]). settle returns the corrected object and a
+// description of all mistakes. If there were no mistakes, it returns the original text and "".
 func settle(original, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
 		object, wrong = clean, join(wrong, "had an unpaired surrogate")
@@ -75,7 +75,7 @@ func join(a, b string) string {
 	return a + " and " + b
 }
 
-// blank reports whether text has no arguments: it is empty, white space or null.
+// blank reports whether a text stands for no arguments: whether it is empty, white space or null.
 func blank(text string) bool {
 	trimmed := strings.TrimSpace(text)
 	return trimmed == "" || trimmed == "null"

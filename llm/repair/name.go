@@ -22,9 +22,9 @@ var (
 	unsendable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// resolve finds the tool that the model meant by a name. The parameter said is the name as the model wrote it. If exactly one
-// tool matches, resolve returns its name and true. Otherwise it returns false and a name that endpoints accept in the
-// message. This is the written name, changed if necessary. No tool has it.
+// resolve finds the tool that the model meant by the name that it wrote (said). If a tool has this name, or if exactly one tool
+// has a similar name (see [meant]), resolve returns the name of the tool and true. Otherwise it returns false, and the written
+// name, changed if necessary so that endpoints accept it in a message. No tool has this name.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
 		return said, true
@@ -35,9 +35,9 @@ func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	return sendable(said, tools), false
 }
 
-// meant returns the names of the tools that the model may have meant by a name. The parameter said is the name as the model
-// wrote it. meant compares the names in the normal form of [fold]. It compares the whole written name, and also the written
-// name without a prefix such as "functions." and a suffix such as ":0".
+// meant returns the names of the tools that the model may have meant by the name that it wrote (said). A tool matches if its name
+// equals the written name, or the written name without a prefix such as "functions." and a suffix such as ":0". meant compares
+// the names in the normal form of [fold].
 func meant(said string, tools []llm.ToolSpec) []string {
 	trimmed := strings.TrimSpace(said)
 	forms := []string{fold(trimmed), fold(ordinal.ReplaceAllString(namespaces.ReplaceAllString(trimmed, ""), ""))}

@@ -39,8 +39,8 @@ func pairs(text string) string {
 	return string(out)
 }
 
-// unit returns the UTF-16 code unit of the escape at the beginning of text, such as \u0000. It returns false if text does not
-// begin with an escape of this form.
+// unit returns the UTF-16 code unit of the escape at the beginning of a text, such as \u0000. It returns false if the text does
+// not begin with an escape of this form.
 func unit(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
@@ -78,8 +78,8 @@ type singler struct {
 	found bool // there was a duplicate member
 }
 
-// value reads the next value of the input and appends it to out, without duplicate members. The parameter depth is the number
-// of arrays and objects that contain the value. If depth is larger than maxDepth, value returns errTooDeep.
+// value reads the next value of the input, appends it to a JSON text (out), without duplicate members, and returns the longer
+// text. If more than maxDepth arrays and objects contain the value (depth is their number), value returns errTooDeep.
 func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -107,8 +107,8 @@ func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	return encode(out, token)
 }
 
-// object reads the rest of an object, after its opening brace. It appends the whole object to out, without duplicate members.
-// The parameter depth is the number of arrays and objects that contain the object.
+// object reads the rest of an object, after its opening brace. It appends the whole object to a JSON text (out), without
+// duplicate members, and returns the longer text. It gets the number of arrays and objects that contain the object (depth).
 func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	values := map[string][]byte{}
 	var names []string
@@ -144,7 +144,7 @@ func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// encode appends the JSON form of a string, number, boolean or null to out, without HTML escaping.
+// encode appends the JSON form of a string, number, boolean or null to a JSON text (out), without HTML escaping.
 func encode(out []byte, value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -13,8 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Reply returns a copy of reply with corrected tool calls. The parameter reply is the model's reply to req. The calls in the
-// copy have these properties:
+// Reply returns a copy of a model's reply to req with corrected tool calls. The calls in the copy have these properties:
 //   - All calls have different IDs, and endpoints accept their names.
 //   - If a call names a tool of req and it is clear what the model meant, the arguments are a JSON object. If the object is
 //     nested at most 100 levels deep, it has no duplicate members.
@@ -46,8 +45,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call corrects the name and the arguments of the tool call c. It adds a text about each correction to the log did. The
-// parameter cut is true if the arguments may be cut off, because c is the last call of a reply that reached the output limit.
+// call corrects the name and the arguments of the tool call c. It adds a text about each correction to a log (did). The caller
+// says whether the arguments may be cut off (cut), because c is the last call of a reply that reached the output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {

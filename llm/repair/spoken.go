@@ -16,15 +16,15 @@ var (
 )
 
 // Calls returns the tool calls in a text that consists only of tool calls. Models write such texts if their server does not
-// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not in tools. It
-// corrects the calls as [Reply] does.
+// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not among the given
+// tools. It corrects the calls as [Reply] does.
 func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message.ToolCalls
 }
 
-// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls,
-// because the model may have written an explanation of a call and not a call. It also returns nil if a call names a tool
-// that is not in tools. If the parameter bare is true, spoken also accepts a text that is one JSON object without a tag.
+// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls, because
+// the model may have written an explanation of a call and not a call. It also returns nil if a call names a tool that is not
+// among the given tools. If the caller allows it (bare), the text may also be one JSON object without a tag.
 func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	rest := strings.TrimSpace(text)
 	if len(tools) == 0 || !strings.HasPrefix(rest, "<") && !strings.HasPrefix(rest, "{") {

@@ -30,9 +30,9 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate returns an error if http_get must not open a connection: if the IP address is not public, or if the connection
-// is not a TCP connection. A [net.Dialer] calls it as its Control function before each connection. The parameter address has
-// the IP address and the port.
+// refusePrivate returns an error if http_get must not open a connection: if the IP address is not public, or if the connection is
+// not a TCP connection. A [net.Dialer] calls it as its Control function before each connection, with the IP address and the port
+// (address).
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)

@@ -14,8 +14,8 @@ type currentTimeIn struct {
 	Timezone string `json:"timezone,omitempty" jsonschema:"IANA time zone such as Europe/Berlin; UTC if left out"`
 }
 
-// currentTime returns the tool current_time, with which a model gets the current date and time. The parameter now is the clock
-// of the tool.
+// currentTime returns the tool current_time, with which a model gets the current date and time. The tool reads the given clock
+// (now).
 func currentTime(now func() time.Time) tool.Tool {
 	return tool.MustFunc("current_time", "Tells the current date, time and weekday.", tool.ReadOnly,
 		func(_ context.Context, in currentTimeIn) (string, error) {

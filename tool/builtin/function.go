@@ -109,8 +109,8 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds a number to a whole number. The parameter f is the rounding function, such as [math.Floor]. The result is
-// exact even if a float64 cannot represent n.
+// toWhole rounds the number n to a whole number with the function f, such as [math.Floor]. The result is exact even if a float64
+// cannot represent n.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
 		r := new(big.Rat).SetFloat64(f(n.float)) // f returns a whole number, and n.float is finite

@@ -36,8 +36,7 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether a path matches a pattern. Both are split at their slashes: each parameter has one element for
-// each segment.
+// matchSegments reports whether a path (name) matches a pattern. Both are split at their slashes into segments.
 func matchSegments(pattern, name []string) bool {
 	// If a segment does not match, the search continues at the most recent ** of the pattern, which then matches one more
 	// segment of the path. The earlier ** need not be tried, because they could not lead to an additional match. So at most

@@ -130,7 +130,7 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 }
 
 // render returns the text of a response body, converted to UTF-8. If the body is not text, render returns a note with the media
-// type and the size. The parameter incomplete says that body is only the beginning of the response body.
+// type and the size. If the given bytes are only the beginning of the body (incomplete), the returned text says so.
 func render(contentType string, body []byte, incomplete bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)

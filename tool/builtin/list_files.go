@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// defaultEntries and maxEntries are the default and the maximum of the parameter limit of list_files.
+	// defaultEntries and maxEntries are the default and the maximum of the argument "limit" of list_files.
 	defaultEntries = 200
 	maxEntries     = 2000
 	// maxVisited limits the number of entries that one call visits in a large tree.
@@ -97,12 +97,12 @@ func describe(d fs.DirEntry) string {
 	return fmt.Sprintf(" (%d)", info.Size())
 }
 
-// walk calls visit for each file and folder below the folder start, in the order of [fs.WalkDir]. It does not call visit for
-// start itself. It does not follow links, and it skips folders that it cannot read. visit may return [fs.SkipDir] to skip a
-// folder, and [fs.SkipAll] to end the walk.
+// walk calls the given function (visit) for each file and folder below a folder (start), but not for the folder itself, in the
+// order of [fs.WalkDir]. It does not follow links, and it skips folders that it cannot read. The function may return [fs.SkipDir]
+// to skip a folder, and [fs.SkipAll] to end the walk.
 //
-// walk returns an error in four cases: visit returned another error, start cannot be read, there are more than maxVisited
-// entries, or ctx has ended.
+// walk returns an error in four cases: the function returned another error, the start folder cannot be read, there are more than
+// maxVisited entries, or ctx has ended.
 func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string, d fs.DirEntry) error) error {
 	visited := 0
 	return fs.WalkDir(fsys, start, func(name string, d fs.DirEntry, err error) error {
@@ -125,8 +125,8 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within returns n, but at most maximum. If n is 0 or less, within returns fallback, the value for an argument that the model
-// has left out.
+// within returns n, but at most a maximum. If n is 0 or less, the argument counts as left out by the model, and within returns
+// the default (fallback).
 func within(n, fallback, maximum int) int {
 	if n <= 0 {
 		return fallback

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// defaultLines and maxLines are the default and the maximum of the parameter limit of read_file.
+	// defaultLines and maxLines are the default and the maximum of the argument "limit" of read_file.
 	defaultLines = 2000
 	maxLines     = 20_000
 	// maxRead limits the text that one call of read_file returns, in bytes, without the note at the end.
@@ -97,8 +97,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns the text in b and adds a note for the model. The note gives the numbers of the first and the last line in the
-// text, and says that the file has more lines. If remark is not empty, it stands after the line numbers.
+// note returns the text in b with a note for the model at the end. The note gives the numbers of the first and the last line in
+// the text, followed by a remark, which may be empty. It also says that the file has more lines.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -131,8 +131,8 @@ func (s *scan) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLine reads a line, including its line break. If the line is longer than maxBytes, readLine returns only the first
-// maxBytes bytes and sets truncated to true. The error is io.EOF if there is no further line.
+// readLine reads a line, including its line break. If the line is longer than maxBytes, readLine returns only the first maxBytes
+// bytes, and true. The error is io.EOF if there is no further line.
 func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err error) {
 	var b strings.Builder
 	for {

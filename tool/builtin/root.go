@@ -32,9 +32,8 @@ func (r root) open() (*os.Root, error) {
 // clean converts a path that a model wrote into a path relative to the root. For "" and "/" it returns ".", the root itself.
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
-// openFile opens a file for one of the file tools. The parameter name is the path of the file within dir. openFile returns an
-// error if the file is not a regular file, if it is one of Options.Secret, or if it is in the proc file system. The caller must
-// close the returned file.
+// openFile opens the file with the given path within dir (name) for one of the file tools. It returns an error if the file is not
+// a regular file, if it is one of Options.Secret, or if it is in the proc file system. The caller must close the returned file.
 func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	// With O_NONBLOCK, opening a named pipe does not block. Reading from a file that is not regular, such as a named pipe or a
 	// device, could block or have side effects.
@@ -71,8 +70,8 @@ func (r root) isSecret(info fs.FileInfo) bool {
 	return false
 }
 
-// readableError makes an error text for the model from an error about a file or folder. The parameter name is the path relative
-// to the root. The text does not contain the path of the root on this machine.
+// readableError makes an error text for the model from an error about a file or folder. The text has the path relative to the
+// root (name). It does not contain the path of the root on this machine.
 func readableError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

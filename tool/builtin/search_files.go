@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// defaultMatches and maxMatches are the default and the maximum of the parameter max_matches of search_files.
+	// defaultMatches and maxMatches are the default and the maximum of the argument "max_matches" of search_files.
 	defaultMatches = 100
 	maxMatches     = 1000
 	maxMatchLine   = 300 // the number of bytes that are shown of a line

@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// lister is an MCP server that answers tools/list with the pages of a function.
+// lister returns an MCP server that answers tools/list with the pages that the given function (page) returns.
 func lister(t *testing.T, page func(cursor string) (tools, next string)) mcp.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

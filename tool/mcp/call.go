@@ -73,7 +73,7 @@ const (
 	refused               // the tool did not run: the server refused the request
 )
 
-// fate returns what happened to a call. The receiver d is the recorded state of the call; see [delivery].
+// fate returns what happened to a call whose recorded state is d; see [delivery].
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
@@ -111,8 +111,8 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result converts the server's response to a tool call into the result that the model reads. The parameter d contains the
-// response. The parameter name is the tool's name at the server.
+// result converts the server's response to a tool call, which is in d, into the result that the model reads. Error texts in the
+// result have the tool's name at the server (name).
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {
@@ -135,8 +135,9 @@ func describeFailure(name string, failure *jsonrpc.Error) string {
 }
 
 // cause makes an error without secrets from an error of the SDK. It does not wrap err, because the text of err may contain the
-// URL and its secrets. The parameter ctx is the context of the caller of [remote.Call]. If this context has ended, cause
-// returns the context's error. The parameter limited is ctx with the time limit of a call.
+// URL and its secrets. If the context of the caller of [remote.Call] has ended (ctx), cause returns the error of this context. If
+// the Source was closed, it returns errClosed. If the same context with the time limit of a call has ended (limited), the error
+// says that there was no answer in time.
 func (s *Source) cause(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -33,9 +33,9 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render converts the JSON result of tools/call into the result that the model reads. The content has the text of the text
-// blocks and text resources, and a note for every other block, such as an image. If there is no text block, the content also
-// has the structured content. If raw cannot be decoded or asks for user input, render returns an error result.
+// render converts the JSON result of tools/call into the result that the model reads. The content has the text of the text blocks
+// and text resources, and a note for every other block, such as an image. If there is no text block, the content also has the
+// structured content. If the result cannot be decoded or asks for user input, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
-// serve runs the MCP server over stdio. path is the value of effectsFile.
+// serve runs the MCP server over stdio. It records its calls in the file at a path, which is the value of [effectsFile].
 func serve(path string) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -64,8 +64,8 @@ func serve(path string) {
 	}
 }
 
-// newServer returns an MCP server of the SDK. Each call of a tool calls record with the tool's name and the call's key. The tool
-// "block" returns when release is closed.
+// newServer returns an MCP server of the SDK. Each call of a tool calls the given function (record) with the tool's name and the
+// call's key. The tool "block" returns when the given channel (release) is closed.
 func newServer(record func(effect string), release <-chan struct{}) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{PageSize: 3})
 	add := func(t *sdk.Tool, call func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)) {

@@ -42,8 +42,8 @@ type process struct {
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// startProcess starts the command of a server. It calls the function log for each line of the command's stderr that is not
-// empty, always from the same goroutine.
+// startProcess starts the command of a server. It calls the given function (log) for each line of the command's stderr that is
+// not empty, always from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -151,7 +151,7 @@ func (p *process) Close() error {
 	return nil
 }
 
-// logLines calls the function log for each line of f that is not empty, and returns at the end of f. It cuts a line to
+// logLines calls the given function (log) for each line of f that is not empty, and returns at the end of f. It cuts a line to
 // maxLogLine bytes.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)

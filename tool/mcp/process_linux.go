@@ -16,8 +16,8 @@ func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killMarked kills all processes with a given environment variable, except the worker. The parameter has the form NAME=value. A
-// process may start another one before it is killed. So killMarked searches again, up to 10 times.
+// killMarked kills all processes with a given environment variable, in the form NAME=value, except the worker. A process may
+// start another one before it is killed. So killMarked searches again, up to 10 times.
 func killMarked(variable string) {
 	for range 10 {
 		found := false

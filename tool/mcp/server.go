@@ -117,7 +117,7 @@ func checkURL(rawURL string) error {
 	return nil
 }
 
-// modelName returns the name under which models see a tool of the server. name is the tool's name at the server.
+// modelName converts a tool's name at the server into the name that models see.
 func (s Server) modelName(name string) string {
 	if renamed, ok := s.Rename[name]; ok {
 		return renamed

@@ -37,9 +37,9 @@ type session struct {
 	end     context.CancelFunc
 }
 
-// openSession connects to a server. If the server has a command, openSession first starts the command. It calls the function
-// log for each line of the command's stderr that is not empty. If openSession returns an error, it has already stopped the
-// command.
+// openSession connects to a server. If the server has a command, openSession first starts the command. It calls the given
+// function (log) for each line of the command's stderr that is not empty. If openSession returns an error, it has already stopped
+// the command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,
@@ -109,8 +109,8 @@ func (s *session) leave() {
 // alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow sends one request to the server and records what happens to it. The function in the parameter request must send the
-// request, with the context that it gets. This context ends when ctx ends or when the session ends. follow returns the final
+// follow sends one request to the server and records what happens to it. It calls the given function (request), which must send
+// the request with the context that it gets. This context ends when ctx ends or when the session ends. follow returns the final
 // state of the [delivery] and the error of the function.
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
@@ -123,8 +123,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool of the server. The parameter name is the tool's name at the server. The returned state contains the
-// response, or shows whether the call was sent. The error is the error of the SDK.
+// call calls a tool by its name at the server. The returned state contains the response, or shows whether the call was sent. The
+// error is the error of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
@@ -176,8 +176,8 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page reads one page of the server's list of tools. The parameter cursor identifies the page; it is "" for the first page. The
-// result next is the cursor of the following page, or "" if there is none.
+// page reads one page of the server's list of tools. A cursor identifies the page; "" means the first page. page also returns the
+// cursor of the following page (next), or "" if there is none.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {

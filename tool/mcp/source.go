@@ -164,8 +164,9 @@ func (s *Source) list() ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// logChanges logs a warning for each tool that the server has added, changed or removed. The parameters are the old and the new
-// list of tools. The warnings are for the operator, because agents that are already running keep the old descriptions.
+// logChanges compares the old list of tools (before) with the new one (after), and logs a warning for each tool that the server
+// has added, changed or removed. The warnings are for the operator, because agents that are already running keep the old
+// descriptions.
 func (s *Source) logChanges(before, after []tool.Tool) {
 	old := map[string]tool.Spec{}
 	for _, t := range before {
@@ -312,7 +313,7 @@ func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
 }
 
-// spec converts a server's description of a tool into a [tool.Spec]. The parameter s is the configuration of the server.
+// spec converts a server's description of a tool into a [tool.Spec]. s is the configuration of the server.
 func (l listed) spec(s Server) tool.Spec {
 	effect := tool.AtMostOnce
 	switch {

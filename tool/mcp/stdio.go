@@ -77,8 +77,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return err
 }
 
-// environ returns the environment of a server's process as NAME=value: a few variables of the worker, and the variables in the
-// parameter extra. A variable in extra replaces the worker's variable with the same name.
+// environ returns the environment of a server's process as NAME=value: a few variables of the worker, and the given variables
+// (extra). A given variable replaces the worker's variable with the same name.
 func environ(extra map[string]string) []string {
 	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 	if runtime.GOOS == "windows" {

@@ -84,7 +84,8 @@ func (l *local) count(effect string) (n int) {
 	return n
 }
 
-// pids returns the process IDs that the server recorded after word: "start" for its own, "child" and "daemon" for its children.
+// pids returns the process IDs that the server recorded after the given word: "start" for its own, "child" and "daemon" for its
+// children.
 func (l *local) pids(word string) (pids []int) {
 	for _, line := range l.done() {
 		if text, ok := strings.CutPrefix(line, word+" "); ok {
