@@ -1,10 +1,8 @@
 package llm
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Check is the last check before a request is sent. It returns an [*Error] of class [InvalidRequest] if the request violates
@@ -53,7 +51,7 @@ func (r Request) Check() error {
 				if c.ID == "" || slices.Contains(open, c.ID) {
 					return refusef("message %d: the call ID %q is empty or not unique", i, c.ID)
 				}
-				if !object(c.Arguments) {
+				if !IsObject(c.Arguments) {
 					return refusef("message %d: the arguments of %s are not a JSON object", i, c.Name)
 				}
 				open = append(open, c.ID)
@@ -66,11 +64,6 @@ func (r Request) Check() error {
 		return refusef("the tool calls %q have no result", open)
 	}
 	return nil
-}
-
-// object reports whether a text is a JSON object.
-func object(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
 // refusef returns the error of [Request.Check] for an invalid request. Its message says that the request was not sent.
