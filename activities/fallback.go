@@ -25,7 +25,7 @@ func (h *heartbeat) candidate() int {
 }
 
 // fallBack chooses the candidate that the next attempt calls, after a candidate has failed. It gets the number of the failed
-// candidate (turn; see the method candidate), how many candidates there are (n), and the failed candidate's error (failed). It
+// candidate (turn; see [heartbeat.candidate]), how many candidates there are (n), and the failed candidate's error (failed). It
 // returns a retryable error, so that Temporal starts the next attempt.
 //
 // The delay before the next attempt is nextCandidateDelay. If the next attempt begins a new round through the candidates, the

@@ -40,7 +40,7 @@ type folder struct {
 }
 
 // openFolder returns a folder that stores its files in the directory dir. It creates the directory if it does not exist. It
-// returns an error if it cannot write to the directory. It also removes old files: see the method prune.
+// returns an error if it cannot write to the directory. It also removes old files: see [folder.prune].
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

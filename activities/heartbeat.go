@@ -101,7 +101,7 @@ func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 }
 
 // beat sends heartbeats until the attempt ends or stop is called. If the attempt's context ends, beat marks the attempt as ended:
-// see the method finish.
+// see [heartbeat.finish].
 func (h *heartbeat) beat() {
 	var ticks <-chan time.Time
 	if h.info.HeartbeatTimeout > 0 {
@@ -131,7 +131,7 @@ func (h *heartbeat) beat() {
 }
 
 // record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled, or
-// that it does not know the attempt, record also marks the attempt as ended: see the method finish. After any other error the
+// that it does not know the attempt, record also marks the attempt as ended: see [heartbeat.finish]. After any other error the
 // attempt continues, because the usual reason is that Temporal could not be reached for a moment.
 func (h *heartbeat) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))

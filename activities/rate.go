@@ -10,11 +10,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// bytesPerToken is the approximate number of bytes of a request that make one token. The function estimate uses it.
+// bytesPerToken is the approximate number of bytes of a request that make one token. [estimate] uses it.
 const bytesPerToken = 4
 
 // pace creates a rate limiter for each model that has a token limit. Before a model call, the estimated tokens of the request
-// are taken from the limiter (see the method wait). After the call, more tokens are taken from it (see the method used) if the
+// are taken from the limiter (see [Activities.wait]). After the call, more tokens are taken from it (see [Activities.used]) if the
 // estimate was too low.
 func (a *Activities) pace(models map[string]Model) {
 	a.paces = map[string]*rate.Limiter{}

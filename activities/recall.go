@@ -123,7 +123,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	})
 }
 
-// list does the same as the method earlier, but it does not use a cache.
+// list returns the runs that [Activities.earlier] describes. It does not use a cache.
 func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
@@ -146,7 +146,7 @@ func notListed(err error) error {
 const listDelay = 200 * time.Millisecond
 
 // maxLineages limits the size of the cache in Activities.lineages. It is the maximum number of runs whose base runs are cached:
-// see the method bases.
+// see [Activities.bases].
 const maxLineages = 10_000
 
 // maxListed limits the size of the cache in Activities.lists. The size is the number of all cached run IDs plus the number of
@@ -168,7 +168,7 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 	})
 }
 
-// readBases does the same as the method bases, but it does not use a cache.
+// readBases returns what [Activities.bases] describes. It does not use a cache.
 func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

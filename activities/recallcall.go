@@ -40,7 +40,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	for _, run := range runs {
 		s, err := a.stateWith(ctx, agent.RunRef{ID: here.ID, RunID: run}, in.Call)
 		if err != nil {
-			return out, fmt.Errorf("recall a call from run %s: %w", run, err)
+			return out, fmt.Errorf("read the recorded result of a call from run %s: %w", run, err)
 		}
 		if s == nil {
 			continue

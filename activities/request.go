@@ -163,7 +163,7 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 type transcript struct {
 	origin   agent.ModelIdentity // the part of a request's key that does not depend on the messages
 	chain    string              // the transcript hash of messages
-	messages []llm.Message       // the method extended appends in place, so only one activity may use the slice at a time
+	messages []llm.Message       // [transcript.extended] appends in place, so only one activity may use the slice at a time
 	bytes    int                 // the approximate size of messages in memory
 }
 

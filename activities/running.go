@@ -47,7 +47,7 @@ type effect struct {
 // has stored the result, once returns the stored result. Otherwise once calls the function that runs the effect (run). It then
 // stores the result if another function (keep) returns true for the result.
 //
-// If this attempt ends while it waits for an effect that another attempt runs, once returns an error. The method leave decides
+// If this attempt ends while it waits for an effect that another attempt runs, once returns an error. [effect.leave] decides
 // whether the effect continues.
 func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
@@ -173,7 +173,7 @@ func (e *effect) wasCancelled() bool {
 
 // confirm is called immediately before a model or a tool is called. It checks that Temporal has not given up the activity
 // attempts for this call on this worker: the attempt that makes the call, and later attempts that wait for its result. If at
-// least one of them is still alive (see the method own), confirm returns nil. Otherwise it returns a retryable error, because
+// least one of them is still alive (see [heartbeat.own]), confirm returns nil. Otherwise it returns a retryable error, because
 // another worker may have made the call already. This happens, for example, if this process was suspended or had no network.
 func (e *effect) confirm() error {
 	e.mu.Lock()

@@ -78,9 +78,9 @@ func (d *Definition) runs(calls int) int {
 // Pending returns the calls that have no result yet, in the order in which the model asked for them.
 func (s *State) Pending() []Call { return s.openCalls() }
 
-// openAll sets s.Calls to the tool calls of a new model reply. The reply is that of the model call with the given key (model). A
-// call that cannot run gets an error result at once. If the caller gives a text that refuses all calls (refusal), no call runs,
-// and each gets this text as its error result.
+// openAll sets s.Calls to the tool calls of a new reply. The key of the model call that brought the reply is in model. A tool
+// call that cannot run gets an error result at once. If refusal is not empty, no tool call runs, and refusal is the error result
+// of each.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))

@@ -309,9 +309,8 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the state had recorded the end of the sub-agent c before the result r of c came. A sub-agent that failed
-// may be resumed and end a second time, with an answer. So if the recorded end is a failure, and r is an answer, ended returns
-// false.
+// ended reports whether the end of the sub-agent is known already, so that the result r brings no new end. There is one exception.
+// A sub-agent that failed may be resumed and end a second time, with an answer. So after a failure, an answer is a new end.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
 // Knows reports whether the event e brings nothing new, so that the driver need not apply it. This is the case if the

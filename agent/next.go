@@ -202,7 +202,7 @@ func (s *State) Next() Step {
 }
 
 // take returns the step that moves the message m into the transcript. If the agent must search other runs for messages
-// before that, take returns the step for the search: see the method search.
+// before that, take returns the step for the search: see [State.search].
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
 // search makes sure that a run that began by a reset looks for messages in other runs before it goes on with the given step

@@ -56,14 +56,14 @@ func textChildInterrupted(why, handle string) string {
 }
 
 // interruptedText reports whether the content of a result says that the wait for the sub-agent with the given handle was
-// interrupted: see [Key.Handle]. The function textChildInterrupted makes such a text.
+// interrupted: see [Key.Handle]. [textChildInterrupted] makes such a text.
 func interruptedText(content, handle string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
 }
 
 // stoppedText reports whether the content of a result says that a call was interrupted and that its outcome is unknown.
-// The function textStopped makes such a text.
+// [textStopped] makes such a text.
 func stoppedText(content string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))

@@ -58,7 +58,7 @@ const (
 	lastAnswer = "done"
 )
 
-// finish waits for the end of a workflow that the method start has started. It returns an error if the workflow failed, or
+// finish waits for the end of a workflow that [lab.start] has started. It returns an error if the workflow failed, or
 // ended before its last turn.
 func finish(ctx context.Context, run client.WorkflowRun) error {
 	var result json.RawMessage // of an agent an object, of ByHand a string
@@ -154,7 +154,7 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 const window = 32_000
 
 // counting makes the replies of the model "counting". A request that forbids tool calls asks for a summary of the
-// conversation, and counting returns a summary. To any other request, it replies as the function model does. It adds an
+// conversation, and counting returns a summary. To any other request, it replies as [model] does. It adds an
 // estimate of the request's tokens to the usage of the reply, so that the agent can see when its conversation is too long.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)

@@ -27,7 +27,7 @@ type lab struct {
 	temporal client.Client
 	worker   worker.Worker
 	report   report
-	started  int // number of workflows that the method start has started; their IDs contain it
+	started  int // number of workflows that [lab.start] has started; their IDs contain it
 }
 
 func main() {

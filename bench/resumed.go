@@ -15,7 +15,7 @@ const bigResults = 5
 // bigTool is the name of a tool whose results have 1 MB.
 const bigTool = "big"
 
-// bigModel is the function of the model "big". It returns the reply of the function model, and replaces the tool by bigTool.
+// bigModel replies in place of the model "big". It takes the reply of [model] and makes each tool call in it a call of bigTool.
 func bigModel(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := model(ctx, req)
 	for i := range reply.Message.ToolCalls {

@@ -76,7 +76,8 @@ func (l *lab) history(ctx context.Context, id string) (events, bytes float64, er
 	}
 }
 
-// crowd measures how many turns a second the workflows of one contestant run in total, when many of them run at the same time.
+// crowd measures the number of turns per second if many workflows run at the same time. It measures it for each of the two
+// contestants.
 func (l *lab) crowd(ctx context.Context, agents, turns, rounds int) error {
 	progressf("%d agents at once", agents)
 	var rate [len(contestants)][]float64

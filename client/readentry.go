@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxRuns limits how many runs of one agent [Client.ReadEntry] reads. It reads another run if the agent has continued in a
-// new run since the list was made.
+// maxRuns is the largest number of runs of one agent that [Client.ReadEntry] reads. ReadEntry reads another run if the agent has
+// continued in a new run since [Client.List] made the entry.
 const maxRuns = 5
 
 // ReadEntry returns a snapshot of an agent that [Client.List] has listed as the entry e. The snapshot has no messages, calls,

@@ -47,7 +47,7 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether a problem was already found in the value with the given path. It lets the method check skip
+// hasProblem reports whether a problem was already found in the value with the given path. It lets [reader.check] skip
 // this value; otherwise, check could report the value again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 

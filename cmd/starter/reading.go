@@ -26,7 +26,7 @@ const (
 )
 
 // reading reads the statuses of agents from their histories. If this takes longer than [silence], it writes to out how many
-// histories it has read. The method all may be called several times; stop must be called at the end.
+// histories it has read. [reading.all] may be called several times; stop must be called at the end.
 type reading struct {
 	out io.Writer
 

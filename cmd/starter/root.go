@@ -74,7 +74,7 @@ func newRoot() *cobra.Command {
 		Long:    rootHelp,
 		Example: rootExample,
 		Version: version.String(),
-		// The function runRoot prints the error, once and without the usage text. The usage text would hide the one line of the
+		// [runRoot] prints the error, once and without the usage text. The usage text would hide the one line of the
 		// error.
 		SilenceErrors: true,
 		SilenceUsage:  true,

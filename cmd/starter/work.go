@@ -18,7 +18,7 @@ const reportEvery = 10 * time.Second
 // for the user.
 type work struct {
 	// since is when the current work began: the start of the command, the last message, or the last progress without work,
-	// whichever is the latest. The method line shows the time that has passed since then.
+	// whichever is the latest. [work.line] shows the time that has passed since then.
 	since time.Time
 	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall

@@ -70,7 +70,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	w.Must("run", "--detach", "--id", id+"-slow", "slow", "task")
 	_, errs, code := w.Starter("run", "--id", id+"-slow", "another", "task")
 	require.Equal(t, 7, code)
-	require.Contains(t, errs, "the ID "+id+"-slow is taken: that agent is running with another task, and this task was not started")
+	require.Contains(t, errs, "the ID "+id+"-slow is taken by an agent with another task, which is running; this task was not started")
 	_, errs, code = w.Starter("run", "--detach", "--id", id+"-slow", "another task")
 	require.Equal(t, 7, code, errs)
 	again := w.Start("starter", "run", "--id", id+"-slow", "slow task")
@@ -82,7 +82,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	out, errs, code := w.Starter("run", "--id", id+"-slow", "slow task")
 	require.Equal(t, 7, code)
 	require.Empty(t, out)
-	require.Contains(t, errs, "that agent has ended (completed), and this task was not started")
+	require.Contains(t, errs, "is taken by an agent that has ended (completed); this task was not started")
 
 	_, errs, code = w.Starter("run", "--id", id+"-task", "read it")
 	require.Equal(t, 6, code)

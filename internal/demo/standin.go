@@ -62,7 +62,7 @@ func guide(step int, file string, results []string) llm.Reply {
 	return reply("I have said what the script has to say.")
 }
 
-// reader returns the stand-in's next reply to the sub-agent "reader". It gets the same values as the function guide, but those of
+// reader returns the stand-in's next reply to the sub-agent "reader". It gets the same values as [guide], but those of
 // the sub-agent.
 func reader(step int, file string, results []string) llm.Reply {
 	if step == 0 {

@@ -120,7 +120,7 @@ func CacheDir() (string, error) {
 }
 
 // build builds the Temporal CLI and stores the program in a file (path). Its messages for people quote the reason for the build
-// (reason), which has the form that fromPath returns. The caller must hold the lock of the file; see the function lock.
+// (reason), which has the form that fromPath returns. The caller must hold the lock of the file; see [lock].
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
@@ -206,7 +206,7 @@ func buildEnv(env []string, scratch string) []string {
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
 // removeAbandoned removes the temporary folders that killed builds of a program have left next to the program's file (path); see
-// the function build. The caller must hold the lock of this file, so no other build is running.
+// [build]. The caller must hold the lock of this file, so no other build is running.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".build-*") // the pattern is well-formed
 	for _, dir := range left {

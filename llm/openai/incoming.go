@@ -9,7 +9,7 @@ import (
 // of its fields accept any JSON value. go-openai's types are stricter: for example, they cannot decode a response if the
 // field "created", which the client does not need, has an unexpected type.
 //
-// The method rewrite returns the body in a form that go-openai can decode.
+// [completion.rewrite] returns the body in a form that go-openai can decode.
 type completion struct {
 	Model   text     `json:"model"`
 	Choices []choice `json:"choices"`

@@ -34,7 +34,7 @@ func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletio
 }
 
 // content returns the text of a message without parts. For a message with parts it returns "", because go-openai does not
-// accept a message with both a text and parts. In this case, the function parts returns the text as the first part.
+// accept a message with both a text and parts. In this case, [parts] returns the text as the first part.
 func content(message llm.Message) string {
 	if len(message.Parts) > 0 {
 		return ""
