@@ -75,7 +75,7 @@ func read(file string) (mutant, error) {
 		}
 	}
 	if len(m.rows) == 0 || m.test == "" || in.symbol == "" || len(m.changes) == 0 {
-		return mutant{}, fmt.Errorf("%s: the mutant is incomplete: it needs a title, rows, test, in, and at least one change", file)
+		return mutant{}, fmt.Errorf("%s: the mutant is incomplete: it needs a title, at least one change, and the fields \"rows\", \"test\" and \"in\"", file)
 	}
 	return m, nil
 }
