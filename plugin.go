@@ -81,6 +81,12 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	if len(o.Agents) == 0 {
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
 	}
+	o.MCPServers = slices.Clone(o.MCPServers)
+	for i := range o.MCPServers {
+		if s := &o.MCPServers[i]; s.Logger != nil {
+			s.Logger = slog.New(hide.Handler(s.Logger.Handler()))
+		}
+	}
 	p := &Plugin{temporal: temporal, options: o, hide: hide}
 	if err := p.build(ctx); err != nil {
 		p.Close()

@@ -39,7 +39,8 @@ type Options struct {
 	// tools, and then stops it.
 	Elsewhere []string
 
-	// Secrets are texts of at least 4 bytes that must not enter a payload, such as the API keys of tools. The plugin also hides
+	// Secrets are texts of at least 4 bytes that must not enter a payload, the log or the error of [New], such as the API keys of
+	// tools. The plugin also hides
 	// the keys and headers of Models, and the environment, headers and URL queries of MCPServers, if they have at least 16 bytes
 	// with letters and digits. These need no entry in Secrets.
 	Secrets []string
@@ -53,7 +54,7 @@ type Options struct {
 	Streamer activities.Streamer
 	// Converter must be the data converter of the Temporal client. Nil means the SDK's default.
 	Converter converter.DataConverter
-	// Logger defaults to [slog.Default].
+	// Logger defaults to [slog.Default]. The plugin hides the secrets in each record. A value that contains one becomes a text.
 	Logger *slog.Logger
 }
 

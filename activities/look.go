@@ -17,7 +17,8 @@ import (
 
 // LookAgent returns how long a sub-agent has been idle, so that its parent can stop waiting for it. This is the time since the
 // newest event in the history of the sub-agent and in the histories of all running sub-agents below it. The result is zero for a
-// sub-agent that has ended, because the parent will soon receive the sub-agent's answer or failure.
+// sub-agent that has ended, because the parent will soon receive the sub-agent's answer or failure. It is also zero for a
+// sub-agent that a person has paused.
 func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {

@@ -88,7 +88,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id, ResultBytes: protocol.ShownBytes(in.ResultBytes)})
+	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id, ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log})
 	result, err := tool.Run(runCtx, t, in.Arguments)
 	if err == nil {
 		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), IsError: result.IsError}, nil

@@ -56,8 +56,8 @@ func run(ctx context.Context, rounds, long int) error {
 		func() error { return l.crowd(ctx, 50, 10, rounds) },
 		func() error { return l.replay(ctx, 200, rounds) },
 		func() error { return l.kills(ctx, rounds) },
-		func() error { return l.resumed(ctx, 20) },
 		func() error { return l.long(ctx, long) },
+		func() error { return l.resumed(ctx, 20) },
 	} {
 		if err := measure(); err != nil {
 			return err

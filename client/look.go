@@ -122,8 +122,11 @@ func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, 
 	snap.Answer, snap.Stopped = view.Answer, view.Turn.Stopped
 	spent := view.Usage.Spent()
 	snap.Spent = &spent
-	if view.Held != nil {
+	switch {
+	case view.Held != nil:
 		snap.Failure, snap.Class = view.Held.Message, view.Held.Class
+	case view.Outcome != nil:
+		snap.Failure, snap.Class = view.Outcome.Message, view.Outcome.Class
 	}
 	return view.Children, snap, nil
 }

@@ -18,9 +18,9 @@ const maxRuns = 5
 // ReadEntry returns a snapshot of an agent that [Client.List] has listed as the entry e. The snapshot has no messages, calls,
 // inbox and sub-agents. ReadEntry reads Temporal's history and needs no worker.
 //
-// If the agent has completed, failed or was cancelled, ReadEntry reads only the last event. The snapshot then has only the
-// ID, the agent's name, the task, the status, Stopped, Class and Spent. Otherwise, ReadEntry reads the whole history of the
-// newest run.
+// If the agent has completed, ReadEntry reads only the last event. The snapshot then has no Count and ChildCount. If the agent
+// failed or was cancelled, ReadEntry reads only the last event, too, and the snapshot also has no Usage, Answer and Stopped.
+// Otherwise, ReadEntry reads the whole history of the newest run.
 //
 // The error wraps [ErrNotFound] if the agent was deleted after List returned e. It wraps a [*history.UnreadableError] if the
 // history does not fit this version of the workflow or cannot be decoded.
@@ -59,7 +59,9 @@ func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 	if spent == (agent.Spending{}) { // the result of an agent of the first version
 		spent = result.Usage.Spent()
 	}
-	return Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Stopped: result.Stopped, Spent: &spent}, nil
+	return Snapshot{
+		ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Answer: result.Answer, Stopped: result.Stopped, Usage: result.Usage, Spent: &spent,
+	}, nil
 }
 
 // failed implements [Client.ReadEntry] for an agent that failed or was cancelled. It reads the error of the workflow.
@@ -68,7 +70,7 @@ func (c *Client) failed(ctx context.Context, e Entry) (Snapshot, error) {
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
 		return Snapshot{}, wrap("read", e.ID, err)
 	}
-	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Spent: protocol.Spent(err)}
+	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Failure: protocol.EndText(err), Spent: protocol.Spent(err)}
 	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		s.Class = failure.Type()
 	}

@@ -49,7 +49,7 @@ type Snapshot struct {
 	Agent  string
 	Status Status
 	// WaitsFor says what the agent waits for. It is empty while the agent is working, unless all its open calls wait for
-	// sub-agents. It is also empty if the agent has ended.
+	// sub-agents. It is also empty if the agent has ended, and if a worker of an earlier version answers.
 	WaitsFor WaitsFor
 	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
@@ -105,8 +105,10 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()
 	}
 	switch {
-	case snap.Status == Held:
+	case !status.Ended() && s.Held != nil:
 		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
+	case !status.Ended() && s.Outcome != nil: // the workflow has not returned yet
+		snap.Failure, snap.Class = s.Outcome.Message, s.Outcome.Class
 	case status.Ended() && status != Completed:
 		snap.Failure = protocol.EndText(run.End)
 		if failed, ok := errors.AsType[*temporal.ApplicationError](run.End); ok {

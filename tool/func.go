@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime/debug"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -109,7 +108,7 @@ func recovered(ctx context.Context, name string, res *Result, err *error) {
 	if v == nil {
 		return
 	}
-	slog.ErrorContext(ctx, "tool panicked", "tool", name, "panic", v, "stack", string(debug.Stack()))
+	logger(ctx).ErrorContext(ctx, "tool panicked", "tool", name, "panic", v, "stack", string(debug.Stack()))
 	// This must not be a Go error: the caller might then run the tool again, although the tool may have made changes before the
 	// panic.
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil

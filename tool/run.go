@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -61,10 +60,10 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	case <-late.C:
 	}
 	began := time.Now()
-	slog.ErrorContext(ctx, "tool did not return after the end of its context; the call is abandoned but keeps running", "tool", spec.Name)
+	logger(ctx).ErrorContext(ctx, "tool did not return after the end of its context; the call is abandoned but keeps running", "tool", spec.Name)
 	go func() {
 		<-returned
-		slog.WarnContext(ctx, "abandoned tool call returned", "tool", spec.Name, "after", time.Since(began))
+		logger(ctx).WarnContext(ctx, "abandoned tool call returned", "tool", spec.Name, "after", time.Since(began))
 	}()
 	err := fmt.Errorf("%s did not return within %v after the end of its context: %w", spec.Name, abandonAfter, ctx.Err())
 	if spec.Effect != ReadOnly {

@@ -3,9 +3,11 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 )
 
 // Effect classifies a tool by the changes that it makes. The effect decides whether a call may run again if its outcome is
@@ -78,7 +80,12 @@ type Info struct {
 	AgentID string
 	// ResultBytes is the size limit of the result, in bytes. A longer result is cut. 0 means that the caller set no limit.
 	ResultBytes int
+	// Logger gets messages about the call. Nil means [slog.Default]. The worker's logger hides the secrets that the worker knows.
+	Logger *slog.Logger
 }
+
+// logger returns the logger for messages about the call that runs with this context.
+func logger(ctx context.Context) *slog.Logger { return cmp.Or(InfoFrom(ctx).Logger, slog.Default()) }
 
 // ErrOutcomeUnknown means that a call was sent and may have taken effect, for example because the connection broke before the
 // response came. In this case, [Tool.Call] returns an error that wraps ErrOutcomeUnknown. After this error, an [AtMostOnce]

@@ -26,8 +26,8 @@ func TestNewcomerComesBackAfterIdle(t *testing.T) {
 		{"send ID two", "reply 2\n", "waiting", 0},
 		{"resume ID", "> hello\nreply 1\n", "waiting", 0},
 		{"fork ID --id ID-new --message two", "> two\nreply 2\n", "waiting", 0},
-		{"reload ID", "", "waiting", 0},
-		{"upgrade ID", "", "waiting", 0},
+		{"reload ID", "has its new definition", "waiting", 0},
+		{"upgrade ID", "goes on in run", "waiting", 0},
 		{"close ID", "", "completed", 0},
 		{"cancel ID", "", "cancelled", 0},
 		{"rm ID", "", "waiting", 4},
@@ -42,7 +42,7 @@ func TestNewcomerComesBackAfterIdle(t *testing.T) {
 		agent := id(c.command)
 		out, errs, code := w.Starter(strings.Fields(strings.ReplaceAll(c.command, "ID", agent))...)
 		require.Equal(t, c.code, code, "%s: %s%s", c.command, out, errs)
-		require.Contains(t, out, strings.ReplaceAll(c.says, "ID", agent), c.command)
+		require.Contains(t, out+errs, strings.ReplaceAll(c.says, "ID", agent), c.command)
 		w.Ends(agent, c.status)
 	}
 	tail := w.Start("starter", "tail", "--json", id("show"))

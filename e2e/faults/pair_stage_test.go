@@ -347,14 +347,16 @@ func (s *stage) status() agent.Status {
 
 // view asks the worker for the agent's state. If the agent is still reading its state from an earlier run, view returns an error.
 func (s *stage) view(ctx context.Context) (view protocol.StateView, err error) {
-	value, err := s.temporal.QueryWorkflow(ctx, s.id, "", protocol.StateQuery)
-	if err != nil {
-		return view, err
+	for began := time.Now(); ; {
+		view = protocol.StateView{}
+		err = world.Query(ctx, s.temporal, s.id, &view, protocol.StateQuery)
+		if err == nil && view.Reading {
+			err = errors.New("the agent is still reading its state")
+		}
+		if err == nil || !view.Reading || time.Since(began) > world.Patience {
+			return view, err
+		}
 	}
-	if err := value.Get(&view); err != nil || !view.Reading {
-		return view, err
-	}
-	return view, errors.New("the agent is still reading its state")
 }
 
 // settle completes all pending activities of the agent and its sub-agents, until the agent waits for a message and all is done.
@@ -394,9 +396,15 @@ func (s *stage) answer(ctx context.Context, id, name string) bool {
 			result = s.definitionOf(name)
 		case protocol.CallModel:
 			text := "ok"
-			for _, tool := range []string{"boss", "chief", "clerk"} {
-				if strings.Contains(id, "/") && strings.Contains(s.taskOf(id), tool) {
-					text = answerOf(tool)
+			if strings.Contains(id, "/") {
+				task, err := s.taskOf(id)
+				if err != nil {
+					continue // the caller tries again
+				}
+				for _, tool := range []string{"boss", "chief", "clerk"} {
+					if strings.Contains(task, tool) {
+						text = answerOf(tool)
+					}
 				}
 			}
 			result = reply(llmtest.Say(text))
@@ -412,14 +420,14 @@ func (s *stage) answer(ctx context.Context, id, name string) bool {
 }
 
 // taskOf returns the task that the sub-agent with the given ID has got; empty if this is unknown.
-func (s *stage) taskOf(id string) string {
-	view, _ := s.view(s.ctx)
+func (s *stage) taskOf(id string) (string, error) {
+	view, err := s.view(s.ctx)
 	for _, c := range view.Children {
 		if c.ID == id {
-			return c.Task
+			return c.Task, err
 		}
 	}
-	return ""
+	return "", err
 }
 
 // resetLast resets the agent's newest run to its last completed workflow task.

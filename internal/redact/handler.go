@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"reflect"
 )
 
 // handler is the handler that [Redactor.Handler] returns.
@@ -20,12 +21,12 @@ func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{next
 
 // Handle implements [slog.Handler].
 func (h handler) Handle(ctx context.Context, record slog.Record) error {
-	hidden := slog.NewRecord(record.Time, record.Level, h.redactor.Text(record.Message), record.PC)
+	clean := slog.NewRecord(record.Time, record.Level, h.redactor.Text(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
-		hidden.AddAttrs(h.attr(a))
+		clean.AddAttrs(h.attr(a))
 		return true
 	})
-	return h.Handler.Handle(ctx, hidden)
+	return h.Handler.Handle(ctx, clean)
 }
 
 // WithAttrs implements [slog.Handler].
@@ -63,14 +64,27 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: value}
 }
 
-// secret reports whether a handler could print a secret of the value, and returns the value as a text without the secrets.
-// Handlers print values with package fmt or as JSON.
+// secret reports whether a handler could print a secret of a value, and returns the value as a text without the secrets. Handlers
+// print values with package fmt or as JSON, and byte slices as texts. If the JSON encoding of the value panics, secret hides the
+// whole value.
 func (h handler) secret(value any) (text string, found bool) {
-	if raw, ok := value.([]byte); ok {
-		value = string(raw)
+	defer func() {
+		if recover() != nil {
+			text, found = hidden, true
+		}
+	}()
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		value = string(v.Bytes())
+	}
+	if encoded, err := json.Marshal(value); err == nil {
+		if text := h.redactor.Text(string(encoded)); text != string(encoded) {
+			if plain, ok := value.(string); ok {
+				return h.redactor.Text(plain), true
+			}
+			return text, true
+		}
 	}
 	printed := fmt.Sprintf("%+v", value)
 	text = h.redactor.Text(printed)
-	encoded, err := json.Marshal(value)
-	return text, text != printed || err == nil && h.redactor.Text(string(encoded)) != string(encoded)
+	return text, text != printed
 }

@@ -75,6 +75,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 	hide := redact.Random(cfg.Secrets()...)
 	log := slog.New(hide.Handler(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	slog.SetDefault(log) // for packages that log without a logger of their own
 	cfg.TaskQueue = cmp.Or(o.TaskQueue, cfg.TaskQueue)
 
 	signals := make(chan os.Signal, 2)

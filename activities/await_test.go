@@ -1,0 +1,24 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// A paused sub-agent has not ended. The parent asks again later, and the wait holds no slot of the worker.
+func TestPausedSubAgentIsRunning(t *testing.T) {
+	for _, status := range []enumspb.WorkflowExecutionStatus{enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED} {
+		s := newStage(t, llmtest.Script())
+		s.workflow.status = status
+		_, err := s.ExecuteActivity(protocol.AwaitAgent, protocol.AwaitAgentInput{ID: "clerk"})
+		var failure *temporal.ApplicationError
+		require.ErrorAs(t, err, &failure)
+		require.Equal(t, protocol.StillRunning, failure.Type())
+	}
+}

@@ -1,0 +1,23 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
+)
+
+// An agent's state may say that the agent has failed before Temporal says so. The snapshot then has the reason already.
+func TestSnapshotOfAnAgentThatIsEndingHasTheReason(t *testing.T) {
+	for name, state := range map[string]*agent.State{
+		"outcome": {Outcome: &agent.Outcome{Status: agent.Failed, Class: "Overloaded", Message: "busy"}},
+		"held task": {
+			Mode: agent.Task, Definition: &agent.Definition{}, Held: &agent.Held{Class: "Overloaded", Message: "busy"},
+		},
+	} {
+		snap := snapshot("x", Running, "", &history.Run{State: state})
+		require.Equal(t, []string{"failed", "Overloaded", "busy"}, []string{string(snap.Status), snap.Class, snap.Failure}, name)
+	}
+}
