@@ -11,14 +11,16 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// InvalidOutputError is the error of [Ask] if the agent's answer does not fit the JSON schema of the type that the caller
-// asked for, or cannot be decoded into this type.
+// InvalidOutputError is the error that [Ask] returns if the agent's answer is not a value of the type T of Ask. The answer
+// then does not fit the JSON schema of T, or cannot be decoded into T.
 type InvalidOutputError = client.InvalidOutputError
 
 // Ask gives a task to a new agent, waits for the answer, and returns the answer as a value of type T. The model gets the JSON
-// schema of T, so that it answers in JSON. Ask itself sets the fields OutputSchema and Mode of o. If an agent with the ID
-// o.ID exists, Ask starts nothing and returns the answer of that agent. If the answer does not fit the schema, the error is
-// an [*InvalidOutputError]. If ctx ends before the agent has answered, Ask returns an error, and the agent keeps running.
+// schema of T, and answers in JSON. Ask overwrites two fields of the options `o`: OutputSchema and Mode.
+//
+// If an agent with the ID `o.ID` exists already, Ask starts no agent and returns the answer of the existing one. If the
+// answer does not fit the schema, the error is an [*InvalidOutputError]. If `ctx` ends before the agent has answered, Ask
+// returns an error, and the agent keeps running.
 func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T
 	var err error
@@ -56,7 +58,8 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// decode decodes an answer from JSON into a T. If the answer is not JSON, or does not fit T, the error names T.
+// decode returns a value of type T from an answer in JSON. If the answer is not JSON, or does not fit T, decode returns an
+// error that names T.
 func decode[T any](answer string) (T, error) {
 	var decoded T
 	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {

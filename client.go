@@ -6,10 +6,10 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// DefaultTaskQueue is the task queue of agents if the program names no other task queue.
+// DefaultTaskQueue is the name of the Temporal task queue that agents use if the program does not name another one.
 const DefaultTaskQueue = client.DefaultTaskQueue
 
-// Most programs need only these types of package client. For the other types and for the errors, see package client.
+// These are the types of package client that most programs need. The other types and the errors are in package client.
 type (
 	// Client starts agents, sends messages to them, and reads their status and transcripts.
 	Client = client.Client
@@ -19,6 +19,7 @@ type (
 	Message = client.Message
 )
 
-// NewClient returns a client that starts agents on the given task queue; empty means [DefaultTaskQueue]. The client reaches
-// the agents of all other task queues, too. It uses the Temporal client c and never closes it.
+// NewClient returns a client that starts agents on the given task queue. If the name of the task queue is empty, the client
+// uses [DefaultTaskQueue]. The client also reaches agents on other task queues. It uses the Temporal client `c`, and never
+// closes `c`.
 func NewClient(c temporal.Client, taskQueue string) *Client { return client.New(c, taskQueue) }

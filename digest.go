@@ -15,15 +15,16 @@ import (
 const (
 	// digestMark stands before the digest of the definitions in a worker's identity.
 	digestMark = " definitions "
-	// compareTimeout limits the time of compareDefinitions.
+	// compareTimeout limits the time of [compareDefinitions].
 	compareTimeout = 5 * time.Second
 	// polledWithin is the time for which a worker counts as running after its last poll. A poll lasts up to one minute. Temporal
 	// lists a worker for five minutes after its last poll, even if the worker has ended.
 	polledWithin = 90 * time.Second
 )
 
-// identity returns the identity of this worker, which Temporal's Web UI shows: the process ID, the host, and the digest of
-// the worker's agent definitions. Other workers compare this digest with their own: see compareDefinitions.
+// identity returns the identity of this worker. Temporal's Web UI shows the identity, which consists of the process ID, the
+// host name, and the given digest of the worker's agent definitions. Other workers compare the digest with their own: see
+// [compareDefinitions].
 func identity(digest string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -32,11 +33,13 @@ func identity(digest string) string {
 	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
 }
 
-// compareDefinitions logs a warning for each other running worker of the task queue that defines its agents differently. This
-// is usually a mistake: a new agent gets its definition from whichever worker reads it first. To find such workers,
-// compareDefinitions compares the digest of this worker's definitions with the digests in the identities of the other workers.
-// If Temporal does not list the workers within compareTimeout, compareDefinitions writes a log entry and returns; the worker
-// then starts without the comparison.
+// compareDefinitions warns if other workers of the task queue define their agents differently. It logs one warning for each
+// such worker that is running. Different definitions are usually a mistake: a new agent gets its definition from the worker
+// that reads it first.
+//
+// By default, the identity of each worker contains a digest of the worker's definitions: see [identity]. compareDefinitions
+// compares these digests with the given digest of this worker. If Temporal does not list the workers within [compareTimeout],
+// compareDefinitions logs only that the definitions could not be compared.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()

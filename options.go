@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-// models returns the models of the options in the form that package activities needs. It creates a client for each model
-// whose [Model.Client] is nil. It returns an error if a model has no Name or if its client cannot be created.
+// models converts the models of the options to the form that package activities needs. It creates a client for each model
+// whose [Model.Client] is nil. It returns an error if the name of a model is empty, or if a client cannot be created.
 func (o Options) models() (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
@@ -41,9 +41,10 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
-// secrets returns the texts that activities hide in payloads: all texts in o.Secrets, and secret values from o.Models and
-// o.MCPServers. A secret value is a key, header, environment variable or URL query value that looks random: see
-// [redact.OnlyRandom]. If a value has several words, such as "Bearer KEY", each word that looks random is in the result.
+// secrets returns the texts that the worker hides in payloads. All texts of [Options.Secrets] are among them. The others are
+// values from the models and MCP servers of the options: keys, headers, environment variables, and values in URL queries.
+// secrets returns such a value only if the value looks random: see [redact.OnlyRandom]. If a value has several words, such as
+// "Bearer KEY", secrets also tests each word.
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {

@@ -29,21 +29,22 @@ const (
 	stopTimeout = 2 * time.Minute
 )
 
-// Plugin adds agents to one worker. When the worker starts, the plugin registers the workflow and the activities of agents.
-// It also starts an activity worker for each model with a request rate, and for each stateful MCP server that runs in this
-// process, because each of these has a task queue of its own. When the worker stops, the plugin stops the activity workers
-// and the MCP servers.
+// Plugin adds agents to one Temporal worker. When the worker starts, the plugin registers the workflow and the activities of
+// agents. The plugin also starts activity workers, which are further workers in this process that run only activities. Each
+// model with a limit on requests has an activity worker with a task queue of its own. So has each stateful MCP server that
+// runs in this process. When the worker stops, the plugin stops the activity workers and the MCP servers.
 //
-// The plugin sets three options of the worker if they are zero. It sets StickyScheduleToStartTimeout to 1 second, so that
-// another worker soon takes over after a crash. It sets WorkerStopTimeout to 2 minutes, so that running calls have time to
-// end when a deploy stops the worker. It sets Identity to a text with a digest of the definitions; without the plugin, the
-// worker would have the identity of the client.
+// The plugin sets three options of the worker if they are zero:
+//   - StickyScheduleToStartTimeout becomes 1 second. After a crash, another worker then soon takes over.
+//   - WorkerStopTimeout becomes 2 minutes. When a deploy stops the worker, the calls that are running then have time to end.
+//   - Identity becomes a text with a digest of the agent definitions. Without the plugin, the worker would have the identity
+//     of the client.
 //
-// A worker without a deployment version reads the identities of the other workers of its task queue when it starts. It logs a
-// warning for each worker with another digest.
+// When a worker without a deployment version starts, the plugin reads the identities of the other workers of the task queue.
+// It logs a warning for each worker whose digest differs.
 //
-// The activity workers use the Identity, the WorkerStopTimeout, the OnFatalError, the BackgroundActivityContext and the
-// activity limits of the worker, but none of its interceptors.
+// The activity workers have the same Identity, WorkerStopTimeout, OnFatalError, BackgroundActivityContext and activity limits
+// as the worker. They do not use the interceptors of the worker.
 type Plugin struct {
 	worker.PluginBase
 
@@ -65,12 +66,12 @@ type Plugin struct {
 	running   []worker.Worker
 }
 
-// New returns a plugin for a worker that runs the agents of the options. Pass it to the worker in worker.Options.Plugins, and
-// create the worker with the same Temporal client. New checks the options, connects the MCP servers, and makes the definition
-// of each agent once to find mistakes. The returned error names the mistakes. If ctx ends after New has returned, the plugin
-// keeps working.
+// New returns a plugin for one worker, which will run the agents of the options `o`. Pass the plugin to the worker in
+// worker.Options.Plugins. Create the worker with the same Temporal client. If the worker is never started, call
+// [Plugin.Close].
 //
-// If the worker is never started, call [Plugin.Close].
+// New checks the options, connects to the MCP servers, and makes the definition of each agent once to find mistakes. The
+// returned error names the mistakes. `ctx` limits only New itself: the plugin keeps working after `ctx` has ended.
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
 	if temporal == nil {
 		return nil, errors.New("reagent: the Temporal client is nil")
@@ -116,12 +117,12 @@ func (p *Plugin) build(ctx context.Context) error {
 	return err
 }
 
-// Tools returns the names of the worker's tools, grouped by their source. The first source is [Options.Tools]. The MCP
-// servers follow.
+// Tools returns the names of the worker's tools, grouped by source. The first group has the tools of [Options.Tools]. Each
+// MCP server has a group after that.
 func (p *Plugin) Tools() []ToolSource { return slices.Clone(p.tools.sources) }
 
-// Close stops the MCP servers. A worker that has been started calls Close when it stops, so call it only if the worker is
-// never started. Only the first call has an effect.
+// Close stops the MCP servers. Call it only if the worker is never started: the plugin calls Close itself when a started
+// worker stops. A second call has no effect.
 func (p *Plugin) Close() {
 	p.closed.Do(func() {
 		if p.tools != nil {
@@ -130,10 +131,11 @@ func (p *Plugin) Close() {
 	})
 }
 
-// Name implements [worker.Plugin].
+// Name returns the name of the plugin, "reagent", for [worker.Plugin].
 func (p *Plugin) Name() string { return "reagent" }
 
-// ConfigureWorker implements [worker.Plugin]. It sets those options of the worker that are zero: see [Plugin].
+// ConfigureWorker implements [worker.Plugin]. The Temporal SDK calls it when it creates the worker. ConfigureWorker sets the
+// options of the worker that [Plugin] lists.
 func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorkerOptions) error {
 	o := c.WorkerOptions
 	o.StickyScheduleToStartTimeout = cmp.Or(o.StickyScheduleToStartTimeout, stickyTimeout)
@@ -156,9 +158,9 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	return nil
 }
 
-// StartWorker implements [worker.Plugin]. It registers the workflow and the activities, starts the activity workers, and then
-// calls the given function (next), which starts the worker itself. If an activity worker or the worker itself does not start,
-// StartWorker stops the activity workers and returns the error.
+// StartWorker implements [worker.Plugin]. The Temporal SDK calls it to start the worker. StartWorker registers the workflow
+// and the activities, and starts the activity workers: see [Plugin]. Then it calls the function `next`, which starts the
+// worker itself. If any of these workers does not start, StartWorker stops the activity workers and returns the error.
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
 ) error {
@@ -180,9 +182,9 @@ func (p *Plugin) StartWorker(
 	return err
 }
 
-// claim records that the worker with the given instance key has started the plugin, because one plugin serves only one
-// worker. It returns an error if the plugin belongs to another worker, or if it has been started before. It also returns an
-// error if the worker's task queue is not Options.TaskQueue.
+// claim reserves the plugin for one worker, because a plugin serves only one worker. The SDK identifies the worker by the
+// given instance key. claim returns an error in three cases: the plugin belongs to another worker, the plugin has been
+// started before, or the worker's task queue is not [Options.TaskQueue].
 func (p *Plugin) claim(key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,8 +198,8 @@ func (p *Plugin) claim(key string) error {
 	return nil
 }
 
-// startOthers creates and starts the activity workers: see [Plugin]. They have no deployment version, because a stateful MCP
-// server has one process, which serves the agents of all versions.
+// startOthers creates and starts the activity workers, which run only activities: see [Plugin]. An activity worker has no
+// deployment version, because a stateful MCP server has one process for the agents of all versions.
 func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,9 +227,9 @@ func (p *Plugin) startOthers() error {
 	return nil
 }
 
-// StopWorker implements [worker.Plugin]. It calls the given function (next), which stops the worker, and stops the activity
-// workers at the same time. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only
-// calls the given function.
+// StopWorker implements [worker.Plugin]. The Temporal SDK calls it to stop the worker. StopWorker calls the function `next`,
+// which stops the worker itself, and stops the activity workers at the same time: see [Plugin]. After that, it stops the MCP
+// servers. If the plugin belongs to another worker, StopWorker only calls `next`.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {

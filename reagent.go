@@ -22,31 +22,31 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// Options describe the agents of a worker.
+// Options describe the agents of a worker, and the models and tools of these agents. Pass them to [New].
 type Options struct {
 	// TaskQueue is the task queue of the worker. Defaults to [DefaultTaskQueue].
 	TaskQueue string
 	// Agents defines the agents. At least one is required.
 	Agents []Agent
-	// Models holds the models by the names that agents use.
+	// Models holds the models. The key of an entry is the name by which agents refer to the model.
 	Models map[string]Model
 	// Tools are the tools that run in this process: see [Func].
 	Tools []Tool
-	// MCPServers are the MCP servers whose tools the agents can use. Each worker starts a local server of its own, except for
-	// the servers in Elsewhere. The Timeout of a server defaults to 1 minute.
+	// MCPServers are the MCP servers whose tools the agents can use. Each worker starts its own process of a local server,
+	// except for the servers in [Options.Elsewhere]. If the Timeout of a server is zero, it is set to 1 minute.
 	MCPServers []mcp.Server
-	// Elsewhere names the stateful MCP servers that run in another worker. This worker starts each of them once to list its
-	// tools, and then stops it.
+	// Elsewhere lists the names of the stateful MCP servers that run in another worker. This worker starts each of them once
+	// to list its tools, and then stops it.
 	Elsewhere []string
 
-	// Secrets are texts of at least 4 bytes that must not enter a payload, the log or the error of [New], such as the API keys of
-	// tools. The plugin also hides
-	// the keys and headers of Models, and the environment, headers and URL queries of MCPServers, if they have at least 16 bytes
-	// with letters and digits. These need no entry in Secrets.
+	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
+	// Texts of fewer than 4 bytes are ignored. The plugin also hides values that need no entry in Secrets: the keys and headers of [Options.Models], and the
+	// environment, headers and URL queries of [Options.MCPServers]. It hides such a value if the value has at least 16 bytes
+	// with letters and digits.
 	Secrets []string
-	// KeepDir is a folder for replies and results that Temporal does not have yet. After a restart, the worker reports them to
-	// Temporal and does not call the model or the tool again. Empty means that the worker keeps them in memory only. The files
-	// are plain text, and only their owner can read them.
+	// KeepDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
+	// reports them to Temporal and does not repeat the calls. Empty means that the worker keeps them in memory only. The
+	// files are plain text, and only their owner can read them.
 	KeepDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
@@ -54,64 +54,68 @@ type Options struct {
 	Streamer activities.Streamer
 	// Converter must be the data converter of the Temporal client. Nil means the SDK's default.
 	Converter converter.DataConverter
-	// Logger defaults to [slog.Default]. The plugin hides the secrets in each record. A value that contains one becomes a text.
+	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry.
 	Logger *slog.Logger
 }
 
 // Agent defines one agent: its model, instructions, tools, sub-agents and limits.
 type Agent = activities.Agent
 
-// Limits are the limits of an agent, for example on its model calls, its tokens, and the time for one message. See
+// Limits are the limits of an agent, such as the number of its model calls, its tokens, and the time for one message: see
 // [agent.Limits].
 type Limits = agent.Limits
 
-// Model is a model at an endpoint with OpenAI's chat completions API, or a model that an [llm.Client] calls.
+// Model describes a model that agents can use. Requests go to an endpoint with OpenAI's chat completions API, or to
+// [Model.Client].
 type Model struct {
 	// Name is the provider's name of the model, such as "gpt-4o-mini". Required.
 	Name string
 	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions". Defaults to the URL of OpenAI.
 	BaseURL string
-	// APIKey is sent as a bearer token; empty sends none.
+	// APIKey is the key for the endpoint. It is sent as a bearer token. Empty means that no key is sent.
 	APIKey string
-	// Headers are sent with every request.
+	// Headers are the additional HTTP headers of every request.
 	Headers map[string]string
-	// Client calls the model. If it is set, BaseURL, APIKey, Headers, Timeout, IdleTimeout and NoStream are ignored.
+	// Client calls the model. If Client is set, BaseURL, APIKey, Headers, Timeout, IdleTimeout and NoStream are ignored.
 	Client llm.Client
 
-	// Timeout limits the time of one reply. IdleTimeout limits the time between two chunks of a reply. Zero means the defaults
-	// of package llm/openai.
-	Timeout     time.Duration
+	// Timeout limits the time of one reply. Zero means the default of package llm/openai.
+	Timeout time.Duration
+	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package llm/openai.
 	IdleTimeout time.Duration
-	// NoStream turns off streaming.
+	// NoStream turns off streaming: the endpoint then sends each reply as a whole.
 	NoStream bool
-	// SendReasoning sends the reasoning in the model's replies back to the model, while the agent works on the same message.
-	// Some providers require this.
+	// SendReasoning says that requests contain the reasoning of the model's earlier replies to the same message. Some
+	// providers require this.
 	SendReasoning bool
-	// Params are sent with every request.
+	// Params are the parameters of every request, such as the temperature.
 	Params llm.Params
-	// Price is the price of one token. Zero means that costs are not counted.
+	// Price has the prices of the model's tokens. Zero means that costs are not counted.
 	Price agent.Price
-	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of this worker. Zero
-	// means no limit.
+	// RequestsPerMinute limits the requests of all workers together. Zero means no limit.
 	RequestsPerMinute int
-	TokensPerMinute   int
+	// TokensPerMinute limits the tokens of this worker. Zero means no limit.
+	TokensPerMinute int
 }
 
 // Tool is a tool that runs in this process. [Func] makes a tool of a Go function.
 type Tool = tool.Tool
 
-// The effects of tools. The effect of a tool decides whether a call of the tool runs again after its worker has crashed.
+// These are the possible effects of a tool. The effect says whether a call of the tool runs again if the worker crashed
+// during the call.
 const (
 	// ReadOnly tools change nothing. After a crash of the worker, the call runs again.
 	ReadOnly = tool.ReadOnly
-	// Idempotent tools may be called twice with the same key: see [tool.Info]. After a crash of the worker, the call runs again.
+	// Idempotent tools may be called twice with the same idempotency key: see [tool.Info]. After a crash of the worker, the
+	// call runs again with the same key.
 	Idempotent = tool.Idempotent
-	// AtMostOnce tools must not be called twice. After a crash of the worker, the call does not run again, and the model is told
-	// that its outcome is unknown.
+	// AtMostOnce tools must not be called twice. After a crash of the worker, the call does not run again. The model is told
+	// that the outcome of the call is unknown.
 	AtMostOnce = tool.AtMostOnce
 )
 
-// Func makes a tool of a Go function: see [tool.Func]. If the function cannot be a tool, [New] returns the error.
+// Func makes a tool of a Go function: see [tool.Func]. Func itself does not fail. If the function cannot be a tool, [New]
+// returns the error.
 func Func[In, Out any](name, description string, effect tool.Effect, fn func(context.Context, In) (Out, error)) Tool {
 	made, err := tool.Func(name, description, effect, fn)
 	if err != nil {
@@ -120,8 +124,8 @@ func Func[In, Out any](name, description string, effect tool.Effect, fn func(con
 	return made
 }
 
-// invalidTool is the tool that [Func] returns for a function that cannot be a tool. It carries the error of [tool.Func] to
-// [New], because Func itself returns no error.
+// invalidTool is what [Func] returns for a function that cannot be a tool. Func returns no error. Therefore invalidTool
+// carries the error of [tool.Func] to [New].
 type invalidTool struct {
 	Tool
 	err error

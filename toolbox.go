@@ -13,14 +13,14 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// ToolSource names the tools that come from one source. The source is [Options.Tools] or an MCP server.
+// ToolSource lists the tools that come from one source: an MCP server, or [Options.Tools].
 type ToolSource struct {
 	// Server is the name of the MCP server. It is empty for the tools of [Options.Tools].
 	Server string
-	// Stateful says that the server keeps state between calls. Here says whether this worker runs the calls of the tools; it is
-	// false for a server in [Options.Elsewhere].
+	// Stateful and Here describe the source. Stateful says that it is an MCP server that keeps state between calls. Here says
+	// that this worker runs the calls of the tools. Here is false for a server in [Options.Elsewhere].
 	Stateful, Here bool
-	// Tools are the names that models see.
+	// Tools are the names of the tools, as models see them.
 	Tools []string
 }
 
@@ -33,8 +33,8 @@ type toolbox struct {
 	sources []ToolSource
 }
 
-// newToolbox returns a toolbox with the tools in Options.Tools and the tools of the MCP servers, to which it connects. The
-// error names every MCP server that failed.
+// newToolbox connects to the MCP servers of the options, and returns a toolbox with the tools of these servers and of
+// [Options.Tools]. The error names every MCP server that failed.
 func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	t := new(toolbox)
 	problems := []error{t.addTools(o.Tools)}
@@ -68,8 +68,8 @@ func (t *toolbox) addTools(tools []Tool) error {
 	return nil
 }
 
-// addServer connects an MCP server and adds its tools. If the server runs in another worker, addServer only lists its tools and
-// closes the connection.
+// addServer connects to an MCP server, and adds the tools of the server to the toolbox. If [Options.Elsewhere] names the
+// server, addServer only lists the tools and then closes the connection.
 func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) error {
 	if server.Stateful {
 		server.Queue = o.TaskQueue + ".mcp." + server.Name
@@ -115,13 +115,15 @@ func closeServer(ctx context.Context, server *mcp.Source, name string, log *slog
 	}
 }
 
-// ServerError says that an MCP server could not be started or connected.
+// ServerError says that an MCP server could not be started, or that the worker could not connect to it.
 type ServerError struct {
+	// Server is the MCP server that failed.
 	Server mcp.Server
-	Err    error
+	// Err is what went wrong.
+	Err error
 }
 
-// Error returns the problem and what the user should check.
+// Error returns a text that says what went wrong and what the user should check.
 func (e *ServerError) Error() string {
 	if e.Server.URL != "" {
 		return fmt.Sprintf("%v: check that the server is running and that its url is right", e.Err)
@@ -132,12 +134,12 @@ func (e *ServerError) Error() string {
 	return fmt.Sprintf("%v: check that %q is installed and that the server's command is right", e.Err, e.Server.Command[0])
 }
 
-// Unwrap returns Err.
+// Unwrap returns [ServerError.Err].
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// listed is a [tool.Source] with the tools of a stateful MCP server that runs in another worker. Calls of these tools go to
-// the task queue of that worker.
+// listed is a [tool.Source] for a stateful MCP server that runs in another worker. It contains the tools of the server. Calls
+// of these tools go to the server's own task queue, which the other worker serves.
 type listed []tool.Tool
 
-// Tools implements [tool.Source]. It returns the tools that the server had when this worker started.
+// Tools implements [tool.Source]. It returns the tools that the MCP server had when this worker started.
 func (l listed) Tools(context.Context) ([]tool.Tool, error) { return l, nil }

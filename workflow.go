@@ -14,19 +14,20 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Task is a task that a workflow gives to an agent.
+// Task is a task that a workflow gives to an agent by [Run] or [RunAs].
 type Task struct {
-	// Agent is the name of the agent's definition. Message is the text of the task. Both are required.
-	Agent   string
+	// Agent is the name of the agent's definition. Required.
+	Agent string
+	// Message is the text of the task. Required.
 	Message string
-	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL, or
-	// a data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks
-	// these limits.
+	// Images are URLs of images that the model sees after the text. Each begins with http://, https:// or data:image/. At
+	// most [agent.MaxImages] are allowed. The images in data: URLs together may have at most [agent.MaxImageBytes].
+	// [agent.CheckMessage] checks these limits.
 	Images []string
-	// ID is the agent's ID. If it is empty, Run makes an ID from the ID of the calling workflow, the name in Agent, and a
-	// digest of Agent, Message, Images and OutputSchema. So if a workflow runs the same task twice without an ID, the second
-	// call returns the answer of the first. The workflow's history records the ID, so a later version of the workflow may
-	// change the text of the task.
+	// ID is the agent's ID. If ID is empty, [Run] makes an ID from the ID of the calling workflow, Agent, and a digest of
+	// Agent, Message, Images and OutputSchema. Therefore, if a workflow runs the same task twice without an ID, the second
+	// call returns the answer of the first. The workflow's history records the ID that Run made. Therefore a later version of
+	// the workflow may change the text of the task.
 	ID string
 	// TaskQueue is the task queue of the agent's workers. Empty means the task queue of the calling workflow.
 	TaskQueue string
@@ -37,10 +38,11 @@ type Task struct {
 // Result is the answer of an agent, with the tokens and the cost that the agent and its sub-agents have used.
 type Result = protocol.Result
 
-// Run runs an agent as a child of the calling workflow, and waits until the agent has ended. The agent keeps running if the
-// calling workflow ends. If the workflow is reset or started again, Run finds the agent by its ID, and nothing is done or
-// paid for twice. If the agent ends without an answer, Run returns an error. See [workflows.Run] for the errors and for
-// cancellation.
+// Run runs an agent as a child of the calling workflow, waits until the agent has ended, and returns its answer. If the agent
+// ends without an answer, Run returns an error. The errors and the effect of a cancel are described at [workflows.Run].
+//
+// The agent keeps running if the calling workflow ends. If the workflow is reset or started again, Run finds the agent by its
+// ID. Therefore no work is done or paid for twice.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}
@@ -56,9 +58,9 @@ func Run(ctx workflow.Context, t Task) (Result, error) {
 	return workflows.Run(ctx, id, t.TaskQueue, start)
 }
 
-// RunAs runs an agent as [Run] does, and returns its answer decoded from JSON. The model gets the JSON schema of T; RunAs
-// itself sets OutputSchema to this schema. If T has no JSON schema, or if the answer cannot be decoded into a T, the error is
-// an application error of type [agent.InvalidOutput].
+// RunAs runs an agent as [Run] does, and returns the agent's answer as a value of type T. The model gets the JSON schema of
+// T, and answers in JSON. RunAs overwrites the OutputSchema of the task. If T has no JSON schema, or if the answer cannot be
+// decoded into a T, the error is an application error of type [agent.InvalidOutput].
 func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	var none T
 	var err error
@@ -76,14 +78,14 @@ func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	return answer, nil
 }
 
-// invalidOutput returns err as a non-retryable application error of type [agent.InvalidOutput]. A workflow that fails with
-// this error is not retried, even if the workflow has a retry policy: a retry would get the same answer.
+// invalidOutput converts an error to an application error of type [agent.InvalidOutput] that is not retryable. A workflow
+// that fails with this error is not started again, even if it has a retry policy. Another attempt would get the same answer.
 func invalidOutput(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), agent.InvalidOutput, err)
 }
 
-// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images and OutputSchema. Run puts them into the agent's
-// ID, so that different tasks get different agents.
+// digest returns 16 hexadecimal digits of a hash of the task: its Agent, Message, Images and OutputSchema. [Run] puts these
+// digits into the agent's ID. Therefore different tasks get different agents.
 func (t Task) digest() string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %q %q", t.Agent, t.Message, t.Images, t.OutputSchema)

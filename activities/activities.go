@@ -1,6 +1,6 @@
-// Package activities implements the Temporal activities of agents. The activities read definitions, call models and tools, wait
-// for sub-agents that were started before, and read the histories of earlier runs. Package agent decides what enters the
-// transcript.
+// Package activities implements the Temporal activities of agents. The activities read definitions, call models and tools,
+// wait for sub-agents that were started before, and read the histories of earlier runs. The package `agent` decides what
+// enters the transcript.
 //
 // API keys, addresses of endpoints and timeouts of tools belong to the configuration of the worker. They are not part of the
 // inputs of activities.
@@ -29,89 +29,99 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Agent is the configuration of one agent. [Activities.LoadAgent] makes the agent's definition from it.
+// Agent is the configuration of one agent. [Activities.LoadAgent] turns this configuration into the agent's definition.
 type Agent struct {
 	// Name is the name by which clients and other agents start the agent. Required.
 	Name string
 	// Description says what the agent can do. It is sent to the models of the agents that may call this agent.
 	Description string
-	// Model is the name of the agent's model in Options.Models. If there is only one model, the name may be empty.
+	// Model is the name of the agent's model, as in `Options.Models`. If there is only one model, the name may be empty.
 	Model string
-	// Fallback names further models in Options.Models. If a call of Model fails, they are called in this order.
+	// Fallback names further models in `Options.Models`. They are called in this order if a call of the agent's model fails.
 	Fallback []string
 	// Instructions are sent unchanged as the system message. Empty means no system message.
 	Instructions string
-	// Tools names the tools that the agent may use: "price" is a tool of the worker, "files.read" is a tool of the MCP server "files",
-	// and "files.*" means all tools of that MCP server.
+	// Tools names the tools that the agent may use: "price" is a tool of the worker, "files.read" is a tool of the MCP server
+	// "files", and "files.*" means all tools of that MCP server.
 	Tools []string
 	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
-	// KeepAgents lets sub-agents that are still running continue when the agent completes. Such a sub-agent exists if, for
-	// example, the agent has stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent that fails
-	// or is cancelled always cancels them.
+	// KeepAgents says that running sub-agents continue when the agent completes. For example, the agent may have stopped
+	// waiting for such a sub-agent. If KeepAgents is false, these sub-agents are cancelled. An agent that fails or is
+	// cancelled always cancels its running sub-agents.
 	KeepAgents bool
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
-	// Limits holds the agent's limits. Fields that are zero have the values of [agent.Limits.WithDefaults].
+	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }
 
-// models returns the names of the agent's models in the order in which they are called: Model, then the models in Fallback.
+// models returns the names of the agent's models in the order in which they are called: first `Agent.Model`, then the names
+// in `Agent.Fallback`.
 func (a Agent) models() []string { return append([]string{a.Model}, a.Fallback...) }
 
 // Model is one model that a worker can call.
 type Model struct {
+	// Client sends the requests to the model's provider.
 	Client llm.Client
-	Model  string // the provider's name of the model
+	// Model is the provider's name of the model.
+	Model string
+	// Params are the parameters of each request to the model.
 	Params llm.Params
-	Price  agent.Price
-	// SendReasoning includes the reasoning of earlier replies in later requests. It applies to agents with this model as their
-	// Agent.Model.
+	// Price is the price of the model for one token. The zero Price means that the price is unknown or that there is none.
+	Price agent.Price
+	// SendReasoning says that later requests include the reasoning of earlier replies. It applies to agents that name this
+	// model in `Agent.Model`.
 	SendReasoning bool
-	// Queue is the task queue for the model calls of agents with this model as their Agent.Model. Empty means the agent's own
-	// task queue. If the workers of Queue set worker.Options.TaskQueueActivitiesPerSecond, Temporal applies that limit to all of
-	// these workers together.
+	// Queue is the task queue for the model calls of agents that name this model in `Agent.Model`. Empty means the agent's
+	// own task queue. Temporal can limit the rate of a task queue for all its workers together. To use this, set
+	// `TaskQueueActivitiesPerSecond` in the `worker.Options` of these workers.
 	Queue string
-	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker has a limit of its
-	// own, because Temporal can limit tasks but not tokens. Zero means no limit.
+	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker counts only its own
+	// calls, because Temporal can limit tasks but not tokens. Zero means no limit.
 	TokensPerMinute int
 }
 
-// Options are the agents, models and tools of a worker, and its settings. They must not be modified after [New].
+// Options configure a worker: its agents, models and tools, and its settings. The options must not be modified after the call
+// of [New].
 type Options struct {
 	// Temporal is the client with which activities query their own workflow, send heartbeats and read histories. Required.
 	Temporal client.Client
-	Agents   []Agent
-	Models   map[string]Model
-	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry: tools that are added to it later
-	// are not available.
+	// Agents holds the agents that the worker serves.
+	Agents []Agent
+	// Models holds the models that the worker can call. Agents use the keys of the map as names of the models.
+	Models map[string]Model
+	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry. Tools that are added later are
+	// not available.
 	Tools *tool.Registry
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// RolloutTimeout limits the time for which LoadAgent is retried for an agent that this worker does not serve. During a
-	// rollout, another worker may serve the agent. Defaults to 5 minutes.
+	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve. During
+	// the rollout of a new configuration, another worker may serve the agent. Defaults to 5 minutes.
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int
-	// KeepDir is a folder for replies of models and results of tools. Each is written there when it arrives. If the worker
-	// crashes before Temporal has the result, the restarted worker reports it from the folder. Empty means that results are
-	// kept in memory only. The total size and the age of the files are limited, and only their owner can read them. They are
-	// plain text, even if the Temporal client has a payload codec.
+	// KeepDir is a folder for replies of models and results of tools. The worker writes each of them there when it arrives. A
+	// worker that crashes before Temporal has a result can report the stored result after the restart. Empty means that
+	// results are kept in memory only.
+	//
+	// The total size and the age of the files are limited. Only their owner can read the files. The files are plain text,
+	// even if the Temporal client has a payload codec.
 	KeepDir string
-	// Streamer receives the chunks of replies when they arrive. Nil means that chunks are not passed on.
+	// Streamer receives each chunk of a reply when it arrives. Nil means that chunks are not passed on.
 	Streamer Streamer
-	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with its codecs.
+	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with the client's codecs.
 	// Defaults to the SDK's data converter.
 	Converter converter.DataConverter
-	// Redact returns a text without its secrets. It is applied to the texts and errors of models and tools before they enter
-	// a payload. It must be safe for concurrent use. Nil means that texts are not changed.
+	// Redact returns a text without its secrets. The worker applies it to the texts and errors of models and tools before
+	// these enter a payload. Redact must be safe for concurrent use. Nil means that texts are not changed.
 	Redact func(string) string
-	// Log defaults to [slog.Default].
+	// Log receives the log entries of the activities. Defaults to [slog.Default].
 	Log *slog.Logger
 }
 
-// Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier runs. It
-// is safe for concurrent use. Create it with [New].
+// Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier
+// runs. Activities is safe for concurrent use. Create it with [New].
 type Activities struct {
 	temporal    client.Client
 	agents      map[string]Agent
@@ -119,26 +129,35 @@ type Activities struct {
 	tools       *tool.Registry
 	toolTimeout time.Duration
 	cache       *cache
-	indexes     *otter.Cache[string, *index] // by run ID
-	results     *otter.Cache[location, *commonpb.Payloads]
-	lists       *otter.Cache[string, []string] // the other runs of a run's workflow ID, by run ID
-	lineages    *otter.Cache[string, []string] // the base runs, by run ID
-	states      *otter.Cache[string, packedState]
-	kept        *kept
-	running     running
-	flights     singleflight.Group
-	streamer    Streamer
-	redact      func(string) string
-	// rolloutTimeout is Options.RolloutTimeout.
+	// indexes caches indexes of histories, by run ID.
+	indexes *otter.Cache[string, *index]
+	// results caches results of activities.
+	results *otter.Cache[location, *commonpb.Payloads]
+	// lists caches the other runs of a run's workflow ID, by run ID.
+	lists *otter.Cache[string, []string]
+	// lineages caches the runs that a run was reset from, by run ID.
+	lineages *otter.Cache[string, []string]
+	// states caches compressed states of agents.
+	states *otter.Cache[string, packedState]
+	// kept stores results that Temporal may not have yet.
+	kept *kept
+	// running holds the model calls and tool calls that this worker is making.
+	running running
+	// flights merges identical reads of histories that happen at the same time.
+	flights  singleflight.Group
+	streamer Streamer
+	redact   func(string) string
+	// rolloutTimeout is `Options.RolloutTimeout`.
 	rolloutTimeout time.Duration
 
+	// paces holds the rate limiters of the models, by the name of the model.
 	paces     map[string]*rate.Limiter
 	converter converter.DataConverter
 	log       *slog.Logger
 }
 
-// New returns the activities of a worker with the given options. It checks the options, so that a worker with a mistake in them
-// fails when it starts. The error names every agent with a mistake. New does not look up the agents' tools: call
+// New returns the activities of a worker with the given options. It checks the options. Therefore a worker with a mistake in
+// its options fails when it starts. The error names every agent with a mistake. New does not look up the agents' tools: call
 // [Activities.Check] for this.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {
@@ -242,12 +261,13 @@ func New(o Options) (*Activities, error) {
 	return a, errors.Join(problems...)
 }
 
-// Registry is the part of worker.Worker that [Activities.Register] needs.
+// Registry is the part of the SDK's `worker.Worker` that [Activities.Register] needs.
 type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
-// Register registers the activities with a worker, under the names that package protocol defines.
+// Register registers the activities with a worker. The names of the activities are constants of the package `protocol`, such
+// as [protocol.CallModel].
 func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: protocol.LoadAgent})
 	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: protocol.CallModel})

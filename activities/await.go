@@ -16,32 +16,32 @@ import (
 )
 
 // maxAwaitPause is the longest delay between two attempts of [Activities.AwaitAgent], which waits for the end of a sub-agent.
-// It has a second use: if the sub-agent ended more than maxAwaitPause ago, the parent gets the sub-agent's failure without the
-// delay resumeGrace.
+// The constant has a second use: if a sub-agent ended longer ago than maxAwaitPause, its parent gets the failure without the
+// delay [resumeGrace].
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is a delay before the parent of a sub-agent gets the sub-agent's failure. There is such a delay if the sub-agent
-// was terminated, was cancelled or timed out. During this time, someone may resume the sub-agent, that is, continue it in a new
-// run. The parent then keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
+// resumeGrace is the delay before a parent gets the failure of its sub-agent. The delay applies if the sub-agent was
+// terminated, was cancelled or timed out. Meanwhile someone may resume the sub-agent, that is, continue it in a new run. The
+// parent then keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of this activity has stored the given run ID in its heartbeat details. AwaitAgent
-// stores the ID of a sub-agent's run when it delays the sub-agent's failure (see resumeGrace). So it delays the failure only once
-// for each run.
+// seen reports whether an earlier attempt of this activity stored the given run ID in its heartbeat details.
+// [Activities.AwaitAgent] stores the ID of a sub-agent's run when it delays the failure of that run: see [resumeGrace].
+// Therefore it delays the failure of each run only once.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run
 }
 
-// AwaitAgent returns the answer or the failure with which a sub-agent ended. It finds the sub-agent even after a reset, a resume
-// or a continue-as-new.
+// AwaitAgent returns the answer or the failure with which a sub-agent ended. It finds the sub-agent even after a reset, a
+// resume or a continue-as-new.
 //
-// AwaitAgent never waits itself. If the sub-agent is still running, AwaitAgent returns a retryable error of type
-// [protocol.StillRunning], and Temporal calls AwaitAgent again after the delay that the error contains. It returns the same error
-// if the sub-agent has just ended and may be resumed (see resumeGrace).
+// AwaitAgent never blocks. If the sub-agent is still running, AwaitAgent returns a retryable error of type
+// [protocol.StillRunning]. The error contains a delay, after which Temporal calls AwaitAgent again. AwaitAgent returns the
+// same type of error if the sub-agent ended a moment ago and may be resumed: see [resumeGrace].
 //
-// If the sub-agent's workflow does not exist any more, AwaitAgent returns no error, but says so in the field Failure of the
-// result. If the workflow is not the sub-agent that the parent started, the error has the type [protocol.ForeignAgent].
+// If the sub-agent's workflow does not exist any more, the error is nil, and the field `Failure` of the result says so. If
+// the workflow is not the sub-agent that the parent started, the error has the type [protocol.ForeignAgent].
 func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput) (protocol.AgentEnd, error) {
 	found, err := a.temporal.DescribeWorkflowExecution(ctx, in.ID, "") // without a run ID: the newest run
 	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {

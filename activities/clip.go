@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// maxFieldBytes limits the model's name, the finish reason, the tools' names and each line of Repaired in a reply. The values
-	// of providers have less than a hundred bytes.
+	// maxFieldBytes limits each of these texts in a reply: the model's name, the finish reason, the tools' names and each
+	// line of the field `Repaired`. The texts of providers have less than a hundred bytes.
 	maxFieldBytes = 256
 	// maxCallIDBytes limits the ID of a tool call. It is large because some gateways put the model's signature into the ID. A
 	// signature has some kilobytes, and later requests have to send it back unchanged.
 	maxCallIDBytes = 16 << 10
-	// maxRepairs is the maximum number of repairs that fit lists one by one. The remaining repairs become the line "and N more".
+	// maxRepairs is the maximum number of repairs that [fit] lists one by one. The remaining repairs become the line "and N
+	// more".
 	maxRepairs = 20
 	// callsBytes limits the size of all tool calls of a reply together. The rest of [maxReplyBytes] is for the other fields of
 	// the reply.
@@ -27,10 +28,10 @@ const (
 	longCallBytes = 2048
 )
 
-// fit shortens a model's reply so that it fits into a Temporal payload. Temporal rejects a reply that is too large; the reply
-// would be lost although it was paid for. fit cuts long fields. If the content parts of the message are too large together,
-// fit removes all of them. If the tool calls are too large together, fit removes the last tool calls. The field Repaired of
-// the returned reply says what was removed.
+// fit shortens a model's reply to a size that Temporal accepts in a payload. Temporal rejects a larger reply, although the
+// reply was paid for. Long fields are cut. If the content parts of the message are too large together, all of them are
+// removed. If the tool calls are too large together, the last ones are removed. The field `Repaired` of the result says what
+// was removed.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)
@@ -58,9 +59,9 @@ func fit(reply llm.Reply) llm.Reply {
 	return repair.Fit(reply, maxReplyBytes)
 }
 
-// fitting returns how many of the given tool calls, counted from the first, fit into [callsBytes] bytes together. The arguments
-// of a large call do not count, because [repair.Fit] can remove them later. Such a call counts as [longCallBytes] plus the size
-// of its ID.
+// fitting returns how many of the given tool calls, counted from the first, fit into [callsBytes] bytes together.
+// [repair.Fit] can later remove the arguments of a large call. Therefore a large call counts only [longCallBytes] plus the
+// size of its ID.
 func fitting(calls []llm.ToolCall) int {
 	size := 0
 	for i, c := range calls {
@@ -73,7 +74,7 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut shortens a text that has more bytes than the limit. It then returns the beginning of the text and an ellipsis, which
-// together are not longer than the limit. cut also replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a
-// failure with such bytes. These replacements may make the result longer than the limit.
+// cut shortens a text that has more bytes than the limit. The result is then the beginning of the text and an ellipsis, which
+// together are not longer than the limit. In any case, bytes that are not UTF-8 are replaced by U+FFFD, because Temporal
+// rejects a failure with such bytes. These replacements may make the result longer than the limit.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

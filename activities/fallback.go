@@ -11,28 +11,29 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// nextCandidateDelay is the time between the failure of a candidate and the request to the next candidate. The candidates are the
-// models that can answer a request, in the order in which they are called.
+// nextCandidateDelay is the time between the failure of one model and the request to the next model. It applies to requests
+// that several models can answer.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to call. The candidates are the models that can answer the request, and the first
-// one has the number 0. After the last candidate, the first one follows again, and the number continues to increase. For example,
-// if there are 3 candidates, number 4 means the candidate with index 1, in the second round.
+// candidate returns the number of the candidate to call. The candidates are the models that can answer the request. The first
+// candidate has the number 0. After the last candidate, the first one follows again, but the number continues to increase.
+// For example, if there are 3 candidates, number 4 is the second candidate in the second round.
 func (h *heartbeat) candidate() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.tried.Candidate
 }
 
-// fallBack chooses the candidate that the next attempt calls, after a candidate has failed. It gets the number of the failed
-// candidate (turn; see [heartbeat.candidate]), how many candidates there are (n), and the failed candidate's error (failed). It
-// returns a retryable error, so that Temporal starts the next attempt.
+// fallBack chooses the model that the next attempt calls, after a model has failed. The models that can answer the request
+// are its candidates. The caller passes the number of the failed candidate (`turn`; see [heartbeat.candidate]), how many
+// candidates there are (`n`), and the error of the failed candidate (`failed`). The result is a retryable error. Therefore
+// Temporal starts the next attempt.
 //
-// The delay before the next attempt is nextCandidateDelay. If the next attempt begins a new round through the candidates, the
-// delay is at least the retry delay of the candidate's error. A candidate with an error that is not retryable (see
-// [llm.Class.Retryable]) is not called again.
+// The delay before the next attempt is [nextCandidateDelay]. If the next attempt begins a new round through the candidates,
+// the delay is at least the retry delay of the given error. A candidate whose error is not retryable is not called again: see
+// [llm.Class.Retryable].
 //
-// In these cases fallBack chooses no candidate and returns the candidate's error unchanged:
+// In these cases fallBack chooses no candidate and returns the given error unchanged:
 //
 //   - No candidate is left.
 //   - The error is retryable, but the call has had its maximum number of attempts.

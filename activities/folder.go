@@ -15,7 +15,7 @@ import (
 
 const (
 	// folderBytes limits the total size of the files in a folder, in bytes. A process removes files only after it has written
-	// about an eighth of the limit, so the files may exceed the limit by as much for each process.
+	// about an eighth of this size. Therefore each process may exceed the limit by that eighth.
 	folderBytes = 256 << 20
 	// folderAge is the maximum age of a file that is used. Temporal has had the results in older files for a long time.
 	folderAge = 7 * 24 * time.Hour
@@ -25,22 +25,26 @@ const (
 	temporaryPrefix = ".kept-"
 )
 
-// folder stores the results of model calls and tool calls in the files of a directory, one file for each key. So the results
+// folder stores the results of model calls and tool calls in a directory, one file for each call. Therefore the results
 // survive a crash of the worker. Several processes may use the same directory. A folder is safe for concurrent use.
 //
-// Each file is written under a temporary name and renamed when it is complete. So a crash of the process leaves no incomplete
-// result. A crash of the machine may leave a file empty or missing, because files are not synced.
+// Each file is written under a temporary name and renamed when it is complete. Therefore a crash of the process leaves no
+// incomplete result. A crash of the machine may leave a file empty or missing, because files are not synced.
 type folder struct {
-	dir   string
+	// dir is the path of the directory.
+	dir string
+	// bytes is the maximum size of all files together, in bytes.
 	bytes int64
-	age   time.Duration
+	// age is the maximum age of a file that is used.
+	age time.Duration
 
-	mu      sync.Mutex
-	written int64 // bytes written since the last call of prune
+	mu sync.Mutex
+	// written is the number of bytes that this process has written since the last call of [folder.prune].
+	written int64
 }
 
-// openFolder returns a folder that stores its files in the directory dir. It creates the directory if it does not exist. It
-// returns an error if it cannot write to the directory. It also removes old files: see [folder.prune].
+// openFolder returns a folder that stores its files in the given directory. It creates the directory if there is none, and
+// removes old files: see [folder.prune]. It returns an error if it cannot write to the directory.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -56,14 +60,15 @@ func openFolder(dir string) (*folder, error) {
 	return f, f.prune()
 }
 
-// fileKey matches the keys of results that may be part of a file name. Keys come from workflows. A key that does not match might
-// name a file outside of the directory.
+// fileKey matches the keys that may be part of a file name. Each result is stored under a key, which comes from a workflow. A
+// key that does not match might name a file outside of the directory.
 var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 
-// path returns the path of the file for a key.
+// path returns the path of the file for the result with the given key.
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
-// write stores data under a key, in place of earlier data. It returns an error if the key does not match fileKey.
+// write stores a result under the given key, in place of an earlier result. It returns an error if the key does not match
+// [fileKey].
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
 		return fmt.Errorf("the key %q cannot be used as a file name", key)
@@ -89,8 +94,8 @@ func (f *folder) write(key string, data []byte) error {
 	return nil
 }
 
-// read returns the data that is stored under a key. It returns nil if there is no file, if the file is older than the folder's
-// maximum age, or if the key does not match fileKey. It returns an error if the file is empty or cannot be read.
+// read returns the result that is stored under the given key. It returns nil if there is no file, if the file is too old, or
+// if the key does not match [fileKey]. It returns an error if the file is empty or cannot be read.
 func (f *folder) read(key string) ([]byte, error) {
 	if !fileKey.MatchString(key) {
 		return nil, nil
@@ -112,8 +117,8 @@ func (f *folder) read(key string) ([]byte, error) {
 	return data, err
 }
 
-// prune removes the files that are older than the folder's maximum age. Then it removes the oldest files until the remaining
-// files are within the folder's size limit.
+// prune removes the files that are too old. Then it removes the oldest files until the remaining files are within the
+// folder's size limit.
 func (f *folder) prune() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,70 +20,78 @@ import (
 )
 
 const (
-	// heartbeatInterval is the maximum time between two heartbeats. It is short so that people see the partial text of a model
-	// call while it grows.
+	// heartbeatInterval is the maximum time between two heartbeats. It is short, because people see the partial text of a
+	// model call only as often as a heartbeat is sent.
 	heartbeatInterval = time.Second
 	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
-	// maxLost is the number of lost attempts after which the worker gives up an effect. Without this limit, an effect that
-	// crashes its worker would crash workers for ever.
+	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
+	// that crashes its worker would crash workers for ever.
 	maxLost = 5
 )
 
-// heartbeat sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat details
-// tell the next attempt what this attempt has done, for example how often it has called the model or the tool. A heartbeat is
-// safe for concurrent use.
+// heartbeat sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat
+// details tell the next attempt what this attempt has done, for example how often it has called the model or the tool. A
+// heartbeat is safe for concurrent use.
 //
-// It does not use the SDK's activity.RecordHeartbeat, for two reasons. RecordHeartbeat cancels the activity's context when the
-// network fails for a second. And RecordHeartbeat does not report whether Temporal has accepted the heartbeat.
+// The SDK's own heartbeats ([activity.RecordHeartbeat]) are not used for this, for two reasons. They cancel the activity's
+// context when the network fails for a second. They do not report whether Temporal has accepted the heartbeat.
 type heartbeat struct {
-	ctx    context.Context // the context of the attempt
+	// ctx is the context of the attempt.
+	ctx    context.Context
 	client client.Client
+	// redact removes secrets from a text.
 	redact func(string) string
-	info   activity.Info
-	// beating is the context in which heartbeats are sent. It ends when stop is called, or when ctx ends. The function stopped
-	// cancels it.
+	// info is what the SDK knows about the attempt.
+	info activity.Info
+	// beating is the context in which heartbeats are sent. It ends when [heartbeat.stop] is called, or when the context of
+	// the attempt ends.
 	beating context.Context
+	// stopped ends the context `beating`.
 	stopped context.CancelFunc
-	wait    sync.WaitGroup
-	// over is closed when the attempt is ended by Temporal or by the stop of the worker. The field end holds the reason. If
+	// wait is used to wait for the end of the goroutine that sends heartbeats.
+	wait sync.WaitGroup
+	// over is closed when Temporal, or the stop of the worker, ends the attempt. The field `end` then holds the reason. If
 	// the activity returns first, the channel is not closed.
 	over chan struct{}
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// tried says what this attempt and earlier attempts have done.
 	tried protocol.Progress
-	end   ending
-	// follows is the attempt that runs the effect (the model call or tool call), if this attempt only waits for the effect. It is
-	// nil if this attempt runs the effect itself.
+	// end says whether and why the attempt ended.
+	end ending
+	// follows is the attempt that makes the model call or tool call, if this attempt only waits for the result. It is nil if
+	// this attempt makes the call itself.
 	follows *heartbeat
 	// contact is the latest time at which Temporal certainly considered the attempt alive.
 	contact time.Time
 }
 
-// ending says whether and why an activity attempt ended before its work was finished.
+// ending says whether an activity attempt ended before its work was finished, and why.
 type ending int
 
 const (
 	// attemptOpen means that the attempt has not ended.
 	attemptOpen ending = iota
-	// attemptLost means that Temporal has ended the attempt, but may still need the effect. A heartbeat came too late, or the run
-	// was reset or terminated.
+	// attemptLost means that Temporal has ended the attempt, but may still need the result. A heartbeat came too late, or the
+	// run was reset or terminated.
 	attemptLost
-	// attemptCancelled means that the workflow does not need the effect any more.
+	// attemptCancelled means that the workflow does not need the result any more.
 	attemptCancelled
 	// attemptStopped means that the worker is stopping and that the time for its running activities is over.
 	attemptStopped
 )
 
-// maxDoingBytes is the maximum size, in bytes, of the text in protocol.Progress.Doing. The text says what the activity does.
+// maxDoingBytes is the maximum size, in bytes, of the text that says what the activity does. The text is the field `Doing` of
+// [protocol.Progress].
 const maxDoingBytes = 200
 
-// maxProgressBytes is the maximum size, in bytes, of the text in protocol.Progress.Text. The text is the end of the reply that is
-// arriving from the model.
+// maxProgressBytes is the maximum size, in bytes, of the partial text in a heartbeat. This is the end of the reply that is
+// arriving from the model: the field `Text` of [protocol.Progress].
 const maxProgressBytes = 2000
 
-// startHeartbeat begins to send heartbeats for the activity attempt with the context ctx. When the attempt ends, the caller must
-// call stop on the returned heartbeat.
+// startHeartbeat begins to send heartbeats for the activity attempt with the given context. When the attempt ends, the caller
+// must call [heartbeat.stop].
 func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
@@ -100,8 +108,8 @@ func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 	return h
 }
 
-// beat sends heartbeats until the attempt ends or stop is called. If the attempt's context ends, beat marks the attempt as ended:
-// see [heartbeat.finish].
+// beat sends heartbeats until the attempt ends or [heartbeat.stop] is called. If the attempt's context ends, the attempt is
+// marked as ended: see [heartbeat.finish].
 func (h *heartbeat) beat() {
 	var ticks <-chan time.Time
 	if h.info.HeartbeatTimeout > 0 {
@@ -130,9 +138,9 @@ func (h *heartbeat) beat() {
 	}
 }
 
-// record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled, or
-// that it does not know the attempt, record also marks the attempt as ended: see [heartbeat.finish]. After any other error the
-// attempt continues, because the usual reason is that Temporal could not be reached for a moment.
+// record sends a heartbeat and returns nil if Temporal has accepted the heartbeat. Temporal may answer that the activity is
+// cancelled, or that the attempt is unknown. In both cases the attempt is also marked as ended: see [heartbeat.finish]. After
+// any other error the attempt continues, because the usual reason is that Temporal could not be reached for a moment.
 func (h *heartbeat) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
 	defer cancel()
@@ -154,9 +162,10 @@ func (h *heartbeat) record(ctx context.Context) error {
 	return err
 }
 
-// whyGone returns why Temporal no longer knows the attempt. It returns attemptCancelled if the workflow run has completed or was
-// cancelled, because nothing needs the attempt's result then. Otherwise it returns attemptLost, because another attempt or a
-// later run may need the result. It also returns attemptLost if it cannot read the status of the run.
+// whyGone returns why Temporal no longer knows the attempt. The reason is [attemptCancelled] if the workflow run has
+// completed or was cancelled, because nothing needs the attempt's result then. Otherwise the reason is [attemptLost], because
+// another attempt or a later run may need the result. The reason is also [attemptLost] if the status of the run cannot be
+// read.
 func (h *heartbeat) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
 	defer cancel()
@@ -173,7 +182,7 @@ func (h *heartbeat) whyGone() ending {
 	}
 }
 
-// finish marks the attempt as ended for the given reason. Calls after the first do nothing.
+// finish marks the attempt as ended for the given reason. Only the first call changes anything.
 func (h *heartbeat) finish(end ending) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,20 +192,20 @@ func (h *heartbeat) finish(end ending) {
 	}
 }
 
-// ended returns the reason why the attempt ended. It returns attemptOpen if the attempt has not ended.
+// ended returns the reason why the attempt ended. It returns [attemptOpen] if the attempt has not ended.
 func (h *heartbeat) ended() ending {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.end
 }
 
-// own checks that Temporal still considers the attempt alive. It is called directly before a model call or tool call: an attempt
-// that Temporal has given up must not make the call, because another attempt may make it. own returns an error if the attempt has
-// ended, or if Temporal cannot be asked.
+// own returns nil if Temporal still considers the attempt alive. It is called directly before a model call or tool call. An
+// attempt that Temporal has given up must not make the call, because another attempt may make the same call. The error is not
+// nil if the attempt has ended, or if Temporal cannot be asked.
 //
-// To ask Temporal, own sends a heartbeat. It does so only if the last contact with Temporal is at least half of the heartbeat
-// timeout ago, for example because the process was suspended. After a more recent contact, own assumes that the attempt is alive.
-// It assumes the same if there is no heartbeat timeout.
+// The question to Temporal is a heartbeat. This heartbeat is sent only if the last contact with Temporal is at least half of
+// the heartbeat timeout ago, for example because the process was suspended. After a more recent contact, or without a
+// heartbeat timeout, the attempt counts as alive.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")
@@ -210,25 +219,25 @@ func (h *heartbeat) own(ctx context.Context) error {
 	return h.record(ctx)
 }
 
-// age returns the time since t. It uses the monotonic clock or the wall clock, whichever gives the longer time: the monotonic
-// clock may stop while the machine sleeps, and the wall clock can be set back.
+// age returns how long ago the given time was. It measures with the monotonic clock and with the wall clock, and returns the
+// longer duration. The monotonic clock may stop while the machine sleeps, and the wall clock can be set back.
 func age(t time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or lost
-// contact with Temporal. An attempt that failed before the activity's code ran, for example because its input could not be
-// decoded, counts as lost, too.
+// lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or
+// lost contact with Temporal. An attempt also counts as lost if it failed before the activity's code ran. For example, the
+// input could not be decoded.
 func (h *heartbeat) lost() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return max(0, int(h.info.Attempt)-1-h.tried.Reported)
 }
 
-// tookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at least
-// maxLost attempts were lost and the previous attempt ended with a heartbeat timeout. If Temporal cannot be asked how the
-// previous attempt ended, tookWorkersDown returns a retryable error.
+// tookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at
+// least [maxLost] attempts were lost and the previous attempt ended with a heartbeat timeout. If Temporal cannot be asked how
+// the previous attempt ended, tookWorkersDown returns a retryable error.
 func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	if h.lost() < maxLost {
 		return false, nil
@@ -248,16 +257,17 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// workerLost returns the error of an activity that is given up because it crashes its workers. The error text contains a
-// clause (what) that says what the activity did, in the past tense, such as "made this model call".
+// workerLost returns the error of an activity that is given up because it crashes its workers. The given clause says what the
+// activity did, in the past tense, such as "made this model call". The error text contains this clause.
 func (h *heartbeat) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
 }
 
-// checkLost returns an error if the activity has to be given up because it crashes its workers, or if this cannot be found out
-// (see tookWorkersDown). An activity calls checkLost before its own work, because any step of this work may be the step that
-// crashes the process. In the first case, the error is that of workerLost with the given clause.
+// checkLost returns an error if the activity has to be given up because it crashes its workers: see
+// [heartbeat.tookWorkersDown]. It also returns an error if Temporal cannot be asked. The given clause says what the activity
+// did: see [heartbeat.workerLost]. An activity calls checkLost before its own work, because any part of this work may crash
+// the process.
 func (h *heartbeat) checkLost(what string) error {
 	down, err := h.tookWorkersDown(h.ctx)
 	if err == nil && down {
@@ -266,16 +276,16 @@ func (h *heartbeat) checkLost(what string) error {
 	return err
 }
 
-// describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows it.
-// describe keeps only the beginning of the text, on one line.
+// describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows
+// it. Only the beginning of the text is kept, on one line.
 func (h *heartbeat) describe(doing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
-// attempt counts one more try of the model call or tool call. It returns how often the call was tried so far, including this time
-// and the tries of earlier attempts of the activity. It clears the partial text of the earlier try.
+// attempt counts one more try of the model call or tool call. It returns how often the call was tried so far, including this
+// try and the tries of earlier attempts of the activity. It clears the partial text of the earlier try.
 func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -289,15 +299,15 @@ func (h *heartbeat) attempt() int {
 // activity.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
-// repeats returns how often the model call was tried before the current try, and how many attempts of the activity were lost. A
-// lost attempt may have tried the call, so the first number is never below the second.
+// repeats returns how often the model call was tried before the current try, and how many attempts of the activity were lost.
+// A lost attempt may have tried the call. Therefore the number of tries is at least the number of lost attempts.
 func (h *heartbeat) repeats() agent.Repeats {
 	lost := h.lost()
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// countReturn counts an attempt that ends without running the tool, because another worker may have the tool's result. It returns
-// how many such attempts there were, including this attempt.
+// countReturn counts an attempt that ends without running the tool, because another worker may have the tool's result. It
+// returns the number of such attempts, including this one.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -305,7 +315,7 @@ func (h *heartbeat) countReturn() int {
 	return h.tried.Sought
 }
 
-// empty counts one more empty reply of the model, with its token usage. It returns the totals over all attempts so far.
+// empty counts one more empty reply of the model and its token usage. It returns the totals of all attempts so far.
 func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -313,8 +323,8 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// addDelta appends a delta, which is a piece of a streamed reply, to the partial text in the heartbeats. The partial text keeps
-// only its last maxProgressBytes bytes.
+// addDelta appends a piece of a streamed reply to the partial text in the heartbeats. Only the last [maxProgressBytes] bytes
+// of the partial text are kept.
 func (h *heartbeat) addDelta(d llm.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -326,9 +336,9 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow sets which attempt's progress the heartbeats of this attempt contain. If another attempt runs the model call or tool
-// call, and this attempt only waits for the result, the caller passes the heartbeat of the other attempt. If this attempt runs
-// the call itself, the caller passes nil.
+// follow sets the attempt whose progress the heartbeats of this attempt contain. If this attempt only waits for the result,
+// the caller passes the heartbeat of the attempt that makes the model call or tool call. If this attempt makes the call
+// itself, the caller passes nil.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -349,9 +359,9 @@ func (h *heartbeat) progress() protocol.Progress {
 	return p
 }
 
-// report tells Temporal that the attempt is about to fail with the error err, so that the next attempt does not count this
-// attempt as lost. To do so, it sends a heartbeat. If err is not retryable, report does nothing, because no attempt follows. It
-// also does nothing if Temporal has already ended the attempt.
+// report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error. Therefore the next attempt
+// does not count this attempt as lost. If the error is not retryable, nothing is sent, because no attempt follows. Nothing is
+// sent either if Temporal has already ended the attempt.
 func (h *heartbeat) report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return
@@ -365,7 +375,7 @@ func (h *heartbeat) report(err error) {
 	_ = h.record(context.WithoutCancel(h.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
-// stop ends the heartbeats, and waits until no heartbeat is being sent any more.
+// stop ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (h *heartbeat) stop() {
 	h.stopped()
 	h.wait.Wait()

@@ -16,41 +16,43 @@ import (
 	"github.com/reagent-dev/reagent/internal/flight"
 )
 
-// index lists the activities that one run of an agent scheduled, and says where their results are in the run's history. It does
-// not contain the results: they are read later, when they are needed. So an index is small, and a worker can cache the indexes of
+// index lists the activities that one run of an agent scheduled, and says where their results are in the run's history. The
+// results themselves are read later, when they are needed. Therefore an index is small, and a worker can cache the indexes of
 // all earlier runs of its agents. An index must not be modified after it was made.
 type index struct {
 	// activities says where the result of each activity is in the history, by activity ID. It also has an entry for each
-	// sub-agent that the run started, by workflow ID. This entry is the zero place, because an index does not say where the
-	// results of sub-agents are.
+	// sub-agent that the run started, by workflow ID. That entry is the zero [place], because the results of sub-agents are
+	// not indexed.
 	activities map[string]place
 	// pages holds Temporal's page tokens of the history. The token of the first page is empty.
 	pages [][]byte
-	size  int // approximate size of the index in memory, in bytes
+	// size is the approximate size of the index in memory, in bytes.
+	size int
 }
 
-// place says where the result of an activity is in a history. The zero place means that the activity was scheduled and has no
-// result.
+// place says where the result of an activity is in a history. The zero place means that there is no such result.
 type place struct {
-	event int64 // the ID of the ActivityTaskCompleted event
-	page  int   // the index of the page token in index.pages
+	// event is the ID of the ActivityTaskCompleted event.
+	event int64
+	// page is the position of the page's token in `index.pages`.
+	page int
 }
 
-// location identifies a result by a run and the ID of an event in its history.
+// location identifies the result of an activity by a run and the ID of an event in the run's history.
 type location struct {
 	runID string
 	event int64
 }
 
-// pageEvents is the maximum number of events in one page of a history. It is small, because reading one result means reading the
-// page with this result.
+// pageEvents is the maximum number of events in one page of a history. The number is small, because the whole page is read
+// for one result.
 const pageEvents = 50
 
-// resultOf returns the result that an activity had in a run, or nil if the run has no result of the activity. It also reports
-// whether the run scheduled the activity (scheduled).
+// resultOf returns the result that an activity had in a run, or nil if the run has no result of the activity. `scheduled`
+// says whether the run scheduled the activity.
 //
-// Instead of the ID of an activity, the caller may pass the workflow ID of a sub-agent. Then resultOf returns no result, but
-// reports whether the run started the sub-agent (scheduled).
+// Instead of the ID of an activity, the caller may pass the workflow ID of a sub-agent. Then the result is always nil, and
+// `scheduled` says whether the run started the sub-agent.
 func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -64,8 +66,8 @@ func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID
 	return result, true, err
 }
 
-// index returns the index of a run (see the type index). The index of a closed run is cached. The index of an open run is made
-// again at each call, because its history grows.
+// index returns the index of a run: see the type [index]. The index of a closed run is cached. The index of an open run is
+// made again at each call, because the run's history grows.
 func (a *Activities) index(ctx context.Context, workflowID, runID string) (*index, error) {
 	if x, ok := a.indexes.GetIfPresent(runID); ok {
 		return x, nil
@@ -96,8 +98,9 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
-// add updates the index with the next event of the history. The event is on the page whose token has the given index (page) in
-// x.pages. The map from the ID of each ActivityTaskScheduled event so far to its activity ID (names) is updated, too.
+// add updates the index with the next event of the history. `page` is the position in `index.pages` of the page with this
+// event. `names` holds the activity IDs, by the IDs of their ActivityTaskScheduled events. If the event schedules an
+// activity, the activity is put into this map, too.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -117,8 +120,8 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// resultAt returns an activity's result from the cache or from the history of a run. The caller has looked up the place of the
-// result (at) in the index x of the run. If the result is not at this place, resultAt removes the index from the cache and
+// resultAt returns an activity's result from the cache or from the history of a run. The caller passes the run's index and
+// the place that it has found in this index. If the result is not at the place, resultAt removes the index from the cache and
 // returns an error. The next attempt then makes a new index.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
@@ -152,8 +155,8 @@ func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent)
 	}
 }
 
-// page reads one page of a run's history: the page for the given page token of Temporal; nil means the first page. It also
-// returns the token of the next page, which is empty after the last page.
+// page reads one page of a run's history. The given page token of Temporal selects the page; nil means the first page. The
+// returned token selects the next page, and is empty after the last page.
 func (a *Activities) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
 	out, err := a.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
 		Namespace:       activity.GetInfo(ctx).Namespace,
@@ -174,7 +177,7 @@ func (a *Activities) page(ctx context.Context, workflowID, runID string, token [
 	return events, out.GetNextPageToken(), nil
 }
 
-// newIndexes returns a cache of indexes by run ID, with a size limit in bytes.
+// newIndexes returns a cache of indexes, by run ID. The parameter limits the size of the cache, in bytes.
 func newIndexes(bytes int) (*otter.Cache[string, *index], error) {
 	return otter.New(&otter.Options[string, *index]{
 		MaximumWeight: uint64(bytes),
@@ -182,7 +185,7 @@ func newIndexes(bytes int) (*otter.Cache[string, *index], error) {
 	})
 }
 
-// newResults returns a cache of activity results, with a size limit in bytes.
+// newResults returns a cache of activity results. The parameter limits the size of the cache, in bytes.
 func newResults(bytes int) (*otter.Cache[location, *commonpb.Payloads], error) {
 	return otter.New(&otter.Options[location, *commonpb.Payloads]{
 		MaximumWeight: uint64(bytes),

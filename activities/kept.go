@@ -9,17 +9,19 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// kept stores the results of model calls and tool calls by key. A worker stores a result before it reports the result to
-// Temporal. If the report does not arrive in time, a later attempt reports the stored result, and the call is not repeated.
+// kept stores the results of model calls and tool calls. A worker stores a result before it reports the result to Temporal.
+// If the report does not reach Temporal in time, a later attempt reports the stored result, and the call is not repeated.
 // Results are in memory and, if there is a folder, also in files. A kept is safe for concurrent use.
 type kept struct {
-	memory *otter.Cache[agent.Key, []byte] // JSON
-	folder *folder                         // nil if results are in memory only
+	// memory holds the results as JSON.
+	memory *otter.Cache[agent.Key, []byte]
+	// folder is nil if results are in memory only.
+	folder *folder
 	log    *slog.Logger
 }
 
-// newKept returns a store that uses at most the given number of bytes of memory, and files in the directory dir. If dir is
-// empty, it uses no files.
+// newKept returns a store that uses at most the given number of bytes of memory, and files in the given directory. If no
+// directory is given, the store uses no files.
 func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	memory, err := otter.New(&otter.Options[agent.Key, []byte]{
 		MaximumWeight: uint64(bytes),
@@ -35,8 +37,8 @@ func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	return k, err
 }
 
-// put stores a result under a key, as JSON. If the result cannot be written to the folder, put only logs the error, because
-// the result is in memory. If the result cannot be encoded, put logs the error and stores nothing.
+// put stores a result under a key, as JSON. If the result cannot be written to the folder, it stays in memory, and the error
+// is only logged. If the result cannot be encoded, the error is logged and nothing is stored.
 func (k *kept) put(key agent.Key, result any) {
 	data, err := json.Marshal(result)
 	if err != nil {
@@ -58,8 +60,8 @@ func (k *kept) has(key agent.Key) bool {
 	return k.get(key, &result)
 }
 
-// get decodes the result that is stored under the key into a variable of the caller (out), and reports whether there is a
-// result. If the result cannot be read or decoded, get logs the error and returns false.
+// get decodes the result that is stored under the key into the variable to which `out` points. It reports whether there is a
+// result. If the stored result cannot be read or decoded, the error is logged, and the answer is false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	if !ok && k.folder != nil {

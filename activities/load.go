@@ -23,16 +23,16 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxDefinitionBytes limits the size of a definition. The definition is an activity result, and Temporal rejects payloads of more
-// than 2 MB.
+// maxDefinitionBytes limits the size of an agent's definition, in bytes. The definition is an activity result, and Temporal
+// rejects payloads of more than 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// LoadAgent returns an agent's definition, made from the configuration and the tools of this worker. The agent keeps the
-// definition until it is reloaded, even if the configuration changes. If an earlier run of the agent has loaded the definition
-// already, LoadAgent returns the definition of that run.
+// LoadAgent returns an agent's definition, made from the configuration and the tools of this worker. The agent keeps this
+// definition even if the configuration changes. Only a reload of the agent replaces the definition. If an earlier run of the
+// agent has loaded the definition already, LoadAgent returns the definition of that run.
 //
-// The error has the type [protocol.UnknownAgent] if this worker does not serve the agent. It has the type [protocol.BadAgent] if
-// the definition cannot be made.
+// If this worker does not serve the agent, the error has the type [protocol.UnknownAgent]. If the definition cannot be made,
+// the error has the type [protocol.BadAgent].
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -66,12 +66,12 @@ func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol
 	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
 }
 
-// unknownDelay is the retry delay of LoadAgent for an agent that the worker does not serve.
+// unknownDelay is the retry delay of [Activities.LoadAgent] for an agent that this worker does not serve.
 const unknownDelay = time.Second
 
-// unknownAgent returns the error of LoadAgent for an agent that this worker does not serve. While a new configuration is rolled
-// out worker by worker, another worker may serve the agent. So the error is retryable until Options.RolloutTimeout has passed
-// since the activity was scheduled.
+// unknownAgent returns the error of [Activities.LoadAgent] for an agent that this worker does not serve. While a new
+// configuration is rolled out worker by worker, another worker may serve the agent. Therefore the error is retryable until
+// `Options.RolloutTimeout` has passed since the activity was scheduled.
 func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
 		fmt.Sprintf("there is no agent %q on this worker; it serves %s", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
@@ -88,8 +88,8 @@ func (a *Activities) Check(ctx context.Context) error {
 	return err
 }
 
-// Digest returns 12 hexadecimal digits of a hash of all definitions that this worker serves. Two workers have the same digest if
-// their definitions are equal. The error is the same as that of [Activities.Check].
+// Digest returns 12 hexadecimal digits of a hash of all definitions that this worker serves. Two workers have the same digest
+// if their definitions are equal. The error is that of [Activities.Check].
 func (a *Activities) Digest(ctx context.Context) (string, error) {
 	var problems []error
 	all := sha256.New()
@@ -101,9 +101,9 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
 }
 
-// childBudget returns how long an agent waits for a sub-agent that it has called. The returned time is the sub-agent's time
-// limit for its work on one message (turn), plus a tenth of this limit, or plus 30 seconds if that is more. So a sub-agent
-// that stops at its own limit can still answer in time.
+// childBudget returns how long an agent waits for a sub-agent that it has called. The parameter is the sub-agent's own time
+// limit for its work on one message. The result is this limit plus a margin: a tenth of the limit, but at least 30 seconds.
+// Therefore a sub-agent that stops at its own limit can still answer in time.
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
 // define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,

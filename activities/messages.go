@@ -23,30 +23,33 @@ const (
 	// maxFoundBytes limits the messages of one page, in bytes. A single message that is larger gets a page of its own.
 	maxFoundBytes = 1_000_000
 	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many messages, the newest are left
-	// out of the list. The core treats a message that is not in the list as newer than all messages in the list.
+	// out of the list. The package `agent` treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns one page of the messages that other runs of the agent took and that the searching run may lack. The
-// searching run is the run that executes this activity after a reset.
+// FindMessages returns one page of the messages that an agent may lack after a reset. The searching run is the run that
+// executes this activity after the reset. The messages are those that other runs of the agent took.
 //
-// Two terms are needed to say which messages these are. A reset starts a new run, and the run that was reset is the base run of
-// the new run. The predecessor of a run is the run whose state it took over when it began, for example by a resume. Below, the
-// base runs of predecessors and of base runs count as base runs, too. The predecessors of predecessors count as predecessors.
+// Two terms are needed to say which messages these are. A reset starts a new run; the run that was reset is the base run of
+// the new run. If a run begins with the state of another run, for example after a resume, the other run is its predecessor.
+// The base runs of predecessors and of base runs count as base runs, too. The predecessors of predecessors count as
+// predecessors.
 //
-// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. So the result depends
-// on the run that took the messages:
+// After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. Therefore the
+// result depends on the run that took the messages:
 //
-//   - From a predecessor, FindMessages returns nothing, because the state of the searching run has the predecessor's messages.
-//   - From a base run, it returns only the messages that the base run itself had received from FindMessages. The reset has
-//     already decided which of the other messages are delivered again. The same applies to a run that continued a base run as
-//     new.
-//   - From a run with another incarnation, it returns nothing: that run belongs to another agent, which had the same ID.
-//   - From any other run, it returns the messages that senders sent to the run, and the messages that the run had received from
-//     FindMessages.
+//   - From a predecessor, FindMessages returns nothing, because the state of the searching run has the predecessor's
+//     messages.
+//   - From a base run, FindMessages returns only the messages that the base run itself had received from FindMessages. The
+//     reset has already decided which of the other messages are delivered again. The same applies to a run that continued a
+//     base run as new.
+//   - From a run of an earlier agent that had the same ID, FindMessages returns nothing. Such a run has another incarnation:
+//     see [agent.Identity].
+//   - From any other run, FindMessages returns the messages that senders sent to the run, and the messages that the run had
+//     received from FindMessages.
 //
-// Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first; the messages of
-// all other runs follow. Within both groups, the messages of older runs come first.
+// Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first. The messages
+// of all other runs follow. Within both groups, the messages of older runs come first.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -88,12 +91,12 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 }
 
 // inOrder returns the IDs of messages in the order in which runs first took the messages, the oldest message first. The agent
-// uses this order to sort found messages into its inbox. The second result has the time at which each message was first taken, in
-// Unix milliseconds.
+// uses this order to sort found messages into its inbox. The second result has the time at which each message was first
+// taken, in Unix milliseconds.
 //
-// Each ID occurs once. If the IDs and times have more than maxOrderBytes, the newest messages are left out. If the run that first
-// took a message is deleted, the time of the message is unknown. Such a message has the time 0 and comes first. inOrder sorts the
-// slice that it is given.
+// Each ID occurs once. If the IDs and times together have more than [maxOrderBytes] bytes, the newest messages are left out.
+// If no known run says when it took a message, for example because that run is deleted, the message has the time 0 and comes
+// first. inOrder also sorts the given slice.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -117,9 +120,9 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns one page of the given messages. The page begins after the given number of messages (skip), which the earlier
-// pages had, and holds as many messages as fit. If several messages have the same ID, only the first of them counts and is
-// returned. The field More of the returned value reports whether there are further messages.
+// page returns one page of the given messages. `skip` is the number of messages that the earlier pages had. The page begins
+// after these messages, and holds as many messages as fit. If several messages have the same ID, only the first of them
+// counts and is returned. The field `More` of the result says whether there are further messages.
 func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -140,24 +143,28 @@ func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
 	return found
 }
 
-// relations holds how the other runs of an agent are related to the searching run, which is the run that executes FindMessages.
+// relations holds how the other runs of an agent are related to the searching run, which is the run that executes
+// [Activities.FindMessages].
 type relations struct {
-	a    *Activities
-	id   string                  // the ID of the agent
-	read map[string]*runMessages // by run ID; nil for a run that is deleted or cannot be read
+	a *Activities
+	// id is the ID of the agent.
+	id string
+	// read holds what was read, by run ID. The value is nil for a run that is deleted or cannot be read.
+	read map[string]*runMessages
 
-	own *runMessages // the messages of the searching run
-	// bases holds the base runs (see [Activities.FindMessages]). FindMessages adds the runs that continued a base run as new.
+	// own holds the messages of the searching run.
+	own *runMessages
+	// bases holds the base runs. [Activities.FindMessages] adds the runs that continued a base run as new.
 	bases []string
-	// past holds the predecessors of the searching run (see [Activities.FindMessages]). The state of the searching run has the
+	// past holds the predecessors of the searching run: see [Activities.FindMessages]. The state of the searching run has the
 	// messages of its predecessors.
 	past map[string]bool
 }
 
-// trace finds the predecessors and base runs of the searching run (see [Activities.FindMessages]), and fills the fields own,
-// bases and past. It begins with the searching run, whose ID the caller passes (run), and goes back from each run to its
-// predecessor. It stops at a run that has no predecessor, and at a predecessor whose history is deleted or cannot be read (see
-// messagesOf).
+// trace finds the predecessors and base runs of the searching run (see [Activities.FindMessages]), and fills the fields
+// `own`, `bases` and `past`. It begins with the searching run, whose ID is given, and goes back from each run to its
+// predecessor. It stops at a run that has no predecessor. It also stops at a predecessor whose history is deleted or cannot
+// be read: see [relations.messagesOf].
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.a.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -180,9 +187,9 @@ func (r *relations) trace(ctx context.Context, run string) error {
 }
 
 // source returns the ID of a run's predecessor, or "" if there is none. The predecessor is the run of the same agent that had
-// the state with which the given run began. The caller has read t from the history of the given run.
+// the state with which the given run began. The caller also passes what the history of the given run says about messages.
 //
-// A run that resumes the agent may not have read the state yet. In this case source returns the ID of the run whose state the
+// A run that resumes the agent may not have read the state yet. In this case the result is the ID of the run whose state the
 // given run would read now: see [history.Newest].
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
@@ -195,8 +202,8 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	return newest.RunID, err
 }
 
-// addBases adds the base runs of a run to r.bases, then the base runs of these base runs, and so on. The base runs of the run
-// are in t.bases.
+// addBases adds the base runs of a run to `relations.bases`, then the base runs of these base runs, and so on. A base run is
+// a run that another run was reset from. The caller passes what the run's history says, including its base runs.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {
@@ -214,9 +221,10 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	return nil
 }
 
-// messagesOf returns the messages of a run, and reads each run only once. It returns nil if the history of the run is deleted. If
-// the history cannot be read for another reason, messagesOf returns an error in the first attempts of the activity. From attempt
-// number recallAttempts on, it returns nil instead, because one unreadable run must not stop the agent.
+// messagesOf returns what the history of a run says about messages. It reads each run only once. It returns nil if the
+// history of the run is deleted. If the history cannot be read for another reason, messagesOf returns an error in the first
+// attempts of the activity. From attempt number [recallAttempts] on, it returns nil instead, because one unreadable run must
+// not stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {
@@ -236,36 +244,39 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 	return t, nil
 }
 
-// runMessages holds what the history of one run says about messages. In the comments of its fields, a search is an execution of
-// FindMessages in the run.
+// runMessages holds what the history of one run says about messages. In the comments of its fields, a search is an execution
+// of [Activities.FindMessages] in the run.
 type runMessages struct {
+	// incarnation distinguishes agents that had the same ID at different times: see [agent.Identity].
 	incarnation string
-	// bases holds the runs that this run was reset from. It may also hold the bases of a base run, because a reset copies the
-	// history of the base run.
+	// bases holds the runs that this run was reset from. A reset copies the history of the run that was reset. Therefore
+	// bases may also hold the bases of that run.
 	bases []string
-	// The field continues is the ID of the run that this run continues as new. It is empty if there is no such run.
+	// continues is the ID of the run that this run continues as new. It is empty if there is no such run.
 	continues string
-	// The field resumes is the ID of the run whose state this run reads from a history, because this run resumes or continues
-	// that run. It is empty if there is no such run.
+	// resumes is the ID of the run whose state this run reads from a history, to resume or continue that run. It is empty if
+	// there is no such run.
 	resumes string
-	// The field unread says that this run resumes an agent and has not read the state yet. The run in the field resumes may then
-	// be wrong: this run may read the state of another run, which ended later (see [history.Newest]).
+	// unread says that this run resumes an agent and has not read the state yet. The run in the field `resumes` may then be
+	// wrong, because this run may read the state of another run, which ended later: see [history.Newest].
 	unread bool
-	// The field messages holds the messages that senders sent to this run after the last reset. Without a reset, it also holds
-	// the message with which the run started. The field admitted holds the messages that Temporal delivered again after the last
-	// reset. The field found holds the messages that searches found in other runs, which may be deleted since.
+	// messages, admitted and found hold messages from different sources. messages holds those that senders sent to this run
+	// after the last reset. Without a reset, messages also holds the message with which the run started. admitted holds those
+	// that Temporal delivered again after the last reset. found holds those that searches found in other runs, which may be
+	// deleted since.
 	//
-	// The Time of a message is the time at which a run first took the message, in Unix milliseconds. It is 0 in admitted, because
+	// Each message has the time at which a run first took it, in Unix milliseconds. The time is 0 in admitted, because
 	// another run had taken the message before.
 	messages, admitted, found []agent.InboxMessage
 	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
 	listed []agent.InboxMessage
-	// searches and reads hold the IDs of the ActivityTaskScheduled events of the searches and of ReadAgent.
+	// searches and reads hold the IDs of ActivityTaskScheduled events: searches those of the searches, and reads those of
+	// [Activities.ReadAgent].
 	searches, reads map[int64]bool
 }
 
 // all returns all messages that the history of the run mentions. A message may occur several times. The messages of the field
-// listed have only an ID and a time.
+// `listed` have only an ID and a time.
 func (t *runMessages) all() []agent.InboxMessage {
 	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
 }
@@ -284,7 +295,7 @@ func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runM
 	return t, nil
 }
 
-// add adds what one event of the run's history says about messages. The data converter dc decodes the payloads.
+// add adds what one event of the run's history says about messages. The data converter decodes the payloads.
 func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
 		var start agent.Start

@@ -22,9 +22,10 @@ const (
 	maxErrorBytes = 2_000
 )
 
-// CallModel makes a model call and returns the reply. If an earlier run has recorded the reply, or this worker has stored the
-// reply for an earlier attempt, CallModel returns that reply and does not call the model. If the model call fails, the type of
-// the error is an [llm.Class]. Most other errors have an error type of package protocol.
+// CallModel makes a model call and returns the reply. An earlier run may have recorded the reply, or this worker may have
+// stored the reply for an earlier attempt. In both cases CallModel returns that reply and does not call the model. If the
+// model call fails, the type of the error is an [llm.Class]. Most other errors have an error type that the package `protocol`
+// defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -59,8 +60,8 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 	return result, err
 }
 
-// reply makes the model call of an activity: it assembles the request, calls the model, and returns the activity's result. The
-// activity's ID is the key of the request.
+// reply makes the model call of an activity. It assembles the request, calls the model, and returns the activity's result.
+// The key of the request, a hash of its content, is the activity's ID.
 func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -91,7 +92,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
 }
 
-// checkRequest returns an error if the request must not be sent. It calls [llm.Request.Check]. It also checks the output schema,
+// checkRequest returns an error if the request must not be sent: see [llm.Request.Check]. It also checks the output schema,
 // because the answer is later checked against this schema.
 func checkRequest(req llm.Request) error {
 	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
@@ -100,9 +101,9 @@ func checkRequest(req llm.Request) error {
 	return req.Check()
 }
 
-// ask sends the request to a model. The caller says whether the request asks for a summary of the conversation (summary). The
-// request may name several candidates, that is, models that can answer the request; ask calls one of them. If that model fails
-// and there are other candidates, ask returns an error that makes the next attempt call another candidate (see fallBack).
+// ask sends the request to one of its candidates, which are the models that can answer the request. `summary` says that the
+// request asks for a summary of the conversation. If the model fails and there are other candidates, the returned error makes
+// the next attempt call another candidate: see [heartbeat.fallBack].
 func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -157,11 +158,13 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	return llm.Reply{}, failed
 }
 
-// modelError converts the error err of a model's client into the error of the activity. The caller says how often the model
-// was called, including the failed call (attempt). The returned error is retryable if its class is retryable and this number
-// is below [protocol.MaxModelAttempts]. The retry delay is the delay that the provider set. If the provider set none, the
-// delay grows from one second to one minute with the number of calls. If there were empty replies, their counts (empty) become
-// the details of the error. If the context has ended, modelError returns another error instead: see interrupted.
+// modelError converts the error of a model's client into the error of the activity. `attempt` is how often the model was
+// called, including the failed call. The result is retryable if the error's class is retryable and the model was called fewer
+// times than [protocol.MaxModelAttempts] allows.
+//
+// The retry delay is the delay that the provider set. If the provider set none, the delay grows from one second to one minute
+// with the number of calls. If there were empty replies, their counts become the details of the error. If the context has
+// ended, modelError returns the error of [interrupted] instead.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, redact(err.Error()))
@@ -186,8 +189,8 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 	return temporal.NewApplicationErrorWithOptions(text, string(class), options)
 }
 
-// missing returns the error for a model or tool that this worker does not have. The given kind is "model" or "tool". The error
-// is retryable because another worker of the task queue may have the model or tool.
+// missing returns the error for a model or tool that this worker does not have. The given kind is "model" or "tool". The
+// error is retryable, because another worker of the task queue may have the model or tool.
 func missing(kind, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
 		fmt.Sprintf("the %s %q is not on this worker; another worker of the task queue may have it", kind, name), protocol.Missing,
@@ -195,7 +198,7 @@ func missing(kind, name string) error {
 }
 
 // interrupted returns the error for an activity that must stop because its context has ended. If the workflow cancelled the
-// activity, the error is a cancellation. Otherwise the worker is stopping; the error is then retryable and contains the given
+// activity, the error is a cancellation. Otherwise the worker is stopping. The error is then retryable and contains the given
 // text.
 func interrupted(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {

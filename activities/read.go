@@ -13,12 +13,13 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgent returns one page of the compressed state of an agent, so that a new run can continue with this state. It makes the
-// state from the history of the run that the input names. There is one exception: for the first page of a resume, it may read a
-// newer run instead, which [history.Newest] chooses. The field RunID of the result then names the run that was read.
+// ReadAgent returns one page of the compressed state of an agent. A new run needs this state to continue the agent. ReadAgent
+// makes the state from the history of the run that the input names. There is one exception. For the first page of a resume,
+// ReadAgent may read a newer run instead, which [history.Newest] chooses. The field `RunID` of the result then names the
+// newer run.
 //
-// The error has the type [protocol.Gone] if the history is deleted or has no state, [protocol.Mismatch] if the history cannot be
-// replayed, and [protocol.StateSize] if the state is too large.
+// If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the
+// type is [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -87,8 +88,10 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 	return page, nil
 }
 
-// packedState is the compressed state of an agent. ReadAgent returns it page by page.
+// packedState is the compressed state of an agent. [Activities.ReadAgent] returns the state page by page.
 type packedState struct {
-	data   []byte // the result of protocol.Pack
-	events int64  // the number of events that were read for the state
+	// data is the result of [protocol.Pack].
+	data []byte
+	// events is the number of events that were read for the state.
+	events int64
 }

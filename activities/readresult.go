@@ -17,23 +17,23 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// readBytes is the number of bytes that the tool read_result returns if the model does not say how many it wants.
+// readBytes is the number of bytes that the tool `read_result` returns if the model does not say how many bytes to read.
 const readBytes = 16 << 10
 
-// headBytes is the number of bytes that the tool read_result reserves for the first line of its result. This line says which
-// bytes follow.
+// headBytes is the number of bytes that the tool `read_result` reserves for the first line of its result. This line says
+// which bytes follow.
 const headBytes = 100
 
-// readArguments are the arguments of the tool read_result (see resultReader).
+// readArguments are the arguments of the tool `read_result`: see [Activities.resultReader].
 type readArguments struct {
 	Handle string `json:"handle" jsonschema:"the handle in the note of what was left out"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the byte from which on to read; 0 is the first"`
 	Length int    `json:"length,omitempty" jsonschema:"how many bytes to read, 16384 if left out"`
 }
 
-// resultReader returns the tool read_result. The transcript contains only the beginning and the end of a long tool result. With
-// read_result, the model can read the part between them. read_result takes this part from the agent's history, which stores more
-// of a result than the transcript contains.
+// resultReader returns the tool `read_result`. The transcript contains only the beginning and the end of a long tool result.
+// With this tool, the model can read the part between them. The tool takes this part from the agent's history, which stores
+// more of a result than the transcript contains.
 func (a *Activities) resultReader() (tool.Tool, error) {
 	return tool.Func(agent.ReadResult, "Reads on in the result of an earlier tool call of which a part was left out.", tool.ReadOnly,
 		func(ctx context.Context, in readArguments) (string, error) {
@@ -60,13 +60,13 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult returns the result of an earlier tool call for the tool read_result. The handle identifies the call: it is the
-// beginning of the hash in the call's key. findResult searches the histories of the agent's runs: this run first, and then the
-// other runs, newest first.
+// findResult returns the result of an earlier tool call for the tool `read_result`. The handle identifies the call: it is the
+// beginning of the hash in the call's [agent.Key]. findResult searches the histories of the agent's runs: this run first, and
+// then the other runs, newest first.
 //
 // Histories may contain the result several times. If a run has recalled the result from an earlier run, its history stores
-// only the part that the transcript shows. So findResult prefers a result that was not recalled. It returns a recalled result
-// only if there is no other result any more.
+// only the part that the transcript shows. Therefore findResult prefers a result that was not recalled. It returns a recalled
+// result only if there is no other result any more.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
@@ -95,7 +95,7 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 	return shown.Content, nil // the history with the whole result is deleted
 }
 
-// content returns the content of a tool result. It returns "" if r is nil.
+// content returns the content of a tool result. It returns "" if the pointer is nil.
 func content(r *protocol.ToolResult) string {
 	if r == nil {
 		return ""
@@ -103,8 +103,8 @@ func content(r *protocol.ToolResult) string {
 	return r.Content
 }
 
-// resultIn returns the result with the given handle (see findResult) from the history of one run. It returns nil if the run has
-// no such result, or if its history is deleted.
+// resultIn returns the result of the tool call with the given handle from the history of one run: see
+// [Activities.findResult]. It returns nil if the run has no such result, or if its history is deleted.
 func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle string) (*protocol.ToolResult, error) {
 	x, err := a.index(ctx, workflowID, runID)
 	if err != nil {
@@ -128,9 +128,9 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 	return nil, nil
 }
 
-// readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil, so that
-// the caller treats the results in this history as missing. Otherwise it returns an error that wraps err and
-// [tool.ErrNotRun], so that the call is retried.
+// readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil. The
+// caller then treats the results in this history as missing. Otherwise the result wraps the error and [tool.ErrNotRun].
+// Therefore the call is retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

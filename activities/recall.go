@@ -19,25 +19,27 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the key of the
-// effect that the activity runs, such as a model call.
+// names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the activity's
+// own ID, which is an [agent.Key].
 func names(ctx context.Context) (agentID string, key agent.Key) {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 }
 
-// memory is what the earlier runs of an agent say about an effect, such as a model call or a tool call.
+// memory is what the earlier runs of an agent say about an activity, for example about a model call or a tool call.
 type memory struct {
-	result *commonpb.Payloads // nil if no earlier run has a result
+	// result is nil if no earlier run has a result of the activity.
+	result *commonpb.Payloads
 	// searched says that all earlier runs were searched, and that none of their histories is deleted.
 	searched bool
-	// doubt says that the effect may have run without a recorded result: an earlier run started it and has no result, or the
-	// history of an earlier run is deleted.
+	// doubt says that the call may have been made without a recorded result. Either an earlier run started the activity and
+	// has no result, or the history of an earlier run is deleted.
 	doubt bool
 }
 
-// recall searches the earlier runs of the agent for the result of the activity's effect, so that the effect is not repeated.
-// If e shows that no earlier run can have had the effect, recall reads nothing and returns the zero memory.
+// recall searches the earlier runs of the agent for the result of the activity. With this result, a model call or a tool call
+// is not repeated. The [protocol.Effect] says whether an earlier run can have the result. If none can, nothing is read, and
+// the zero memory is returned.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
@@ -68,9 +70,9 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	return m, nil
 }
 
-// earlierRuns returns the IDs of the runs whose results the activity may use instead of running its effect again. These are all
-// other runs in Temporal's list of runs, newest first. After them come e.Base and the runs that this run was reset from, if the
-// list does not have them.
+// earlierRuns returns the IDs of the runs whose results the activity may use instead of repeating a model call or a tool
+// call. These are all other runs in Temporal's list of runs, newest first. Two kinds of runs follow at the end if the list
+// lacks them: the run `e.Base`, and the runs that this run was reset from.
 func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
@@ -92,7 +94,8 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	return runs, nil
 }
 
-// recalled decodes the result in m into a variable of the caller (out), and reports whether m has a result.
+// recalled decodes the result that [Activities.recall] found into the variable to which `out` points. It reports whether a
+// result was found.
 func (a *Activities) recalled(m memory, out any) (bool, error) {
 	if m.result == nil {
 		return false, nil
@@ -103,13 +106,13 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier returns the IDs of all runs of a workflow ID except the activity's own run, which has the ID runID. The newest run
-// comes first. For example, the returned runs are runs that the activity's own run continues, runs that it was reset from, and
-// runs that were reset from the same run.
+// earlier returns the IDs of all runs of a workflow ID except the activity's own run, whose ID is given. The newest run comes
+// first. Among them are the runs that the activity's run continues, the runs that it was reset from, and other runs that were
+// reset from the same run.
 //
-// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the model calls
-// and tool calls of that run would be repeated. So earlier returns a retryable error until the list has the activity's own run.
-// That run is the newest, so the list is complete then.
+// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the model
+// calls and tool calls of that run would be repeated. Therefore the error is retryable until the list has the activity's own
+// run. This run is the newest. Once the list has this run, the list is complete.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runs, ok := a.lists.GetIfPresent(runID); ok {
 		return runs, nil
@@ -123,7 +126,7 @@ func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]s
 	})
 }
 
-// list returns the runs that [Activities.earlier] describes. It does not use a cache.
+// list returns the same runs as [Activities.earlier], but does not use a cache.
 func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
 	runs, err := history.Runs(ctx, a.temporal, workflowID)
 	if err != nil {
@@ -137,7 +140,7 @@ func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]stri
 }
 
 // notListed returns a retryable error for an activity that needs Temporal's list of runs while the list is incomplete. The
-// text of the returned error is that of err.
+// error has the text of the given error.
 func notListed(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }
@@ -145,16 +148,15 @@ func notListed(err error) error {
 // listDelay is the retry delay of an activity that found Temporal's list of runs incomplete.
 const listDelay = 200 * time.Millisecond
 
-// maxLineages limits the size of the cache in Activities.lineages. It is the maximum number of runs whose base runs are cached:
-// see [Activities.bases].
+// maxLineages is the maximum number of runs whose base runs are cached: see [Activities.bases].
 const maxLineages = 10_000
 
-// maxListed limits the size of the cache in Activities.lists. The size is the number of all cached run IDs plus the number of
-// lists.
+// maxListed limits the size of the cache of run lists: see [Activities.earlier]. The size is the number of all cached run IDs
+// plus the number of lists.
 const maxListed = 200_000
 
-// bases returns the IDs of a run's base runs, that is, the runs that it was reset from. It reads them from the run's own history,
-// because this is always up to date. The result is cached, because the base runs of a run do not change.
+// bases returns the IDs of a run's base runs, that is, the runs that the given run was reset from. It reads them from the
+// history of the given run, which is always up to date. The result is cached, because the base runs of a run do not change.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if bases, ok := a.lineages.GetIfPresent(runID); ok {
 		return bases, nil
@@ -168,7 +170,7 @@ func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]str
 	})
 }
 
-// readBases returns what [Activities.bases] describes. It does not use a cache.
+// readBases returns the same runs as [Activities.bases], but does not use a cache.
 func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -14,9 +14,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall searches the earlier runs of an agent for the result of a call for a sub-agent, so that the call is not made again.
-// It returns the result from the newest run that has a result. If no run has a result, the field Started says whether any of the
-// runs started the sub-agent. RecallCall skips a run if the run's history is deleted or cannot be read (see recallAttempts).
+// RecallCall searches the earlier runs of an agent for the result of a call for a sub-agent. With this result, the call is
+// not made again. RecallCall returns the result from the newest run that has one. If no run has a result, the field `Started`
+// says whether any of the runs started the sub-agent. A run is skipped if its history is deleted or cannot be read: see
+// [recallAttempts].
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -55,15 +56,15 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	return out, nil
 }
 
-// recallAttempts is the number of the first activity attempt that skips earlier runs with histories that cannot be read. The
-// attempts before it return an error instead, because the reason may be temporary, for example a codec server that does not
+// recallAttempts is the number of the first activity attempt that skips an earlier run whose history cannot be read. The
+// attempts before it return an error instead, because the reason may be temporary. For example, a codec server may not
 // answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run, but only if the run's history has a trace of the given call for a sub-agent.
-// Runs without a trace are skipped, because it takes time to make a state. A trace is the model call that requested the
-// sub-agent, an activity for the call, or the start of the sub-agent. If there is no trace or no state (see lastState), stateWith
-// returns nil.
+// stateWith returns the state at the end of a run if the run's history has a trace of the given call for a sub-agent. A trace
+// is the model call that requested the sub-agent, an activity for the call, or the start of the sub-agent. If there is no
+// trace, stateWith returns nil, because making a state takes time. It also returns nil if there is no state: see
+// [Activities.lastState].
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -85,8 +86,8 @@ func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agen
 	return a.lastState(ctx, from)
 }
 
-// lastState returns the state at the end of a run. It returns nil if the run has no state or the state cannot be read (see
-// packLast). The state is cached.
+// lastState returns the state at the end of a run, and caches the state. It returns nil if the run has no state or the state
+// cannot be read: see [Activities.packLast].
 func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
 	packed, known := a.states.GetIfPresent(name)
@@ -106,8 +107,9 @@ func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.S
 	return protocol.Unpack(packed.data)
 }
 
-// packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, if its history
-// is deleted or cannot be read (see recallAttempts), or if the state is too large.
+// packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, if the
+// state is too large, or if the run's history is deleted. The same applies if the history cannot be read: see
+// [recallAttempts].
 func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
 	run, err := history.Read(ctx, a.temporal, from, a.converter)
 	var unreadable *history.UnreadableError

@@ -24,14 +24,14 @@ const (
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request that the activity has to send to the model, and also the messages of the request as a transcript.
-// The activity's input does not contain the whole request. So assemble takes messages from this worker's cache and from the
-// input, and gets the remaining messages by queries of the workflow. It caches the transcript for the next request, except if the
-// request asks for a summary.
+// assemble returns the request that the activity has to send to the model, and also the messages of the request as a
+// transcript. The activity's input does not contain the whole request. Therefore assemble takes messages from this worker's
+// cache and from the input, and gets the remaining messages by queries of the workflow. Unless the request asks for a
+// summary, the transcript is cached for the next request.
 //
-// The activity's ID is the key of the request. Cached messages may be wrong, so assemble computes the key of the request that it
-// has assembled. If this key is not the activity's ID, assemble makes the request again, at last with all messages from the
-// workflow. If the key is still wrong, the error has the type [protocol.Mismatch].
+// Cached messages may be wrong. Therefore assemble computes the key of the assembled request, a hash of its content. This key
+// must be the activity's ID. If it is not, assemble makes the request again, at last with all messages from the workflow. If
+// the key is still wrong, the error has the type [protocol.Mismatch].
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -77,9 +77,9 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		"the request that the workflow holds now does not have the key in the activity's ID", protocol.Mismatch, nil)
 }
 
-// complete adds to the transcript t the messages of the request that t lacks, and returns the longer transcript. It adds first
-// the cached results of tool calls (results), then messages from queries of the workflow, and at the end the messages from the
-// activity's input (delta).
+// complete adds the missing messages of the request to the given transcript, and returns the longer transcript. It adds first
+// the given results of tool calls, which come from the cache. Then it adds messages from queries of the workflow. At the end
+// it adds `delta`, the messages from the activity's input.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -98,9 +98,9 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 	return t.extended(messages[t.count():]), nil
 }
 
-// head returns the request prefix with the given hash: the candidates, the model settings, the tools and the system message of
-// the request. It takes the prefix from the cache or gets it by a query of the workflow. The query says whether the request
-// asks for a summary (compact). The error has the type [protocol.Mismatch] if the workflow has another prefix.
+// head returns the request prefix with the given hash: the models that can answer, the model settings, the tools and the
+// system message. It takes the prefix from the cache, or gets the prefix by a query of the workflow. `compact` says that the
+// request asks for a summary. If the workflow has another prefix, the error has the type [protocol.Mismatch].
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil
@@ -117,9 +117,9 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 	return *page.Head, nil
 }
 
-// read queries the workflow of this activity for a part of the request. It repeats a query that fails, so that a failed query
-// does not count as an attempt at the model call. It returns an error if queryPatience has passed, if the worker stops, or if the
-// context ends.
+// read queries the workflow of this activity for a part of the request. It repeats a query that fails, because a failed query
+// must not count as an attempt at the model call. It returns an error if [queryPatience] has passed, if the worker stops, or
+// if the context ends.
 func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protocol.RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
@@ -159,18 +159,21 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 	return page, value.Get(&page)
 }
 
-// transcript holds the messages of one agent as a worker caches them for the agent's next request.
+// transcript holds the messages of one agent. A worker caches them for the agent's next request.
 type transcript struct {
-	origin   agent.ModelIdentity // the part of a request's key that does not depend on the messages
-	chain    string              // the transcript hash of messages
-	messages []llm.Message       // [transcript.extended] appends in place, so only one activity may use the slice at a time
-	bytes    int                 // the approximate size of messages in memory
+	// origin is the part of a request's key that does not depend on the messages.
+	origin agent.ModelIdentity
+	// chain is the hash of the messages.
+	chain string
+	// messages are extended in place by [transcript.extended]. Therefore only one activity may use the slice at a time.
+	messages []llm.Message
+	// bytes is the approximate size of the messages in memory.
+	bytes int
 }
 
 func (t transcript) count() int { return len(t.messages) }
 
-// extended appends further messages (more) to the transcript t, and returns the longer transcript. It may write into the array
-// behind t.messages.
+// extended returns the transcript with the given messages appended. It may write into the array behind the field `messages`.
 func (t transcript) extended(more []llm.Message) transcript {
 	t.chain = agent.HashMessages(t.chain, more...)
 	t.bytes += weight(more)
@@ -178,19 +181,22 @@ func (t transcript) extended(more []llm.Message) transcript {
 	return t
 }
 
-// cache holds parts of requests, so that activities need fewer queries of their workflows. If an entry is lost, an activity only
-// needs one more query. A cache is safe for concurrent use.
+// cache holds parts of requests. With a cache, activities need fewer queries of their workflows. If an entry is lost, an
+// activity only needs one more query. A cache is safe for concurrent use.
 type cache struct {
-	transcripts *otter.Cache[string, transcript]  // by agent ID
-	heads       *otter.Cache[string, llm.Request] // request prefixes by prefix hash
-	answers     *otter.Cache[call, llm.Message]   // tool results
+	// transcripts holds transcripts by agent ID.
+	transcripts *otter.Cache[string, transcript]
+	// heads holds request prefixes by the hash of the prefix.
+	heads *otter.Cache[string, llm.Request]
+	// answers holds results of tool calls.
+	answers *otter.Cache[call, llm.Message]
 }
 
-// call identifies a tool call in the cache by the ID that the provider gave it. A later reply may use the same ID for another
-// call.
+// call identifies a tool call in the cache, by its agent and by the ID that the provider gave the call. A later reply may use
+// the same ID for another call.
 type call struct{ agentID, id string }
 
-// newCache returns a cache with a size limit in bytes.
+// newCache returns a cache of parts of requests. The parameter limits the size of the cache, in bytes.
 func newCache(bytes int) (*cache, error) {
 	transcripts, err := otter.New(&otter.Options[string, transcript]{
 		MaximumWeight: uint64(bytes) / 2,
@@ -215,8 +221,8 @@ func newCache(bytes int) (*cache, error) {
 	return &cache{transcripts, heads, answers}, err
 }
 
-// take removes the transcript of an agent from the cache and returns it, so that no other activity uses it. It returns an empty
-// transcript if there is none.
+// take removes the transcript of an agent from the cache and returns the transcript. Therefore no other activity can use the
+// transcript at the same time. If the cache has no transcript of the agent, the result is empty.
 func (c *cache) take(agentID string) transcript {
 	t, _ := c.transcripts.Invalidate(agentID)
 	return t
@@ -224,8 +230,9 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. If the cached transcript
-// is not equal to the transcript t that was sent to the model, extend removes the cached transcript instead.
+// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. The caller passes the
+// transcript that was sent to the model. If the cached transcript is a different one, the cached transcript is removed
+// instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
 		c.put(agentID, now.extended([]llm.Message{reply}))
@@ -240,9 +247,9 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops at
-// the first call that has no cached result. A cached result may belong to another call with the same ID. So the caller must check
-// the key of the request that it makes with these results.
+// results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops
+// at the first call that has no cached result. A cached result may belong to another call with the same ID. Therefore the
+// caller must check the key, a hash, of the request that it makes with these results.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

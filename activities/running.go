@@ -13,42 +13,47 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// running holds the effects in flight on this worker, by key. An effect is a model call or a tool call. The zero value is ready
-// for use. It is safe for concurrent use.
+// running holds the model calls and tool calls that this worker is making now, by key. They are called effects. The zero
+// value is ready for use. A running is safe for concurrent use.
 type running struct {
 	mu      sync.Mutex
 	effects map[agent.Key]*effect
 }
 
-// effect is a model call or a tool call in flight. It may outlive the attempt that started it: if Temporal ends this attempt, the
-// effect continues, and a later attempt waits for its result.
+// effect is a model call or a tool call that this worker is making now. An effect may outlive the attempt that started it. If
+// Temporal ends this attempt, the effect continues, and a later attempt waits for the result.
 type effect struct {
-	// ctx is the context of the effect. It does not end with the attempt that started the effect; it ends only when cancel is
-	// called. The timeouts of tools and models limit the duration of the effect.
-	ctx    context.Context
+	// ctx is the context of the effect. It does not end with the attempt that started the effect. It ends only when `cancel`
+	// is called. The timeouts of tools and models limit the duration of the effect.
+	ctx context.Context
+	// cancel ends the context of the effect.
 	cancel context.CancelCauseFunc
 	// first is the attempt that started the effect and runs it.
 	first *heartbeat
-	// done is closed when result and err are set.
-	done   chan struct{}
+	// done is closed when the effect has ended and its result is set.
+	done chan struct{}
+	// result is valid when `done` is closed.
 	result any
-	err    error
+	// err is the error of the effect. It is valid when `done` is closed.
+	err error
 
 	mu sync.Mutex
-	// waiting holds the attempts that wait for the effect and that Temporal has not ended, in the order in which they joined.
+	// waiting holds the attempts that wait for the effect and that Temporal has not ended. They are in the order in which
+	// they joined.
 	waiting []*heartbeat
-	// unwanted says that an attempt ended because the workflow cancelled it or because the worker is stopping. The effect is
-	// then cancelled as soon as no attempt waits for it. The field cancelled says that the effect was cancelled for this reason.
+	// unwanted and cancelled describe how the effect is cancelled. unwanted says that an attempt ended because the workflow
+	// cancelled it or because the worker is stopping. The effect is then cancelled as soon as no attempt waits for it.
+	// cancelled says that this has happened.
 	unwanted, cancelled bool
 }
 
-// once returns the result of an activity's effect, which is a model call or a tool call. It makes sure that this worker never
-// runs the effect twice at the same time. If the effect is in flight on this worker, once waits for its result. If this worker
-// has stored the result, once returns the stored result. Otherwise once calls the function that runs the effect (run). It then
-// stores the result if another function (keep) returns true for the result.
+// once returns the result of an activity's effect, which is a model call or a tool call. This worker never runs the effect
+// twice at the same time. If the effect is already running on this worker, the function waits for its result. If this worker
+// has stored the result, the function returns the stored result. Otherwise `run` is called to run the effect. The new result
+// is then stored if `keep` returns true for it.
 //
-// If this attempt ends while it waits for an effect that another attempt runs, once returns an error. [effect.leave] decides
-// whether the effect continues.
+// This attempt may end while it waits for an effect that another attempt runs. In this case the function returns an error,
+// and [effect.leave] decides whether the effect continues.
 func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
 	for {
@@ -77,9 +82,9 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 	}
 }
 
-// begin runs an effect in the goroutine of the attempt that started it, or returns the stored result. begin gets the same two
-// functions as once. It returns when the effect has ended, even if Temporal has ended the attempt earlier. So a worker that is
-// stopping waits for the effect.
+// begin runs an effect (a model call or a tool call) in the goroutine of the attempt that started it, or returns the stored
+// result. The functions `keep` and `run` are those of [once]. The function returns when the effect has ended, even if
+// Temporal has ended the attempt earlier. Therefore a worker that is stopping waits for the effect.
 func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -105,8 +110,9 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join makes the attempt with the given heartbeat wait for the effect in flight with the given key. If no such effect is in
-// flight, join adds a new effect and also returns true (began): the caller must then run the effect.
+// join makes the attempt with the given heartbeat wait for the running effect with the given key. An effect is a model call
+// or a tool call. If no such effect is running, a new effect is added, and `began` is true. The caller must then run the
+// effect.
 func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,8 +133,8 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 	return e, true
 }
 
-// runsHere reports whether this worker is running the activity's effect already, or has stored the result of the effect. In both
-// cases the attempt does not start the effect.
+// runsHere reports whether this worker is already making the activity's model call or tool call, or has stored the result of
+// the call. In both cases the attempt does not start the call.
 func (a *Activities) runsHere(ctx context.Context) bool {
 	_, key := names(ctx)
 	a.running.mu.Lock()
@@ -136,7 +142,7 @@ func (a *Activities) runsHere(ctx context.Context) bool {
 	return a.running.effects[key] != nil || a.kept.has(key)
 }
 
-// end removes an effect that has ended from r, and wakes the attempts that wait for the effect.
+// end removes an effect that has ended, and wakes the attempts that wait for the effect.
 func (r *running) end(key agent.Key, e *effect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,10 +150,10 @@ func (r *running) end(key agent.Key, e *effect) {
 	close(e.done)
 }
 
-// leave is called when an attempt has ended and the effect has not. It removes the attempt from those that wait for the effect.
-// When no attempt waits any more, leave decides whether the effect continues. If the workflow cancelled an attempt, or the worker
-// is stopping, leave cancels the effect. If all attempts were lost, the effect continues, because a later attempt may need its
-// result.
+// leave is called when an attempt has ended and the effect (a model call or a tool call) has not. It removes the attempt from
+// those that wait for the effect. If other attempts still wait, the effect continues. If no attempt waits any more, the
+// reason decides. If the workflow cancelled an attempt, or the worker is stopping, the effect is cancelled. If all attempts
+// were lost, the effect continues, because a later attempt may need the result.
 func (e *effect) leave(beat *heartbeat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -164,17 +170,17 @@ func (e *effect) leave(beat *heartbeat) {
 	}
 }
 
-// wasCancelled reports whether leave has cancelled the effect.
+// wasCancelled reports whether [effect.leave] has cancelled the effect.
 func (e *effect) wasCancelled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cancelled
 }
 
-// confirm is called immediately before a model or a tool is called. It checks that Temporal has not given up the activity
-// attempts for this call on this worker: the attempt that makes the call, and later attempts that wait for its result. If at
-// least one of them is still alive (see [heartbeat.own]), confirm returns nil. Otherwise it returns a retryable error, because
-// another worker may have made the call already. This happens, for example, if this process was suspended or had no network.
+// confirm returns nil if this worker may make the model call or tool call now. It is called immediately before the call. It
+// checks the attempt that makes the call, and later attempts on this worker that wait for the result. At least one of them
+// must be alive: see [heartbeat.own]. Otherwise the error is retryable, because another worker may have made the call
+// already. For example, this process may have been suspended or without a network.
 func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)

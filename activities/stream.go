@@ -9,26 +9,29 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. Programs that embed a
-// worker implement it to show text while it grows. It receives no chunks of summaries.
+// Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. Programs that
+// embed a worker implement a Streamer to show text while the text grows. A Streamer receives no chunks of summaries.
 //
 // Chunks are a preview. They never enter history, and they are not redacted. The chunks of a failed attempt are no part of a
 // reply.
 //
-// The goroutine that reads the reply calls Stream, so Stream must return soon. Calls for different agents are concurrent.
+// The goroutine that reads the reply calls Stream. Therefore Stream must return soon. Calls for different agents are
+// concurrent.
 type Streamer interface {
 	Stream(Chunk)
 }
 
 // Chunk is a piece of a streamed reply.
 type Chunk struct {
+	// AgentID is the ID of the agent that made the model call.
 	AgentID string
-	// Key is the key of the model call. The assistant's message in the transcript has the same key.
+	// Key identifies the model call. The assistant's message in the transcript has the same key.
 	Key agent.Key
 	// Attempt is the number of the attempt at the model call, from 1. When chunks with a higher number arrive, the earlier
 	// chunks of the call are discarded.
 	Attempt int
-	Delta   llm.Delta
+	// Delta is the next piece of the reply.
+	Delta llm.Delta
 	// End is set in the last chunk of an attempt, which has no delta. It is empty in all other chunks.
 	End End
 	// Missed is the number of chunks that a slow listener of a [Hub] did not receive immediately before this chunk.
@@ -46,26 +49,29 @@ const (
 	Discarded End = "void"
 )
 
-// Hub is a [Streamer] that passes chunks to listeners in the same process. The zero Hub is ready for use. It is safe for
+// Hub is a [Streamer] that passes chunks to listeners in the same process. The zero Hub is ready for use. A Hub is safe for
 // concurrent use.
 type Hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 }
 
-// listener is the receiver of the chunks for one call of Hub.Listen.
+// listener receives the chunks for one call of [Hub.Listen].
 type listener struct {
-	agentID string // empty means all agents
-	pieces  chan Chunk
-	missed  int // the number of chunks missed since the last chunk that was sent
+	// agentID is the ID of the agent; empty means all agents.
+	agentID string
+	// pieces buffers the chunks that the loop has not taken yet.
+	pieces chan Chunk
+	// missed is the number of chunks that the listener has missed since the last chunk that it got.
+	missed int
 }
 
 // hubBuffer is the number of chunks that a Hub buffers for each listener. While the buffer of a slow listener is full, the
 // listener misses new chunks.
 const hubBuffer = 1024
 
-// Stream passes a chunk to the listeners of the chunk's agent, and to the listeners of all agents. It does not block: if the
-// buffer of a listener is full, the listener misses the chunk.
+// Stream passes a chunk to the listeners of the chunk's agent, and to the listeners of all agents. Stream does not block: if
+// the buffer of a listener is full, the listener misses the chunk.
 func (h *Hub) Stream(p Chunk) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,8 +90,8 @@ func (h *Hub) Stream(p Chunk) {
 }
 
 // Listen returns a sequence of the chunks of an agent's replies. An empty ID means the replies of all agents. The sequence
-// contains the chunks that arrive after Listen is called, including chunks that arrive before the loop over the sequence begins.
-// The sequence ends when the context ends or the loop is left. It can be used in one loop only.
+// contains the chunks that arrive after the call of Listen, even before the loop over the sequence begins. The sequence ends
+// when the context ends or the loop is left. The sequence can be used in one loop only.
 func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
 	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
 	h.mu.Lock()

@@ -13,14 +13,14 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// seekDelays are the retry delays of a tool call that must not run twice (see [tool.AtMostOnce]) and that may already have run on
-// another worker. That worker may have stored the result, and each retry may reach that worker. If no retry finds the result, the
-// outcome of the call counts as unknown.
+// seekDelays are the retry delays of a tool call that must not run twice (see [tool.AtMostOnce]) and may already have run on
+// another worker. That worker may have stored the result, and each retry may reach that worker. If no retry finds the result,
+// the outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 // CallTool runs a tool and returns its result. A failure of the tool is a result, too. CallTool returns an error if a later
-// attempt may run the tool or get its result, or if the call was cancelled. It caches the result on this worker, because the next
-// model call of the agent needs it.
+// attempt may run the tool or get its result, or if the call was cancelled. The result is also cached on this worker, because
+// the agent's next model call needs it.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -61,9 +61,10 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
-// runTool runs the tool. If the tool must not run twice (see [tool.AtMostOnce]) and may have run before, runTool does not run
-// it, but ends the attempt (see returnAttempt). The tool may have run before if an earlier run of the agent may have run it
-// (doubt), or if an earlier attempt was lost.
+// runTool runs the tool and returns its result. There is one exception: a tool that must not run twice (see
+// [tool.AtMostOnce]) and may have run before is not run again. In this case runTool ends the attempt: see [returnAttempt].
+// The tool may have run before if an earlier attempt was lost. `doubt` says that an earlier run of the agent may have run the
+// tool.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
@@ -109,9 +110,9 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 }
 
-// returnAttempt ends an attempt without running the tool, because the tool may have run already and must not run twice. It
-// returns a retryable error, so that a later attempt may reach the worker that has stored the result. After len(seekDelays) such
-// attempts it returns a result that says that the outcome of the call is unknown.
+// returnAttempt ends an attempt without running the tool, because the tool may have run already and must not run twice. The
+// error is retryable, because a later attempt may reach the worker that has stored the result. There is one retry for each of
+// the [seekDelays]. After the last retry, the result says that the outcome of the call is unknown.
 func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 	n := beat.countReturn()
 	if n > len(seekDelays) {
@@ -121,9 +122,9 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. It returns a retryable
-// error with the given text, which says what happened (problem). After [protocol.MaxToolAttempts] attempts, it returns an
-// error result for the model instead. If the context has ended, it returns another error instead: see interrupted.
+// notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. The error is retryable
+// and contains the given text, which says what happened. After [protocol.MaxToolAttempts] attempts, notRun returns an error
+// result for the model instead. If the context has ended, notRun returns the error of [interrupted].
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, interrupted(ctx, problem)

@@ -2,37 +2,37 @@ package agent
 
 import "slices"
 
-// Approval says whether a person has approved a tool call. It is empty for a call that needs no approval.
+// Approval says whether a person has approved a tool call. The empty Approval means that the call needs no approval.
 type Approval string
 
 const (
-	// Asked means that a person was asked to approve the call, and has not approved it.
+	// Asked means that a person was asked to approve the call, but has not approved it.
 	Asked Approval = "asked"
-	// Approved means that a person has approved the call, so it may run.
+	// Approved means that a person has approved the call. The call may run.
 	Approved Approval = "approved"
 )
 
-// Decision is a person's decision on one tool call. It names the call by its key. The key depends on the arguments, so
-// the decision applies only to the arguments that the person saw.
+// Decision is a person's decision on one tool call. The decision applies only to the arguments that the person saw.
 type Decision struct {
-	Key     Key  `json:"key"`
+	// Key is the key of the call. The key depends on the arguments of the call.
+	Key Key `json:"key"`
+	// Approve reports whether the person approves the call. False means a denial.
 	Approve bool `json:"approve"`
-	// Reason is the reason for a denial. The model reads it.
+	// Reason is the reason for a denial, as a text for the model.
 	Reason string `json:"reason,omitempty"`
-	// Arguments replace the model's arguments. If it is empty, the model's arguments stay.
+	// Arguments replace the model's arguments. Empty means that the model's arguments stay.
 	Arguments string `json:"arguments,omitempty"`
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
 }
 
-// maxDecisions is the largest number of decisions in a state. When a further decision comes, the oldest one is removed.
-// A decision stays in the state after it was applied to its call, so that a second delivery of the same decision
-// changes nothing. A decision may also be in the state before its call exists: after a reset, Temporal delivers all
-// earlier decisions at once.
+// maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision
+// stays in the state after it was applied, because Temporal may deliver the decision again. A decision may also come
+// before its call: after a reset, Temporal delivers all earlier decisions at once.
 const maxDecisions = 1000
 
-// ask makes the call wait for a person's decision. After a reset, the decision may have come before the call. If the
-// state has an unused decision for the call, ask applies this decision at once.
+// ask makes the call wait for a person's decision. After a reset, the state may already have the decision. In that
+// case, ask applies the decision at once.
 func (s *State) ask(c *Call) {
 	c.Approval = Asked
 	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used })
@@ -42,8 +42,8 @@ func (s *State) ask(c *Call) {
 	}
 }
 
-// decided stores a person's decision in the state. If the call waits for this decision, decided also applies it to the
-// call. decided returns false and changes nothing if the state already has a decision for the call.
+// decided stores a person's decision in the state. If the call waits for a decision, decided also applies the
+// decision to the call. If the state already has a decision for the call, decided changes nothing and returns false.
 func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
 		return false

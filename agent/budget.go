@@ -6,14 +6,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Money is an amount in 10⁻¹² US dollars. It is a whole number, so that a sum is the same on every machine. For
-// example, a price of 0.15 dollars per million tokens is 150,000 for each token.
+// Money is an amount of money. The unit is 10⁻¹² US dollars. Money is a whole number. Therefore a sum is the same on
+// every machine. For example, 0.15 dollars per million tokens are 150,000 for each token.
 type Money int64
 
 // Dollar is one US dollar.
 const Dollar Money = 1e12
 
-// Dollars returns the amount in US dollars. The result is not exact: use it for display and for search attributes only.
+// Dollars returns the amount in US dollars. The result is not exact. Use it for display and for search attributes
+// only.
 func (m Money) Dollars() float64 { return float64(m) / float64(Dollar) }
 
 // String returns the amount in dollars, rounded to a hundredth of a cent, such as "$0.1260".
@@ -22,25 +23,29 @@ func (m Money) String() string {
 	return fmt.Sprintf("$%d.%04d", hundredths/10_000, hundredths%10_000)
 }
 
-// Price has the prices of a model for one token. The zero Price means that the model costs nothing, or that its prices
+// Price has the prices of one token of a model. The zero Price means that the tokens cost nothing, or that the prices
 // are unknown.
 type Price struct {
-	Input  Money `json:"input,omitempty"`
-	Cached Money `json:"cached,omitempty"` // price of an input token that the provider had in its cache
+	// Input is the price of an input token.
+	Input Money `json:"input,omitempty"`
+	// Cached is the price of an input token that the provider had in its cache.
+	Cached Money `json:"cached,omitempty"`
+	// Output is the price of an output token.
 	Output Money `json:"output,omitempty"`
 }
 
-// Of returns the cost of one model reply at these prices. The usage u counts the tokens of the reply and of its request. The
-// cached tokens in u are part of the input tokens.
+// Of returns the cost of the tokens `u` at these prices. The cached tokens are a part of the input tokens in `u`. A
+// cached token costs the cached price instead of the input price.
 func (p Price) Of(u llm.Usage) Money {
 	cached := min(u.CachedTokens, u.InputTokens)
 	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
 }
 
-// Spending is a number of tokens and their cost.
+// Spending is a number of tokens and what they cost.
 type Spending struct {
 	llm.Usage
-	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
+	// Cost is the cost of the tokens, in 10⁻¹² US dollars.
+	Cost Money `json:"cost,omitempty"`
 }
 
 // Add returns the sum of s and t.
@@ -58,28 +63,30 @@ func (s Spending) Sub(t Spending) Spending {
 	return s
 }
 
-// Tokens returns the number of input tokens and output tokens together.
+// Tokens returns the sum of the input tokens and the output tokens.
 func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
-// Grant limits what a sub-agent and all agents below it may spend together. The parent gives each new sub-agent a share
-// of what is left of its own budget. A zero field means no limit. A sub-agent keeps the grant with which it was
-// started. The grant is not part of the sub-agent's key, so a parent that was reset finds the sub-agent even if its own
-// budget has changed.
+// Grant is the part of a parent's budget that a sub-agent may spend. It limits the spending of the sub-agent and of
+// all agents below it together. A zero field means no limit. A sub-agent keeps the grant with which it was started.
+// The grant is not part of the sub-agent's key. Therefore a parent finds its sub-agent again after a reset, even if
+// the parent's budget has changed.
 type Grant struct {
-	Tokens int   `json:"tokens,omitempty"`
-	Cost   Money `json:"cost,omitempty"`
+	// Tokens is the largest number of input and output tokens together.
+	Tokens int `json:"tokens,omitempty"`
+	// Cost is the largest cost, in 10⁻¹² US dollars.
+	Cost Money `json:"cost,omitempty"`
 }
 
-// Spent returns what the agent and all agents below it have spent. A sub-agent reports its spending when it ends. Until
-// then, Spent does not include the spending of this sub-agent.
+// Spent returns the tokens and the cost of the agent and of all agents below it. A sub-agent counts only when it has
+// ended, because it reports its spending at its end.
 func (s *State) Spent() Spending { return s.Usage.Spent() }
 
-// Spent returns the tokens and the cost of the agent itself and of the sub-agents that have ended. The spending of a
-// sub-agent includes that of all agents below it.
+// Spent returns the tokens and the cost of the agent and of the sub-agents that have ended. The spending of a
+// sub-agent includes the spending of all agents below it.
 func (u Usage) Spent() Spending { return Spending{u.Usage, u.Cost}.Add(u.Descendants) }
 
-// bounds returns the limits on the spending of this agent and all agents below it. Each limit is the lower of two: the
-// limit in the agent's definition and the limit in its grant. Zero means no limit.
+// bounds returns the limits on what this agent and all agents below it may spend together. The agent's definition has
+// one limit, and its grant (see [Grant]) has another. The lower of the two counts. Zero means no limit.
 func (s *State) bounds() Grant {
 	return Grant{
 		Tokens: lowerLimit(s.Definition.Limits.Tokens, s.Grant.Tokens),
@@ -95,8 +102,8 @@ func lowerLimit[T int | Money](a, b T) T {
 	return a
 }
 
-// reserved returns how much of the agent's budget is not free: what has been spent, plus the grants of the sub-agents
-// that have not yet reported their spending.
+// reserved returns how much of the agent's budget is not free. This is what has been spent, plus the grants of
+// sub-agents that have not yet reported their spending. The tokens of a grant count as input tokens.
 func (s *State) reserved() Spending {
 	all := s.Spent()
 	for _, c := range s.Children {
@@ -106,8 +113,9 @@ func (s *State) reserved() Spending {
 	return all
 }
 
-// slice returns the grant for each of n new sub-agents. It divides what is left of this agent's budget equally among
-// the new sub-agents and this agent.
+// slice returns the grant (see [Grant]) for each of n new sub-agents. It divides what is left of this agent's budget
+// into n+1 equal parts. One part stays with this agent. If there is a limit, each grant is at least 1, because 0
+// would mean no limit.
 func (s *State) slice(n int) Grant {
 	bounds, spent := s.bounds(), s.reserved()
 	var g Grant
@@ -121,9 +129,10 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild adds the spending that the sub-agent c has reported (spent) to the usage of this agent. It also frees the part of
-// the budget that was reserved for c. A resumed sub-agent reports everything since its first start, so a new report replaces the
-// earlier one. A nil report means that there is none. The reservation then stays.
+// settleChild records the report of the sub-agent c on what it has spent. settleChild adds the report to the usage of
+// this agent, and frees the part of the budget that was reserved for c. A resumed sub-agent reports its spending
+// since its first start. Therefore a new report replaces the earlier one. If `spent` is nil, there is no report, and
+// the budget stays reserved.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant
@@ -135,8 +144,8 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
 }
 
-// price returns the prices of the model candidate with the given name; an empty name means the first candidate. If the prices are
-// unknown, price returns the zero Price.
+// price returns the prices of one of the agent's models: the candidate with the given name. An empty name means the
+// first candidate. If the prices are unknown, price returns the zero [Price].
 func (s *State) price(name string) Price {
 	for i, c := range s.Definition.Candidates {
 		if (c.Name == name || name == "") && i < len(s.Definition.Prices) {

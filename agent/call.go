@@ -6,44 +6,55 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Call is one call of a tool or of a sub-agent that a model reply asks for. The key of a call is a hash of the model
-// call's key, the position in the reply, the tool's name and the arguments.
+// Call is a call of a tool or of a sub-agent. A reply of the model asks for the call.
 type Call struct {
+	// Key identifies the call: see [Key]. It is a hash of the fields Model, Position, Name and Arguments.
 	Key Key `json:"key"`
-	// Model is the key of the model call whose reply asks for this call. Position is the index of this call in the reply.
-	// CallID is the ID that connects the call with its result in a request.
-	Model     Key    `json:"model"`
-	Position  int    `json:"position"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
+	// Model is the key of the model call whose reply asks for this call.
+	Model Key `json:"model"`
+	// Position is the index of this call among the calls of the reply.
+	Position int `json:"position"`
+	// CallID connects the call with its result in a request to the model.
+	CallID string `json:"call_id"`
+	// Name is the name of the tool or of the sub-agent.
+	Name string `json:"name"`
+	// Arguments are the arguments as JSON text.
 	Arguments string `json:"arguments"`
-	// Child is the key of the sub-agent that the call waits for. It is empty for the call of a tool.
+	// Child is the key of the sub-agent that the call waits for. It is empty if the call waits for no sub-agent.
 	Child Key `json:"child,omitempty"`
-	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds. It is 0 before that.
+	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds. 0 means that the
+	// wait has not begun.
 	Began int64 `json:"began,omitempty"`
 	// Failed reports whether the call was answered with the failure of its sub-agent.
-	Failed   bool     `json:"failed,omitempty"`
+	Failed bool `json:"failed,omitempty"`
+	// Approval says whether a person has approved the call.
 	Approval Approval `json:"approval,omitempty"`
-	Result   *Result  `json:"result,omitempty"`
+	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
+	// [State].Interrupted.
+	Result *Result `json:"result,omitempty"`
 }
 
-// Result is the result of a call, as the model gets it. An error is a result, too, so every call gets exactly one
-// result in the transcript.
+// Result is the result of a call, as the model gets it. An error counts as a result. Therefore every call has exactly
+// one result in the transcript.
 type Result struct {
+	// Content is the text of the result.
 	Content string `json:"content"`
-	IsError bool   `json:"is_error,omitempty"`
-	// Interrupted reports whether the call was answered as interrupted: this result says that the real result did not
-	// come in time, or that nobody knows what the call has done. The real result may come later. It replaces this
-	// result if this result is not yet in the transcript. Otherwise it is a late result: see [LateResult].
-	Interrupted bool  `json:"interrupted,omitempty"`
-	Time        int64 `json:"time"`
+	// IsError reports whether the result is an error.
+	IsError bool `json:"is_error,omitempty"`
+	// Interrupted reports whether this result takes the place of the real result, which did not come in time or is
+	// unknown. The documentation says of such a call that it was answered as interrupted. The real result may still
+	// come. Then it replaces this result, unless this result is already in the transcript. For a result in the
+	// transcript, see [LateResult].
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Time is the time of the result, in Unix milliseconds.
+	Time int64 `json:"time"`
 }
 
-// maxInterrupted is the largest number of calls that accept a late result: see [State].Interrupted. If there are more,
-// the oldest ones are removed, and no longer accept a late result.
+// maxInterrupted is the largest number of calls in [State].Interrupted. These calls may still get a late result: see
+// [LateResult]. If there are more, the oldest calls are removed. A removed call can no longer get a late result.
 const maxInterrupted = 100
 
-// openCalls returns a copy of the calls without a result.
+// openCalls returns the calls in `s.Calls` that have no result yet, in a new slice.
 func (s *State) openCalls() []Call {
 	if !s.hasOpenCall() {
 		return nil
@@ -57,17 +68,17 @@ func (s *State) openCalls() []Call {
 	return open
 }
 
-// hasOpenCall reports whether at least one call has no result.
+// hasOpenCall reports whether a call in `s.Calls` has no result yet.
 func (s *State) hasOpenCall() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Result == nil })
 }
 
-// BatchSize returns how many tool calls of the last model reply may run, which is at most [Limits].CallsPerReply if
-// this limit is set. It returns 0 when no call is open. If the number is large, each result is cut to a smaller size,
-// so that all of them fit into one history.
+// BatchSize returns how many calls of the last model reply may run. This is at most [Limits].CallsPerReply, if this
+// limit is set. BatchSize returns 0 if no call is open. All results have to fit into one history. Therefore, if many
+// calls may run, each result is cut to a smaller size.
 func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
 
-// runs returns how many calls of one model reply may run. The reply has the given number of calls (calls).
+// runs returns how many calls of one model reply may run. The parameter `calls` is the number of calls in the reply.
 func (d *Definition) runs(calls int) int {
 	if limit := d.Limits.CallsPerReply; limit > 0 {
 		return min(calls, limit)
@@ -78,9 +89,9 @@ func (d *Definition) runs(calls int) int {
 // Pending returns the calls that have no result yet, in the order in which the model asked for them.
 func (s *State) Pending() []Call { return s.openCalls() }
 
-// openAll sets s.Calls to the tool calls of a new reply. The key of the model call that brought the reply is in model. A tool
-// call that cannot run gets an error result at once. If refusal is not empty, no tool call runs, and refusal is the error result
-// of each.
+// openAll sets `s.Calls` to the calls of a new model reply. The parameter `model` is the key of the model call. A
+// call that cannot run gets an error result at once. If `refusal` is not empty, no call runs, and `refusal` becomes
+// the error result of every call.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -117,9 +128,9 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 	}
 }
 
-// uniqueIDs returns a copy of the given calls in which each call has an ID of its own. In a request, the ID connects a call with
-// its result. A call gets a new ID if it has none, or if an earlier call has the same ID. The new ID is a hash of the call's
-// position and of the key of the model call (model).
+// uniqueIDs returns a copy of the calls of one model reply. In the copy, no two calls have the same ID. The ID
+// connects a call with its result in a request. A call gets a new ID if it has none, or if an earlier call has the
+// same ID. The new ID is a hash of the position of the call in the reply, and of `model`, the key of the model call.
 func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 	calls = slices.Clone(calls)
 	seen := map[string]bool{}
@@ -147,16 +158,18 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	return true
 }
 
-// unanswered reports whether a better result than r may still come for the call c. This is so in two cases: r says that
-// the call was interrupted, or r is the failure of a sub-agent. A sub-agent that failed may be resumed, and may then
-// answer.
+// unanswered reports whether a better result than r may still come for the call c. There are two cases. In the first,
+// r takes the place of the real result: see [Result].Interrupted. In the second, r is the failure of a sub-agent. A
+// failed sub-agent may be resumed, and may then answer.
 func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
-// answer gives the call c the result r, and reports whether it did so. If c has a result already, r replaces it in two
-// cases only. The old result says that the call was interrupted, and r does not say this. Or the old result is the
-// failure of a sub-agent, and r is the sub-agent's answer.
+// answer makes r the result of the call c, and reports whether it did so. If the call already has a result, r
+// replaces the old result in two cases only:
+//
+//   - The old result says that the call was interrupted (see [Result].Interrupted), and r does not.
+//   - The old result is the failure of a sub-agent, and r is the sub-agent's answer.
 func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
@@ -168,10 +181,11 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater handles a late result r: see [LateResult]. It looks in s.Interrupted for the newest call that accepts r, and puts a
-// message with r into the inbox. It returns false if there is no such call. The given function (fits) selects the calls to look
-// at. A call that already got the failure of its sub-agent accepts only the sub-agent's answer. The sub-agent that has ended
-// (child) is nil if r is the result of a tool.
+// repairLater handles a late result r: see [LateResult]. It looks for the newest call in `s.Interrupted` that may get
+// r, and puts a message with r into the inbox. It returns false if there is no such call, or if r itself is an
+// interrupted result. The parameter `fits` selects the calls to consider. A call that has got the failure of its
+// sub-agent may get only the sub-agent's answer. The parameter `child` is the sub-agent that has ended; nil if r is
+// the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
@@ -194,10 +208,10 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
-// lateID returns the ID of the message that brings a late result of the call with the given key: see [LateResult]. A call may
-// first get the failure of its sub-agent and then the answer of the resumed sub-agent. The message with this answer (again) has
-// another ID, because the failure may have come in a message, too. Both IDs have a space, so they never equal the message ID of a
-// client.
+// lateID returns the ID of the message with a late result (see [LateResult]) of the call with the given key. One call
+// may have two such messages. The first brings the failure of its sub-agent, the second the answer of the resumed
+// sub-agent. If `again` is true, lateID returns the ID of the second message. Both IDs contain a space. Therefore
+// they never equal the ID of a client's message.
 func lateID(call Key, again bool) string {
 	if again {
 		return "late " + string(call) + " resumed"
@@ -205,8 +219,8 @@ func lateID(call Key, again bool) string {
 	return "late " + string(call)
 }
 
-// late returns the message that brings r, a late result of the call c: see [LateResult]. The message may enter the running turn
-// only when the transcript has at least a given number of messages (after); 0 means that there is no such condition.
+// late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running
+// turn only when the transcript has at least `after` messages. 0 means that there is no such condition.
 func late(c Call, r Result, after int) InboxMessage {
 	return InboxMessage{
 		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
@@ -214,17 +228,18 @@ func late(c Call, r Result, after int) InboxMessage {
 	}
 }
 
-// repaired reports whether the inbox has a late result for the call with the given key. A late result that is an error
-// does not count.
+// repaired reports whether the inbox has a late result (see [LateResult]) of the call with the given key. A late
+// result that is an error does not count.
 func (s *State) repaired(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
 		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
 	})
 }
 
-// interruptAll gives every open call an error result, because the agent stops waiting for the calls. Each result names the reason
-// (why) for the model. If a call waits for approval, its result says that the call was not run. Every other result says that the
-// call was interrupted and that the outcome is unknown, because the tool may have done its work.
+// interruptAll gives every open call an error result, because the agent stops waiting for the calls. The parameter
+// `why` is the reason, as a text for the model. A call that waits for approval was not run, and its result says this.
+// Any other call may have done its work. Its result says that the call was interrupted and that the outcome is
+// unknown.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -241,8 +256,8 @@ func (s *State) interruptAll(why string, now int64) {
 	}
 }
 
-// answerCalls moves the results of all calls into the transcript, once every call has a result. Before that, it does
-// nothing. The results enter in the order of the calls in the reply, so the next request does not depend on which
+// answerCalls moves the results of `s.Calls` into the transcript when every call has a result. Before that, it does
+// nothing. The results have the order of the calls in the reply. Therefore the next request does not depend on which
 // result came first.
 func (s *State) answerCalls() {
 	if len(s.Calls) == 0 || s.hasOpenCall() {

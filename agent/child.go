@@ -9,48 +9,56 @@ import (
 	"strings"
 )
 
-// Child is a sub-agent: an agent that does a task for this agent, in a workflow of its own. The model asks for it by a
-// call, and several calls may wait for the same sub-agent.
+// Child is a sub-agent: an agent that does a task for this agent, in a workflow of its own. The model asks for a
+// sub-agent by a call. Several calls may wait for the same sub-agent.
 type Child struct {
+	// Key identifies the sub-agent: see [Key].
 	Key Key `json:"key"`
-	// ID is the sub-agent's agent ID, which is its workflow ID.
-	ID       string `json:"id"`
-	Agent    string `json:"agent"`
-	Task     string `json:"task"`
+	// ID is the agent ID of the sub-agent. It is also the workflow ID.
+	ID string `json:"id"`
+	// Agent is the name of the sub-agent's definition.
+	Agent string `json:"agent"`
+	// Task says what the sub-agent is to do.
+	Task string `json:"task"`
+	// Instance is a name that the model may choose. It distinguishes sub-agents with the same task.
 	Instance string `json:"instance,omitempty"`
 	// Interrupted reports whether a call for this sub-agent was answered as interrupted (see [Result]) while the
-	// sub-agent goes on. The model may ask for the sub-agent again. The new call then waits for the same sub-agent.
+	// sub-agent goes on. If the model asks for the sub-agent again, the new call waits for the same sub-agent.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Started reports whether the sub-agent's workflow has been started, in this run of its parent or in an earlier
-	// run. From then on the parent only waits for it. If the workflow no longer exists, the parent must not start it
-	// again.
+	// Started reports whether the sub-agent's workflow has been started, by this run of the parent or by an earlier
+	// run. From then on, the parent only waits for the sub-agent. The parent never starts the workflow again, even if
+	// the workflow no longer exists.
 	Started bool `json:"started,omitempty"`
-	// Done reports whether the sub-agent's result has come.
+	// Done reports whether the parent has received the sub-agent's result.
 	Done bool `json:"done,omitempty"`
-	// Failed reports whether the sub-agent ended without an answer. If it is resumed, its answer may still come.
+	// Failed reports whether the sub-agent ended without an answer. The answer may still come if the sub-agent is
+	// resumed.
 	Failed bool `json:"failed,omitempty"`
 	// Answered is the key of the call that got the sub-agent's result.
 	Answered Key `json:"answered,omitempty"`
-	// Spent counts the tokens and the cost of the sub-agent at its end; nil if unknown.
+	// Spent is what the sub-agent and all agents below it had spent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
-	// After is the number of messages that the transcript must have before a late answer of the sub-agent may enter the
-	// running turn. It is set if an earlier run of the parent still waited for this answer at its end: it is the number
-	// of messages that this earlier run had. 0 means that there is no such condition.
+	// After is the number of messages that the transcript must have before a late answer of the sub-agent may enter
+	// the running turn. 0 means that there is no such condition. After is set if an earlier run of the parent waited
+	// for this answer until its end. The value is the number of messages that the earlier run had then.
 	After int `json:"after,omitempty"`
-	// Grant is what the sub-agent may spend. This amount is reserved in the parent's budget. It becomes zero when the
-	// sub-agent has reported its spending, because nothing is reserved any more.
+	// Grant is the part of the parent's budget that is reserved for the sub-agent. It becomes zero when the sub-agent
+	// has reported its spending.
 	Grant Grant `json:"grant,omitzero"`
 }
 
-// ChildIdleMS is the longest time, in milliseconds, that a call waits for a sub-agent in which nothing happens. If the
-// sub-agent and all agents below it have no event for this time, the call is answered as interrupted: see [Result]. A
-// call with a time budget of its own ([Tool].BudgetMS) waits as long as the budget says.
+// ChildIdleMS is how long, in milliseconds, a call waits for a sub-agent in which nothing happens. If neither the
+// sub-agent nor an agent below it has an event for this time, the call is answered as interrupted: see [Result]. A
+// call with a time limit of its own waits until that limit instead: see [Tool].BudgetMS.
 const ChildIdleMS = 15 * 60_000
 
 // childArguments are the arguments with which a model calls a sub-agent: see [ChildSchema].
 type childArguments struct {
-	Task     string `json:"task"`
+	// Task says what the sub-agent is to do.
+	Task string `json:"task"`
+	// Instance is a name of the model's choice. Another name makes a second sub-agent for the same task.
 	Instance string `json:"instance"`
+	// Continue is the handle (see [Key.Handle]) of a known sub-agent. It is set to wait for this sub-agent again.
 	Continue string `json:"continue"`
 }
 
@@ -73,7 +81,7 @@ func (s *State) child(key Key) *Child {
 	return nil
 }
 
-// Child returns the sub-agent with the given key and whether the state has it.
+// Child returns the sub-agent with the given key. The second result reports whether the state has such a sub-agent.
 func (s *State) Child(key Key) (Child, bool) {
 	if c := s.child(key); c != nil {
 		return *c, true
@@ -81,8 +89,8 @@ func (s *State) Child(key Key) (Child, bool) {
 	return Child{}, false
 }
 
-// Waiting returns the calls that may still get the result of the sub-agent with the given key. These are the calls that have no
-// result yet, and those that accept a late result: see [LateResult].
+// Waiting returns the calls that may still get the result of the sub-agent with the given key. These are the calls
+// without a result, and the calls that may still get a late result: see [LateResult].
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
 	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
@@ -94,15 +102,16 @@ func (s *State) Waiting(child Key) []Call {
 }
 
 const (
-	// maxRunningChildren is the largest number of sub-agents that have not ended. At this number, no further sub-agent
-	// is started. Temporal refuses a workflow task that would make more than 2,000 pending child workflows.
+	// maxRunningChildren is the largest number of sub-agents of one agent that have not ended. At this number, the
+	// agent starts no further sub-agent. Temporal refuses a workflow task that would make more than 2,000 pending
+	// child workflows.
 	maxRunningChildren = 1000
 	// maxIDBytes is the largest size of a workflow ID that Temporal accepts.
 	maxIDBytes = 1000
 )
 
-// cannotStart returns the reason why this agent cannot have one more sub-agent with the definition of the given name, as a text
-// for the model. It returns "" if there is no such reason.
+// cannotStart returns the reason why this agent cannot have one more sub-agent, as a text for the model. It returns
+// "" if there is no such reason. The parameter `name` is the name of the sub-agent's definition.
 func (s *State) cannotStart(name string) string {
 	running := 0
 	for _, c := range s.Children {
@@ -119,10 +128,15 @@ func (s *State) cannotStart(name string) string {
 	return ""
 }
 
-// openChild decides which sub-agent the call c waits for. The arguments of the call may name a known sub-agent by its
-// handle (see [Key.Handle]): the call then waits for that sub-agent. Otherwise, the call waits for a sub-agent with the
-// same input that has an interrupted call. If there is none, openChild adds a new sub-agent, which may spend the given
-// grant. A call that cannot have a sub-agent gets an error result.
+// openChild decides which sub-agent the call c waits for. The first case that fits decides:
+//
+//   - The arguments name a known sub-agent by its handle (see [Key.Handle]). The call waits for this sub-agent.
+//   - A known sub-agent has the same input, and an interrupted call (see [Child].Interrupted). The call waits for
+//     this sub-agent.
+//   - There is no such sub-agent. The call waits for a new one, which may spend the given grant.
+//
+// If a late result of a known sub-agent waits in the inbox, the call gets this result at once. A call that cannot
+// have a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -175,13 +189,13 @@ func (s *State) depthLimit() int {
 	return s.Definition.Limits.Depth
 }
 
-// maxChildCounts is the largest number of entries in [State].ChildCounts. If there are more, dropChildCounts removes some of
-// them.
+// maxChildCounts is the largest number of entries in [State].ChildCounts. If there are more, [State.dropChildCounts]
+// removes half of them.
 const maxChildCounts = 2000
 
-// addChild adds a new sub-agent to s.Children and returns its key. The key is a hash of the input and of the number of
-// earlier sub-agents with the same input. So a second sub-agent with this input gets another key. The number comes from
-// s.ChildCounts, which still counts the sub-agents that were removed from s.Children.
+// addChild adds a new sub-agent to `s.Children` and returns its key. The key is a hash of the input and of the number
+// of earlier sub-agents with the same input. Therefore a second sub-agent with the same input gets another key. The
+// number comes from `s.ChildCounts`, which also counts the sub-agents that were removed from `s.Children`.
 func (s *State) addChild(input childInput, grant Grant) Key {
 	id := digest(input)[:32]
 	if s.ChildCounts == nil {
@@ -203,9 +217,9 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropChildCounts keeps s.ChildCounts small: it removes the half of the entries that has the smallest counts. It raises
-// s.ChildCountFloor to the greatest removed count. For an input without an entry, addChild counts from this floor. So
-// two sub-agents with the same input never get the same number.
+// dropChildCounts keeps `s.ChildCounts` small. It removes the half of the entries with the smallest counts, and
+// raises `s.ChildCountFloor` to the greatest removed count. For an input without an entry, [State.addChild] counts
+// from this floor. Therefore two sub-agents with the same input never get the same number.
 func (s *State) dropChildCounts() {
 	ids := slices.SortedFunc(maps.Keys(s.ChildCounts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.ChildCounts[a], s.ChildCounts[b]), strings.Compare(a, b))
@@ -216,13 +230,13 @@ func (s *State) dropChildCounts() {
 	}
 }
 
-// maxDoneChildren is the number of ended sub-agents that [State.Drop] keeps, for people to see, although no call or
-// message refers to them.
+// maxDoneChildren is the number of ended sub-agents that [State.Drop] keeps only for display. No call and no message
+// refers to these sub-agents.
 const maxDoneChildren = 20
 
-// dropChildren keeps s.Children small. It removes ended sub-agents to which no call or message refers, except the
-// newest ones: see maxDoneChildren. If a removed sub-agent never reported what it spent, its whole grant counts as
-// spent.
+// dropChildren keeps `s.Children` small. It removes the ended sub-agents to which no call and no message refers, but
+// keeps the newest of them: see [maxDoneChildren]. If a removed sub-agent never reported its spending, its whole
+// grant (see [Grant]) counts as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
@@ -250,12 +264,12 @@ func (s *State) dropChildren() {
 	s.Children = children
 }
 
-// ChildCount returns the number of sub-agents that this agent has asked for, including those that were removed from the
-// state.
+// ChildCount returns the number of sub-agents that this agent has asked for. Sub-agents that were removed from the
+// state count, too.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
 // interruptedChild returns the oldest sub-agent with the given input that has an interrupted call: see
-// [Child].Interrupted. It returns nil if there is none.
+// [Child].Interrupted. It returns nil if there is no such sub-agent.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
@@ -266,7 +280,8 @@ func (s *State) interruptedChild(input childInput) *Child {
 	return nil
 }
 
-// handle returns the short name by which the model can ask for this sub-agent again: the first 8 digits of its key.
+// handle returns the short name by which the model can ask for the sub-agent again. The name is the first 8 digits of
+// the sub-agent's key.
 func (c *Child) handle() string { return string(c.Key[len(KindChild)+1:])[:8] }
 
 func (s *State) childByHandle(agent, handle string) *Child {
@@ -278,9 +293,9 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// takeLate removes a late result of the sub-agent with the given key from the inbox and returns it, so that a new call for the
-// sub-agent gets it: see [LateResult]. It returns nil if there is no late result, or if the late result is reserved for another
-// call: see [LateResult].For.
+// takeLate removes a late result (see [LateResult]) of the given sub-agent from the inbox and returns it. The caller
+// gives it to a new call for the sub-agent. takeLate ignores a late result that is reserved for another call: see
+// [LateResult].For. It returns nil if it finds no late result.
 func (s *State) takeLate(child Key) *Result {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
 	if i < 0 {
@@ -309,22 +324,22 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the end of the sub-agent is known already, so that the result r brings no new end. There is one exception.
-// A sub-agent that failed may be resumed and end a second time, with an answer. So after a failure, an answer is a new end.
+// ended reports whether the result r brings nothing new, because the end of the sub-agent is already known. A failed
+// sub-agent may be resumed and then answer. Therefore, after a failure, an answer is new.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
-// Knows reports whether the event e brings nothing new, so that the driver need not apply it. This is the case if the
-// state has already recorded this end of the sub-agent, and no call without a result waits for the sub-agent.
+// Knows reports whether the event e brings nothing new. The driver need not apply such an event. Two conditions must
+// hold: the state has already recorded this end of the sub-agent, and no open call waits for the sub-agent.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&
 		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
 }
 
-// childFinished gives the result of a sub-agent to the calls in s.Calls that wait for it, and reports whether the state
-// has changed. If no call there takes the result, the newest call in s.Interrupted that waits for the sub-agent gets
-// it, as a late result: see [LateResult]. A sub-agent that failed may be resumed and then answer. The answer replaces
-// the failure, or enters as a late result if the failure is already in the transcript.
+// childFinished gives the result of a sub-agent to the calls in `s.Calls` that wait for it. It reports whether the
+// state has changed. If no such call takes the result, the result goes to the newest call in `s.Interrupted` that
+// waits for the sub-agent, as a late result: see [LateResult]. A failed sub-agent may be resumed and then answer. The
+// answer replaces the failure. If the failure is already in the transcript, the answer becomes a late result.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {

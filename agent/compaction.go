@@ -7,19 +7,20 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Compaction is a summary that requests send in place of the beginning of the transcript, because the conversation has
-// become too long for the model.
+// Compaction is a summary of the beginning of the transcript. Requests send the summary in place of the summarised
+// messages, because the conversation has become too long for the model.
 type Compaction struct {
-	// From is the number of messages at the beginning of the transcript that the summary replaces.
+	// From is the number of messages that the summary replaces, counted from the beginning of the transcript.
 	From int `json:"from"`
 	// Summary is the model's summary of these messages.
 	Summary string `json:"summary"`
-	// Task is the user's latest message, if it is one of these messages; else nil. Requests send it after the summary.
+	// Task is the user's latest message, if the summary replaces this message; else nil. Requests send Task after the
+	// summary.
 	Task *llm.Message `json:"task,omitempty"`
 }
 
-// messages returns the messages that requests send in place of the beginning of the transcript: the summary, and then
-// the task, if there is one. It returns nil if c is nil.
+// messages returns what requests send in place of the beginning of the transcript: the summary, and after it the
+// user's task, if there is one. The result is nil if c is nil.
 func (c *Compaction) messages() []llm.Message {
 	if c == nil {
 		return nil
@@ -32,15 +33,15 @@ func (c *Compaction) messages() []llm.Message {
 }
 
 const (
-	// maxCompactions is the largest number of compactions for one reply. If the request is still too long after them,
-	// more compactions would not help.
+	// maxCompactions is how often the agent may summarise the conversation before one reply. If the request is still
+	// too long then, more summaries would not help.
 	maxCompactions = 4
-	// olderPercent is the share, in percent of the bytes sent, that the first compaction summarises. Each further
-	// compaction for the same reply summarises half of the share before it.
+	// olderPercent is the part of the request, in percent of its bytes, that the first summary before a reply
+	// replaces. Each further summary before the same reply replaces half as much.
 	olderPercent = 60
 )
 
-// compaction returns the latest compaction, which is the one in use; nil if there is none.
+// compaction returns the latest summary, which is the one that requests send. It returns nil if there is none.
 func (s *State) compaction() *Compaction {
 	if n := len(s.Compactions); n > 0 {
 		return &s.Compactions[n-1]
@@ -48,8 +49,8 @@ func (s *State) compaction() *Compaction {
 	return nil
 }
 
-// from returns the number of messages at the beginning of the transcript that the latest summary replaces; 0 if there
-// is no summary. Requests send all messages after these.
+// from returns the number of messages that the latest summary replaces, counted from the beginning of the transcript.
+// It returns 0 if there is no summary. Requests send all messages after these.
 func (s *State) from() int {
 	if c := s.compaction(); c != nil {
 		return c.From
@@ -57,11 +58,11 @@ func (s *State) from() int {
 	return 0
 }
 
-// Count returns the number of messages in the whole transcript.
+// Count returns the number of messages in the whole transcript. It includes messages that the state no longer has.
 func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 
-// compact returns the step that asks the model for a summary, so that the next request is shorter. The step's Key is
-// empty if no summary can shorten the request.
+// compact returns the step that asks the model for a summary. The summary makes the next request shorter. If no
+// summary can make the request shorter, the field Key of the step is empty.
 func (s *State) compact() Compact {
 	from, ok := s.cut()
 	if !ok {
@@ -74,15 +75,15 @@ func (s *State) compact() Compact {
 	return Compact{Key: s.SummaryIdentity().Key(chain), Count: count, From: from}
 }
 
-// SummaryIdentity returns what the keys of all requests for a summary have in common: everything in a key except the
-// messages. For all other model calls, see [State.ModelIdentity].
+// SummaryIdentity returns the part that the keys of all requests for a summary have in common. Only the messages are
+// missing in this part. For all other model calls, see [State.ModelIdentity].
 func (s *State) SummaryIdentity() ModelIdentity {
 	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
-// SentToCompact returns the message with index i of a request for a summary. The request has a given number of messages (count).
-// The system message has no index and is not counted. The last message of the request is the instruction to summarise. The
-// messages before it are those to summarise.
+// SentToCompact returns message i of a request for a summary. The request has `count` messages, without the system
+// message. Index 0 is the first message after the system message. The last message is the instruction to summarise.
+// The messages before the instruction are those to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}
@@ -90,9 +91,10 @@ func (s *State) SentToCompact(i, count int) llm.Message {
 	return s.Sent(i)
 }
 
-// cut decides how much the next summary replaces. It returns the number of messages (from), counted from the beginning of the
-// transcript. The first message after them is never a result, so a call and its result stay together. At least one message is not
-// replaced. The second result is false if no summary can shorten the request, or if maxCompactions was reached.
+// cut decides how many messages the next summary replaces. It returns their number, counted from the beginning of the
+// transcript. At least one message stays. The first message that stays is never the result of a call. Therefore a
+// call and its result stay together. The second result is false if no summary can shorten the request, or if the
+// agent has reached [maxCompactions].
 func (s *State) cut() (from int, ok bool) {
 	if s.Compacted >= maxCompactions {
 		return 0, false
@@ -120,10 +122,10 @@ func (s *State) cut() (from int, ok bool) {
 	return from, ok
 }
 
-// shortens reports whether the request gets shorter if the next summary replaces the first n messages of the
-// transcript. The current summary already replaces s.from() messages, and n must be greater. If n is greater by 1 only,
-// and the additional message is a user's message, the request gets no shorter. The reason is that requests send the
-// user's latest message after the summary, so they would send this message again.
+// shortens reports whether the request gets shorter if the next summary replaces the first n messages. The number n
+// must be greater than the number of messages that the current summary replaces. The request does not get shorter if
+// only one more message is replaced, and this message is a user's. The reason: requests send the user's latest
+// message again, after the summary.
 func (s *State) shortens(n int) bool {
 	return n > s.from()+1 || s.Messages[s.from()-s.Dropped].Role != llm.User
 }
@@ -139,8 +141,8 @@ func messageBytes(m llm.Message) int {
 	return size
 }
 
-// summarised handles e, the model's reply to a request for a summary (step). It stores the summary, so that later requests send
-// it. If the reply has no text, summarised holds the turn: see [Held].
+// summarised stores the model's summary, which later requests send. The parameter `step` is the step that asked for
+// the summary. If the reply has no text, summarised holds the turn instead: see [Held].
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
@@ -172,16 +174,16 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.advanceTranscript(e.Time)
 }
 
-// overflowed records that a request for a summary (step) was itself too long for the model. The next request for a summary covers
-// fewer messages.
+// overflowed records that a request for a summary was itself too long for the model. The parameter `step` is the step
+// that made this request. The next request for a summary covers fewer messages.
 func (s *State) overflowed(step Compact) {
 	s.CutBelow = step.From
 	s.Compacted++
 }
 
-// Drop makes the state smaller for the next run of the agent. It removes messages that requests no longer send, earlier
-// summaries, and sub-agents that ended long ago. All of them stay in the histories of earlier runs. Drop does not write
-// to the state's slices, so it does not change a shallow copy of the state.
+// Drop makes the state smaller for the next run of the agent. It removes messages that requests no longer send,
+// earlier summaries, and sub-agents that ended long ago. The histories of earlier runs still contain all of them.
+// Drop does not write into the slices of the state. Therefore a shallow copy of the state does not change.
 func (s *State) Drop() {
 	s.dropChildren()
 	c := s.compaction()
@@ -193,9 +195,9 @@ func (s *State) Drop() {
 	s.Compactions = s.Compactions[len(s.Compactions)-1:]
 }
 
-// full reports whether a reply shows that the context is too long, so that a summary is needed. Two conditions must hold: the
-// tokens u of the reply and its request have reached [Limits].ContextTokens, and a summary can shorten the request. If this limit
-// is 0, full returns false.
+// full reports whether the agent has to summarise the conversation. There are two conditions. First, the tokens `u`
+// of the last request and its reply have reached [Limits].ContextTokens, and this limit is not 0. Second, a summary
+// can make the request shorter.
 func (s *State) full(u llm.Usage) bool {
 	limit := s.Definition.Limits.ContextTokens
 	if limit == 0 || u.InputTokens+u.OutputTokens < limit {

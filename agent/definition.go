@@ -8,57 +8,68 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Definition is the configuration of an agent. The agent reads it once when it starts and keeps it in its state. A
-// later change of the configuration has no effect until the agent reloads its definition. A definition holds names and
-// parameters. The address, API key and timeouts of a model stay with the worker.
+// Definition is the configuration of an agent. The agent reads its definition when it starts, and keeps it in its
+// state. A later change of the configuration has no effect until the agent reads its definition again. The address,
+// API key and timeouts of a model are not in a definition. They stay with the worker.
 type Definition struct {
-	Name        string `json:"name"`
+	// Name is the name of the definition.
+	Name string `json:"name"`
+	// Description says what the agent does.
 	Description string `json:"description,omitempty"`
 
+	// Candidates are the models that the agent uses. The first is the preferred one.
 	Candidates []llm.Candidate `json:"candidates"`
-	// Prices are the prices of the candidates, in the same order. They are not part of a request.
-	Prices       []Price    `json:"prices,omitempty"`
-	Params       llm.Params `json:"params,omitzero"`
-	Instructions string     `json:"instructions,omitempty"`
-	// Queue is the task queue of the model calls. It is set if the model has a task queue of its own, which limits the
-	// rate of the calls. Empty means the agent's own task queue.
+	// Prices are the prices of the candidates, in the same order. No request contains them.
+	Prices []Price `json:"prices,omitempty"`
+	// Params are the parameters of model calls, such as the temperature.
+	Params llm.Params `json:"params,omitzero"`
+	// Instructions are the text of the system message.
+	Instructions string `json:"instructions,omitempty"`
+	// Queue is the task queue of the model calls. Empty means the agent's own task queue. A model has a task queue of
+	// its own if the rate of its calls is limited.
 	Queue string `json:"queue,omitempty"`
 
 	// Tools are the tools and sub-agents that the model may call, sorted by name.
-	Tools  []Tool `json:"tools,omitempty"`
+	Tools []Tool `json:"tools,omitempty"`
+	// Limits limit what the agent may use.
 	Limits Limits `json:"limits,omitzero"`
-	// SendReasoning makes requests send back the model's reasoning. Some models require this.
+	// SendReasoning reports whether requests send the model's earlier reasoning back to the model. Some models
+	// require this.
 	SendReasoning bool `json:"send_reasoning,omitempty"`
-	// KeepAgents lets running sub-agents go on when the agent ends with its answer. Without KeepAgents, the sub-agents
-	// are cancelled.
+	// KeepAgents reports whether running sub-agents go on when the agent ends with its answer. Otherwise, the
+	// sub-agents are cancelled.
 	KeepAgents bool `json:"keep_agents,omitempty"`
 }
 
 // Tool is a tool or a sub-agent that the model may call.
 type Tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"`
+	// Name is the name by which the model calls the tool or the sub-agent.
+	Name string `json:"name"`
+	// Description tells the model what the tool or the sub-agent does.
+	Description string `json:"description,omitempty"`
+	// Schema is the JSON schema of the arguments.
+	Schema json.RawMessage `json:"schema,omitempty"`
 
-	// Ref is the name by which a worker finds the tool. It is empty for a sub-agent.
+	// Ref is the name by which a worker finds the tool. Ref is empty for a sub-agent.
 	Ref string `json:"ref,omitempty"`
-	// Effect says whether a call may run again. It is one of the constants of the type tool.Effect; empty means
-	// at-most-once.
+	// Effect says whether a call may run again. It is one of the constants of the type `tool.Effect`. Empty means
+	// "at-most-once".
 	Effect string `json:"effect,omitempty"`
-	// Queue is the task queue of the one worker that can run the tool; empty means the agent's own task queue.
+	// Queue is the task queue of the only worker that can run the tool. Empty means the agent's own task queue.
 	Queue string `json:"queue,omitempty"`
-	// Approval means that a person must approve each call.
+	// Approval reports whether a person must approve each call.
 	Approval bool `json:"approval,omitempty"`
 
-	// Agent is the name of the sub-agent's definition. It is empty for a tool.
+	// Agent is the name of the sub-agent's definition. Agent is empty for a tool.
 	Agent string `json:"agent,omitempty"`
-	// BudgetMS is the time, in milliseconds, that a call waits for the sub-agent before it is answered as interrupted.
-	// 0 means that the call waits as long as events happen in the sub-agent: see [ChildIdleMS].
+	// BudgetMS is how long, in milliseconds, a call waits for the sub-agent. After this time, the call is answered as
+	// interrupted: see [Result]. 0 means that the call waits as long as events happen in the sub-agent: see
+	// [ChildIdleMS].
 	BudgetMS int64 `json:"budget_ms,omitempty"`
 }
 
-// RequestPrefix returns the part of every request that stays the same from call to call: candidates, parameters, tools
-// and the system message. The system message is the instructions, unchanged. If they are empty, there is no system
+// RequestPrefix returns the part that all requests of the agent have in common: candidates, parameters, tools and the
+// system message. The system message is the agent's instructions, unchanged. Without instructions, there is no system
 // message.
 func (d *Definition) RequestPrefix() llm.Request {
 	head := llm.Request{Candidates: d.Candidates, Params: d.Params}
@@ -74,9 +85,9 @@ func (d *Definition) RequestPrefix() llm.Request {
 	return head
 }
 
-// SummaryPrefix returns the request prefix for a summary of the conversation. It is equal to the result of
-// RequestPrefix, with two exceptions: the model must not call a tool, and there is no output schema. So a provider
-// finds the common beginning in its cache.
+// SummaryPrefix returns the part that all requests for a summary have in common. It differs from the result of
+// [Definition.RequestPrefix] in two points: the model must not call a tool, and there is no output schema. Everything
+// else is equal. Therefore a provider finds the common beginning in its cache.
 func (d *Definition) SummaryPrefix() llm.Request {
 	head := d.RequestPrefix()
 	head.Params.OutputSchema = nil
@@ -86,7 +97,7 @@ func (d *Definition) SummaryPrefix() llm.Request {
 	return head
 }
 
-// Tool returns the tool with the given name and whether the definition has such a tool.
+// Tool returns the tool with the given name. The second result reports whether the definition has such a tool.
 func (d *Definition) Tool(name string) (Tool, bool) {
 	for _, t := range d.Tools {
 		if t.Name == name {

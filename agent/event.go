@@ -3,30 +3,31 @@ package agent
 import "github.com/reagent-dev/reagent/llm"
 
 // Event is something that has happened to an agent, such as a message from a user or a reply of the model.
-// [State.Apply] applies it. An event may be delivered more than once: from the second time on, it changes nothing but a
-// count in [Usage]. Times in events are Unix milliseconds of the workflow clock.
+// [State.Apply] applies an event to the state. A second delivery of the same event changes nothing but a counter in
+// [Usage]. Times in events are Unix milliseconds of the workflow clock.
 type Event interface{ event() }
 
 type (
-	// DefinitionLoaded says that the definition was read. It stores the definition in the state.
+	// DefinitionLoaded says that the agent's definition was read. The event stores the definition in the state.
 	DefinitionLoaded struct {
 		Key        Key
 		Definition Definition
-		// MayHaveRun says how an open call is answered if the definition lacks its tool. If true, the result says that
-		// the call may have run. If false, the result says that the call could not be run. It is false only in the
-		// replay of a history of an earlier version, which gave this second answer.
+		// MayHaveRun says which result an open call gets if the definition lacks its tool. If MayHaveRun is true, the
+		// result says that the call may have run. If MayHaveRun is false, the result says that the call could not be
+		// run. Earlier versions gave this second result. Therefore MayHaveRun is false only in the replay of an old
+		// history.
 		MayHaveRun bool
 	}
 
-	// DefinitionFailed says that the definition cannot be read. An agent without a definition ends. An agent with a
-	// definition keeps it.
+	// DefinitionFailed says that the definition cannot be read. An agent without a definition then ends. An agent
+	// with a definition keeps its definition.
 	DefinitionFailed struct {
 		Key     Key
 		Class   string
 		Message string
 	}
 
-	// MessageReceived puts a message into the inbox. If the turn is held, it goes on: see [Held].
+	// MessageReceived puts a message into the inbox. A turn that is held goes on: see [Held].
 	MessageReceived struct {
 		Message InboxMessage
 		Time    int64
@@ -38,47 +39,50 @@ type (
 		Time int64
 	}
 
-	// ModelAsked says that a model call is in flight. From now on, a steering message waits for the reply.
+	// ModelAsked says that a model call is in flight. Until the reply comes, a steering message (see
+	// [InboxMessage].Steer) has to wait.
 	ModelAsked struct{ Key Key }
 
-	// ModelReplied appends the model's reply to the transcript and opens its calls. If the key is that of a request for
-	// a summary, the reply is the summary.
+	// ModelReplied adds the model's reply to the transcript, and the calls in the reply to [State].Calls. If the
+	// request asked for a summary, the event stores the reply as the summary instead.
 	ModelReplied struct {
 		Key   Key
 		Reply llm.Reply
-		// Empty counts the empty replies to the same request before this reply.
+		// Empty counts the empty replies that the same request got before this reply.
 		Empty EmptyReplies
-		// Repeats counts the failed and lost attempts before this reply.
+		// Repeats counts the attempts at this model call that failed or were lost before this reply.
 		Repeats Repeats
-		// Invalid says why the answer does not fit the output schema; empty if it fits or there is no schema.
+		// Invalid says why the answer does not fit the output schema. It is empty if the answer fits, or if there is
+		// no schema.
 		Invalid string
-		// Recalled reports whether the reply comes from the history of an earlier run. New reports whether all earlier
-		// runs were searched and none of them has the reply. If New is true, no earlier run has a later result either,
-		// so the agent stops the search of earlier runs.
+		// Recalled and New say whether earlier runs have the reply. If Recalled is true, the reply comes from the
+		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. No
+		// earlier run then has a later result either. Therefore the agent stops the search of earlier runs.
 		Recalled, New bool
 		Time          int64
 	}
 
-	// ModelFailed says that a model call failed, and holds the turn: see [Held]. If the request was too long, the agent
-	// asks for a summary of the conversation instead.
+	// ModelFailed says that a model call failed. The event holds the turn: see [Held]. If the request was too long,
+	// the agent asks for a summary of the conversation instead.
 	ModelFailed struct {
 		Key     Key
 		Class   string
 		Message string
-		Empty   EmptyReplies
-		Time    int64
+		// Empty counts the empty replies to the request.
+		Empty EmptyReplies
+		Time  int64
 	}
 
-	// ToolFinished gives one tool call its result. Recalled reports whether the result comes from the history of an
-	// earlier run.
+	// ToolFinished gives one tool call its result.
 	ToolFinished struct {
-		Key      Key
-		Result   Result
+		Key    Key
+		Result Result
+		// Recalled reports whether the result comes from the history of an earlier run.
 		Recalled bool
 	}
 
-	// CallBegan says that a call for a sub-agent is no longer queued: it now waits for its sub-agent. The call's time
-	// budget ([Tool].BudgetMS) begins now.
+	// CallBegan says that a call now waits for its sub-agent, and is no longer queued. The time limit of the call
+	// begins now: see [Tool].BudgetMS.
 	CallBegan struct {
 		Key  Key
 		Time int64
@@ -89,7 +93,8 @@ type (
 
 	// CallRecalled adds to the state what an earlier run of the agent knew about a call for a sub-agent.
 	CallRecalled struct {
-		Key      Key // the key of the call
+		// Key is the key of the call.
+		Key      Key
 		Recalled Recalled
 		Time     int64
 	}
@@ -98,29 +103,30 @@ type (
 	ChildFinished struct {
 		Key    Key
 		Result Result
-		// Spent counts the tokens and the cost of the sub-agent and its own sub-agents; nil if unknown.
+		// Spent is what the sub-agent and all agents below it have spent; nil if unknown.
 		Spent *Spending
-		// Reattached reports whether this agent only waited for the sub-agent, because the sub-agent's workflow already
-		// existed.
+		// Reattached reports whether the sub-agent's workflow already existed. This agent then only waited for the
+		// sub-agent.
 		Reattached bool
 	}
 
-	// ChildInterrupted ends the wait for a sub-agent: the calls that wait for it are answered as interrupted. Why is
-	// the reason, as a text for the model. The sub-agent goes on.
+	// ChildInterrupted ends the wait for a sub-agent. The calls that wait for the sub-agent are answered as
+	// interrupted: see [Result]. The sub-agent itself goes on.
 	ChildInterrupted struct {
-		Key  Key
+		Key Key
+		// Why is the reason, as a text for the model.
 		Why  string
 		Time int64
 	}
 
-	// Decided is a person's decision on a call. It may come before the call does.
+	// Decided brings a person's decision on a call. The decision may come before the call.
 	Decided struct {
 		Decision Decision
 		Time     int64
 	}
 
-	// Stopped holds the turn (see [Held]) and answers its open calls as interrupted. The reason is an interrupt by a
-	// person, or a step that cannot be carried out.
+	// Stopped holds the turn: see [Held]. Either a person has interrupted the turn, or a step cannot be carried out.
+	// The open calls are answered as interrupted: see [Result].
 	Stopped struct {
 		Key     Key
 		Class   string
@@ -128,16 +134,18 @@ type (
 		Time    int64
 	}
 
-	// TimeReached ends a turn that has reached its time limit. Turn is the number of this turn.
+	// TimeReached ends a turn that has reached its time limit.
 	TimeReached struct {
+		// Turn is the number of the turn.
 		Turn int
 		Time int64
 	}
 
-	// Resumed lets an agent that has ended go on in a new run. RunID is the ID of the run that had ended. If Reload is
-	// true, the definition is read again. Open calls keep their keys.
+	// Resumed lets an agent that has ended go on in a new run. Open calls keep their keys.
 	Resumed struct {
-		RunID  string
+		// RunID is the ID of the run that had ended.
+		RunID string
+		// Reload reports whether the agent reads its definition again.
 		Reload bool
 		Time   int64
 	}
@@ -146,32 +154,32 @@ type (
 	// nothing.
 	ReloadAsked struct{ ID string }
 
-	// Rewound says that this run of the agent began by a reset of an earlier run. Run is the end of the ID of this run.
+	// Rewound says that this run of the agent began by a reset of an earlier run. The field Run contains the last
+	// characters of the ID of this run.
 	Rewound struct{ Run string }
 
-	// MessagesFound brings messages that other runs of the agent took, and puts them into the inbox. Run is the end of
-	// the ID of the run for which the search was made; it becomes [State].Searched. Order lists the IDs of these
-	// messages and of the messages in the inbox, in the order in which they were sent. A message that is not in Order
-	// was sent after all messages in it.
+	// MessagesFound brings messages that other runs of the agent took, and puts them into the inbox.
 	MessagesFound struct {
+		// Run contains the last characters of the ID of the run that made the search. It becomes [State].Searched.
 		Run      string
 		Messages []InboxMessage
-		Order    []string
-		Time     int64
+		// Order lists the IDs of these messages and of the messages in the inbox, in the order in which they were
+		// sent. A message that is not in the list was sent after all messages in the list.
+		Order []string
+		Time  int64
 	}
 
-	// ResumeLost counts a resume that had no effect, because another resume had already started the agent again. ID is
-	// the ID of the resume that had no effect.
+	// ResumeLost counts a resume that had no effect, because another resume had already started the agent again. The
+	// field ID is the ID of the resume without effect.
 	ResumeLost struct{ ID string }
 
-	// Closed makes the agent finish after its running turn and the messages in its inbox.
+	// Closed makes the agent finish after its running turn and after the messages in its inbox.
 	Closed struct{}
 
-	// CancelRequested ends the agent at once. Its open calls are answered as interrupted.
+	// CancelRequested ends the agent at once. Its open calls are answered as interrupted: see [Result].
 	CancelRequested struct{ Time int64 }
 
-	// Ended stores the outcome when the agent has come to its end, that is, when the next step is [Finish]. After it,
-	// only [Resumed] changes the state; the end of a sub-agent, for example, does not.
+	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] changes the state.
 	Ended struct{}
 )
 
@@ -200,9 +208,9 @@ func (Closed) event()           {}
 func (CancelRequested) event()  {}
 func (Ended) event()            {}
 
-// Apply applies an event to the state and reports whether the event has changed the state. An event that was applied
-// before, or that comes too late, changes nothing except one count, and Apply returns false. The count is
-// [Usage].DuplicateEvents: until the agent has ended, it counts such messages, decisions, replies and results.
+// Apply applies an event to the state and reports whether the state has changed. An event that was applied before, or
+// that comes too late, changes nothing but one counter. Apply then returns false. The counter is
+// [Usage].DuplicateEvents. It counts such messages, decisions, replies and results, until the agent has ended.
 func (s *State) Apply(e Event) bool {
 	if s.apply(e) {
 		return true

@@ -8,23 +8,25 @@ import (
 )
 
 // ForkPointError says that an agent cannot be forked after the chosen message. A fork is a new agent that begins with
-// the first messages of another agent; At is the number of these messages. There are three possible reasons:
+// the first messages of another agent. There are three possible reasons:
 //
-//   - At is less than 1, or greater than the number of the agent's messages.
-//   - One of these messages contains a tool call, and the result of the call is in a later message.
-//   - A compaction has removed messages that the fork needs.
+//   - The chosen number of messages is less than 1, or greater than the number of the agent's messages.
+//   - One of the chosen messages contains a call, and the result of the call is in a later message.
+//   - The state no longer has messages that the fork needs, because a summary has replaced them.
 type ForkPointError struct {
-	At int // the number of messages that the fork would have
+	// At is the number of messages that the fork would have.
+	At int
 	// Count is the number of the agent's messages.
 	Count int
-	// Before and After are the nearest numbers of messages at which a fork is possible; -1 if there is none.
+	// Before and After are the nearest possible numbers of messages, below and above the chosen number; -1 if there
+	// is none.
 	Before, After int
-	// Dropped is the number of messages that compactions have removed.
+	// Dropped is the number of messages that the state no longer has.
 	Dropped int
 }
 
-// Error returns a text that says why the agent cannot be forked after the first At messages. The text names the nearest
-// numbers of messages at which a fork is possible.
+// Error returns a text that says why the agent cannot be forked there. The text names the nearest messages after
+// which a fork is possible.
 func (e *ForkPointError) Error() string {
 	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message", e.At)
 	switch {
@@ -46,9 +48,9 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork returns nil if a fork can begin with a given number of this agent's first messages (at): see [State.Fork]. Otherwise
-// it returns a [*ForkPointError]. If the number is less than s.Dropped, this state no longer has messages that the fork needs. In
-// that case, call CheckFork on the state of an earlier run.
+// CheckFork returns nil if a fork can begin with the first `at` messages of this agent: see [State.Fork]. Otherwise,
+// the error is a [*ForkPointError]. If `at` is less than [State].Dropped, this state no longer has messages that the
+// fork needs. In that case, call CheckFork on the state of an earlier run.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -67,8 +69,9 @@ func (s *State) CheckFork(at int) error {
 	return e
 }
 
-// forkable reports whether a fork can begin with the first n messages of this agent. Two conditions must hold: every
-// call in these messages has its result among them, and the state still has all messages that the fork would send.
+// forkable reports whether a fork can begin with the first n messages of this agent. There are two conditions. First,
+// every call in these messages has its result in these messages, too. Second, the state still has all messages that
+// the fork would send.
 func (s *State) forkable(n int) bool {
 	i := n - s.Dropped
 	if n < 1 || i < 0 || i > len(s.Messages) {
@@ -84,11 +87,11 @@ func (s *State) forkable(n int) bool {
 	return i == len(s.Messages) || s.Messages[i].Role != llm.Tool
 }
 
-// Fork returns the state of a fork: a new agent with the definition of this agent and a given number of its first messages (at).
-// The fork has the identity id, and so keys of its own. It has no sub-agents and no open calls, so it does not repeat or await
-// anything of this agent. If it begins in the middle of a turn, the time limit of the turn counts from the current time (now),
-// which is in Unix milliseconds. If no fork is possible with this number of messages, Fork returns the error of
-// [State.CheckFork].
+// Fork returns the state of a new agent that begins with the first `at` messages of this agent and has the same
+// definition. The new agent has the identity `id`, and therefore keys of its own. It has no sub-agents and no open
+// calls. Therefore it repeats nothing of this agent, and waits for nothing of this agent. If the fork begins in the
+// middle of a turn, the time limit of the turn counts from `now`, in Unix milliseconds. If no fork is possible, Fork
+// returns the error of [State.CheckFork].
 func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) {
 	if err := s.CheckFork(at); err != nil {
 		return nil, err

@@ -11,52 +11,59 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InboxMessage is a message to the agent. It waits in the inbox until it enters the transcript. Most messages come from
-// users; the agent itself makes a message for a late result.
+// InboxMessage is a message to the agent. The message waits in the inbox until it enters the transcript. Most
+// messages come from users. The agent itself makes the messages for late results: see [LateResult].
 type InboxMessage struct {
-	// ID is set by the client. The agent drops a message whose ID it has received before. The ID of a client's message
-	// has no white space and no control characters. An ID that this package makes has a space, so it never equals the
-	// ID of a client's message.
-	ID   string `json:"id"`
+	// ID identifies the message. The client sets it. The agent ignores a message with an ID that it has received
+	// before. A client's ID has no white space and no control characters. An ID that this package makes has a space.
+	// Therefore the two kinds of IDs are never equal.
+	ID string `json:"id"`
+	// Text is the text of the message. It may be empty if there are images.
 	Text string `json:"text"`
-	// Images are shown to the model with the text. Each is a web address or a data: URL. The data: URLs of one message
-	// may have MaxImageBytes together.
+	// Images are shown to the model with the text. Each image is a web address or a data: URL. [MaxImageBytes] limits
+	// the data: URLs of one message together.
 	Images []string `json:"images,omitempty"`
-	// Steer makes this a steering message: it enters the running turn before the next model call. Without Steer, the
-	// message begins a turn of its own.
+	// Steer reports whether this is a steering message. A steering message enters the running turn before the next
+	// model call. Any other message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
-	// After keeps a steering message at its position in the transcript after a reset, when Temporal delivers all
-	// earlier messages at once. It is the number of messages that the transcript must have before the message may enter
-	// the running turn. 0 means that there is no such condition. Senders set it to the result of [State.Entry].
+	// After is the number of messages that the transcript must have before a steering message may enter the running
+	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. When a run is
+	// reset, Temporal delivers all earlier messages at once. The number then keeps each message at its position in
+	// the transcript.
 	After int `json:"after,omitempty"`
-	// Run is the end of the ID of the run to which the sender sent the message. The value of After was read from this
-	// run. Empty means that the run is not known.
+	// Run contains the last characters of the ID of the run to which the message was sent. The number in the field
+	// After refers to this run. Empty means that the run is not known.
 	Run string `json:"run,omitempty"`
-	// Fresh says that the message was sent to this run, so no earlier run can have had it. Only the driver sets it.
+	// Fresh reports whether the message was sent to this run itself. No earlier run can then have received the
+	// message. Only the driver (see [Step]) sets it.
 	Fresh bool `json:"fresh,omitempty"`
-	// Found says that another run took the message, and this run found it there: see [MessagesFound].
+	// Found reports whether another run took the message, and this run found the message there: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
-	// Brought says that the message is older than all messages that other runs took. It is set when a run begins by a
-	// reset and has the message in its inbox. It is not set while a search of other runs is still to be done.
+	// Brought reports whether the message is older than all messages that other runs took. When a run begins by a
+	// reset, this is true of the messages in its inbox. The field is not set while a search of other runs is still to
+	// be done.
 	Brought bool `json:"brought,omitempty"`
-	// Late is set if the message brings a late result.
+	// Late is the late result that the message brings; nil for any other message.
 	Late *LateResult `json:"late,omitempty"`
 	// Time is the time at which the agent received the message, in Unix milliseconds.
 	Time int64 `json:"time,omitempty"`
 }
 
 // LateResult is the real result of a call that already has another result in the transcript. The call was answered as
-// interrupted (see [Result].Interrupted) or with the failure of its sub-agent. The transcript is never edited, so a
-// late result enters it as a message. A call gets at most one late result, with one exception: a sub-agent may fail
-// late, be resumed, and then answer.
+// interrupted (see [Result]), or with the failure of its sub-agent. The transcript is never edited. Therefore a late
+// result enters the transcript as a message. A call gets at most one late result. There is one exception: a sub-agent
+// may fail late, be resumed, and then answer.
 type LateResult struct {
-	Call   Key    `json:"call"`
-	Child  Key    `json:"child,omitempty"`
+	// Call is the key of the call.
+	Call Key `json:"call"`
+	// Child is the key of the sub-agent. It is empty for the result of a tool.
+	Child Key `json:"child,omitempty"`
+	// Result is the real result of the call.
 	Result Result `json:"result"`
-	// For is set only if the result was recalled from an earlier run (see [Recalled]) in which a second call for the
-	// same sub-agent got it. For is the key of this second call. If this run makes the second call, too, the call
-	// recalls the result itself, and the message with this LateResult is dropped. Otherwise, the message enters the
-	// transcript. If For is empty, the next call that asks for the same sub-agent gets the result.
+	// For is the key of a second call for the same sub-agent, which got the result in an earlier run: see [Recalled].
+	// If this run makes the second call, too, that call recalls the result itself, and the message with this late
+	// result is dropped. Otherwise, the message enters the transcript. If For is empty, the next call for the same
+	// sub-agent gets the result.
 	For Key `json:"for,omitempty"`
 }
 
@@ -64,39 +71,45 @@ type LateResult struct {
 const (
 	// MaxMessageBytes is the largest size of the text of one message.
 	MaxMessageBytes = 1 << 20
-	// MaxEncodedBytes is the largest size of one message, with text and images, as Temporal stores it. Temporal stores
-	// JSON, in which "<", ">" and "&" take six bytes each. Temporal ends a workflow that accepts an update of more than
-	// 2 MiB, and a codec may add a third to the size.
+	// MaxEncodedBytes is the largest size of one message with text and images, encoded as JSON. In JSON, each "<",
+	// ">" and "&" takes six bytes. Temporal ends a workflow that accepts an update of more than 2 MiB, and a codec
+	// may add a third to the size.
 	MaxEncodedBytes = 1_500_000
 	// MaxInboxBytes is the largest size of all waiting messages together, encoded as JSON.
 	MaxInboxBytes = 8_000_000
-	// MaxInbox is the number of waiting messages at which the driver refuses new ones. The core accepts more: after a
-	// reset, Temporal delivers all earlier messages at once, and none of them may be lost.
+	// MaxInbox is the largest number of waiting messages. At this number, the driver (see [Step]) refuses new
+	// messages. The state accepts more: after a reset, Temporal delivers all earlier messages at once, and none of
+	// them may be lost.
 	MaxInbox = 100
-	// MaxImages is the largest number of images in a message. MaxImageBytes is the largest total size of the images
-	// that the message itself contains as data: URLs. It counts the bytes of the images; the data: URLs are a third
-	// longer.
-	MaxImages     = 10
+	// MaxImages is the largest number of images in a message.
+	MaxImages = 10
+	// MaxImageBytes is the largest total size of the images that one message contains as data: URLs. The size counts
+	// the bytes of the images. Their data: URLs are a third longer.
 	MaxImageBytes = 1 << 20
-	// MaxIDBytes is the largest length of a message's ID.
+	// MaxIDBytes is the largest size of the ID of a message.
 	MaxIDBytes = 200
 
+	// maxURLBytes is the largest size of the web address of an image.
 	maxURLBytes = 2000
-	maxSeen     = 10_000
+	// maxSeen is the number of message IDs that the agent remembers.
+	maxSeen = 10_000
 )
 
-// Errors for a message that an agent does not accept. An error that wraps ErrMessage says what is wrong with the
-// message.
+// Errors for a message that an agent does not accept.
 var (
-	ErrEnded     = errors.New("the agent has ended")
-	ErrClosing   = errors.New("the agent is closing and takes no more messages")
+	// ErrEnded means that the agent has ended.
+	ErrEnded = errors.New("the agent has ended")
+	// ErrClosing means that the agent finishes its work and takes no more messages.
+	ErrClosing = errors.New("the agent is closing and takes no more messages")
+	// ErrInboxFull means that too many messages wait: see [MaxInbox] and [MaxInboxBytes].
 	ErrInboxFull = fmt.Errorf("the inbox is full: the limit is %d waiting messages, or %d MB of them; send the message again when the agent has taken some",
 		MaxInbox, MaxInboxBytes/1_000_000)
+	// ErrMessage means that the message is invalid. An error that wraps ErrMessage says what is wrong.
 	ErrMessage = errors.New("invalid message")
 )
 
-// CheckMessage returns an error if the message is invalid, which means that no agent accepts it in any state. The error
-// wraps [ErrMessage] and says what is wrong.
+// CheckMessage returns an error if the message is invalid. No agent ever accepts an invalid message. The error wraps
+// [ErrMessage] and says what is wrong.
 func CheckMessage(m InboxMessage) error {
 	if err := m.check(); err != nil {
 		return err
@@ -111,7 +124,7 @@ func CheckMessage(m InboxMessage) error {
 	return nil
 }
 
-// EncodedBytes returns the size of the message in a payload, in bytes, as the data converter of the SDK encodes it.
+// EncodedBytes returns the size of the message in a payload, in bytes. Temporal's SDK encodes the message as JSON.
 func (m InboxMessage) EncodedBytes() int {
 	text, err := json.Marshal(m)
 	if err != nil { // no value of this type causes it
@@ -120,8 +133,8 @@ func (m InboxMessage) EncodedBytes() int {
 	return len(text)
 }
 
-// check is the part of [CheckMessage] that also applies to messages in the histories of earlier versions. It must never
-// become stricter: a replay must accept every message that was accepted before.
+// check makes those checks of [CheckMessage] that also apply to old messages in histories. It must never become
+// stricter. A replay must accept every message that was accepted before.
 func (m InboxMessage) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
@@ -164,9 +177,9 @@ func checkImages(m InboxMessage) error {
 	return nil
 }
 
-// Accepts returns nil if the agent accepts the message m now. Otherwise, the error says why it does not. As long as the
-// agent has not ended, it accepts a message that it has received before; the second delivery changes nothing. Accepts
-// does not check [MaxInbox] and [MaxInboxBytes]; the driver does.
+// Accepts returns nil if the agent accepts the message m now. Otherwise, the error says why not. An agent that has
+// not ended accepts a message that it has received before. The second delivery then changes nothing. Accepts does not
+// check [MaxInbox] and [MaxInboxBytes]. The driver (see [Step]) checks them.
 func (s *State) Accepts(m InboxMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
@@ -182,10 +195,10 @@ func (s *State) Accepts(m InboxMessage) error {
 	return nil
 }
 
-// Has reports whether the agent has received a message with the given ID. It knows the newest 10,000 IDs.
+// Has reports whether the agent has received a message with the given ID. The agent remembers the newest 10,000 IDs.
 func (s *State) Has(messageID string) bool { return slices.Contains(s.SeenMessageIDs, messageID) }
 
-// InboxBytes returns the size of all waiting messages together, encoded as JSON.
+// InboxBytes returns the size of all waiting messages together, in bytes of JSON.
 func (s *State) InboxBytes() int {
 	size := 0
 	for _, m := range s.Inbox {
@@ -194,10 +207,10 @@ func (s *State) InboxBytes() int {
 	return size
 }
 
-// messageReceived puts a message into the inbox. If the turn is held, it goes on: see [Held]. If the agent has received
-// the message ID before, or the message is invalid, messageReceived does nothing and returns false. It accepts a
-// message even if the agent is closing, because a reset delivers earlier messages and a later close at once, in any
-// order. The driver refuses a message that is sent after a close.
+// messageReceived puts a message into the inbox. A turn that is held goes on: see [Held]. If the message is invalid,
+// or the agent has received its ID before, messageReceived does nothing and returns false. An agent that is closing
+// still accepts messages here. The reason is a reset, which delivers earlier messages and a later close at once, in
+// any order. The driver (see [Step]) refuses a message that is sent after a close.
 func (s *State) messageReceived(e MessageReceived) bool {
 	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
@@ -212,7 +225,7 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	return true
 }
 
-// message returns m as a message to the model: the text, and after it the images.
+// message returns m as a message to the model: first the text, then the images.
 func (m InboxMessage) message() llm.Message {
 	message := llm.Message{Role: llm.User, Content: m.Text}
 	for _, image := range m.Images {
@@ -221,8 +234,8 @@ func (m InboxMessage) message() llm.Message {
 	return message
 }
 
-// rememberID records the ID of a message or of another update, so that a second delivery has no effect. It keeps the
-// newest maxSeen IDs.
+// rememberID records the ID of a message or of another update. A second delivery with this ID then has no effect. The
+// state keeps the newest [maxSeen] IDs.
 func (s *State) rememberID(id string) {
 	s.SeenMessageIDs = append(s.SeenMessageIDs, id)
 	if extra := len(s.SeenMessageIDs) - maxSeen; extra > 0 {
@@ -230,9 +243,10 @@ func (s *State) rememberID(id string) {
 	}
 }
 
-// Entry returns the smallest number of messages that the transcript can have when a steering message that is sent now
-// enters the running turn. The sender puts this number into [InboxMessage].After. A steering message enters after the
-// results of open calls and after the reply to a model call in flight, so Entry counts these, too.
+// Entry returns the first position in the running turn at which a steering message that is sent now may enter. The
+// position is the number of messages before the steering message in the transcript. The results of open calls and the
+// reply to a model call in flight count, because the steering message enters after them. The sender puts the position
+// into [InboxMessage].After.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
@@ -245,16 +259,15 @@ func (s *State) Entry() int {
 	return s.Count()
 }
 
-// steers returns the index in the inbox of the steering message that enters the running turn now; -1 if there is none.
-// It follows these rules:
+// steers chooses the steering message that enters the running turn now. It returns the index of this message in the
+// inbox; -1 if there is none. These are the rules:
 //
-//   - A message enters only when the transcript has at least as many messages as the message's field After says, and
-//     never as the first message of the transcript.
-//   - A user's steering message never overtakes an earlier one. After a reset, the earlier message may still have to
-//     wait for its position. Then the later message waits, too.
-//   - A message that was found in another run enters directly before a later steering message of a user, or it begins a
-//     turn. Anywhere else in the running turn, it would change requests for which the run that was reset has already
-//     paid.
+//   - A message enters only when the transcript has at least as many messages as the message's field After says. It
+//     never enters as the first message of the transcript.
+//   - A user's steering message never overtakes an earlier one. If the earlier message has to wait for its position,
+//     the later message waits, too.
+//   - A message that was found in another run enters directly before a later steering message of a user, or begins a
+//     turn. Anywhere else, it would change requests that the run before the reset has already sent.
 func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {
@@ -276,8 +289,8 @@ func (s *State) steers() int {
 }
 
 // nextTurn returns the message that begins the next turn. This is the first message in the inbox that need not wait.
-// Only a late result may have to wait: until the transcript has as many messages as its field After says. If all
-// messages in the inbox have to wait, nextTurn returns the first of them. The inbox must not be empty.
+// Only a late result (see [LateResult]) may have to wait, until the transcript has as many messages as its field
+// After says. If all messages have to wait, nextTurn returns the first one. The inbox must not be empty.
 func (s *State) nextTurn() InboxMessage {
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
 	return s.Inbox[max(i, 0)]

@@ -12,19 +12,19 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// This file makes all keys and IDs. Keys are activity IDs, and Temporal compares activity IDs in a replay. So a formula
-// never changes. A new formula gets a new key version, and a running agent keeps the version in its state. Absent fields
-// are not encoded, so a new field changes no old key.
+// This file makes all keys and IDs. Keys are activity IDs, and Temporal compares activity IDs in a replay. Therefore a
+// formula never changes. A new formula gets a new key version, and a running agent keeps the version in its state. Absent
+// fields are not encoded. Therefore a new field changes no old key.
 
-// KeyVersion is the key version of new agents: the version of the formulas for keys, and of the texts that this package
-// writes into transcripts. An agent keeps its key version until its end. Version 2 changed two texts; its formulas are
-// those of version 1.
+// KeyVersion is the key version of new agents. It is the version of the formulas for keys, and of the texts that this
+// package writes into transcripts. An agent keeps its key version until its end. Version 2 changed two texts, but no
+// formula.
 const KeyVersion = 2
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
-// needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect. So
-// a later run finds the result of an earlier run under the key, and does not run the effect again. A key consists of a
-// kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…".
+// needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect.
+// Therefore a later run finds the result of an earlier run under the key, and does not run the effect again. A key
+// consists of a kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…".
 type Key string
 
 // The kinds of keys. The kind is the first part of a key, and says what the key is for.
@@ -39,8 +39,8 @@ const (
 	KindRecall     = "recall"     // searching earlier runs for the result of a call for a sub-agent
 )
 
-// Kind returns the kind of the key, one of the Kind constants. It returns "" for any other text, such as the message ID
-// of a client.
+// Kind returns the kind of the key, such as [KindModel]. It returns "" for any other text, such as the message ID of
+// a client.
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
@@ -52,16 +52,18 @@ func (k Key) Kind() string {
 
 // Identity is the part that all keys of one agent have in common. It distinguishes the agent from all other agents.
 type Identity struct {
-	KeyVersion int    `json:"key_version"`
-	AgentID    string `json:"agent_id"`
-	// Incarnation distinguishes agents that have had the same ID at different times. It is new when an agent is started
-	// under an old ID. All runs of one agent have the same incarnation: a reset, a continue-as-new and a resume do not
-	// change it.
+	// KeyVersion is the version of the agent's keys and texts: see the constant [KeyVersion].
+	KeyVersion int `json:"key_version"`
+	// AgentID is the ID of the agent, which is also its workflow ID.
+	AgentID string `json:"agent_id"`
+	// Incarnation distinguishes agents that have had the same ID at different times. An agent that is started under
+	// an old ID gets a new incarnation. All runs of one agent have the same incarnation. A reset, a continue-as-new
+	// and a resume do not change it.
 	Incarnation string `json:"life"`
 }
 
-// key returns the key of an effect of the given kind. The given content distinguishes the effect from others of its kind. It must
-// have a canonical JSON form: see digest.
+// key returns the key of an effect (see [Key]) of the given kind. The parameter `content` distinguishes the effect
+// from others of the same kind. The content must have a canonical JSON form: see [digest].
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
@@ -74,13 +76,15 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 }
 
 // ModelIdentity is the part that the keys of an agent's model calls have in common. The key of a model call is a hash
-// of this part and of the messages that the call sends. So a worker can check that a request belongs to a key.
+// of this part and of the messages that the call sends. Therefore a worker can check that a request belongs to a key.
 type ModelIdentity struct {
 	Identity
-	PrefixHash string `json:"head"` // the prefix hash: see HashPrefix
+	// PrefixHash is a hash of the part that all requests of the agent have in common: see [HashPrefix].
+	PrefixHash string `json:"head"`
 }
 
-// Key returns the key of a model call that sends the messages with the given transcript hash (chain): see [HashMessages].
+// Key returns the key of a model call. The parameter `chain` is the hash of the messages that the call sends: see
+// [HashMessages].
 func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
 		Head  string `json:"head"`
@@ -88,10 +92,10 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
-// toolKey returns the key of a tool call. Besides the tool's name and the arguments, the key depends on the key of the model call
-// whose reply asks for the tool call (model), and on the index of the tool call in this reply (position). The index distinguishes
-// two equal calls in one reply, which are two effects. The provider's call ID is not part of the key, because a provider may give
-// the same ID to several calls.
+// toolKey returns the key of a tool call. The key depends on all parameters. `model` is the key of the model call
+// whose reply asks for the tool call. `position` is the index of the tool call in this reply. The index distinguishes
+// two equal calls in one reply. The provider's call ID is not part of the key, because a provider may give the same
+// ID to several calls.
 func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
@@ -108,8 +112,8 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// StateKey returns the key of the activity that reads one page of the state of an earlier run. The agent with the identity id
-// reads it, because its new run begins with this state. The field From of the start names the earlier run. Pages count from 0.
+// StateKey returns the key of the activity that reads one page of the state of an earlier run. A new run of the agent
+// with the identity `id` begins with this state. [Start].From names the earlier run. The first page is page 0.
 func (in Start) StateKey(id Identity, page int) Key {
 	return id.key(KindState, struct {
 		RunID string `json:"run_id"`
@@ -117,19 +121,22 @@ func (in Start) StateKey(id Identity, page int) Key {
 	}{in.From.RunID, page})
 }
 
-// LookKey returns the key of the activity that reads the progress of a sub-agent. It is made from the key of the call that waits
-// for the sub-agent. The activity only reads, so it may run several times under this key.
+// LookKey returns the key of the activity that reads the progress of a sub-agent. The parameter `call` is the key of
+// the call that waits for the sub-agent. The activity only reads. Therefore it may run several times under this key.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
-// RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. It is made from
-// the key of this call. The activity only reads, so it may run several times under this key.
+// RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. The
+// parameter `call` is the key of this call. The activity only reads. Therefore it may run several times under this
+// key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
-// childInput is the part of a call for a sub-agent that says what the sub-agent is to do. Two calls with equal
-// childInputs ask for the same work.
+// childInput says what a sub-agent is to do. Two calls with equal inputs ask for the same work.
 type childInput struct {
-	Agent    string `json:"agent"`
-	Task     string `json:"task"`
+	// Agent is the name of the sub-agent's definition.
+	Agent string `json:"agent"`
+	// Task is the text of the task.
+	Task string `json:"task"`
+	// Instance is a name of the model's choice. Another name makes a second sub-agent for the same task.
 	Instance string `json:"instance,omitempty"`
 }
 
@@ -140,26 +147,25 @@ func (id Identity) childKey(input childInput, ordinal int) Key {
 	}{input, ordinal})
 }
 
-// ChildID returns the workflow ID of a sub-agent. It contains the parent's ID, the name of the sub-agent's definition and a part
-// of the sub-agent's key. The memo of the sub-agent's workflow contains the whole key.
+// ChildID returns the workflow ID of a sub-agent. The ID contains the parent's ID, the name of the sub-agent's
+// definition and a part of the sub-agent's key. The memo of the sub-agent's workflow contains the whole key.
 func ChildID(parentID, name string, key Key) string {
 	digits := string(key[len(KindChild)+1:])
 	return parentID + "/" + name + "-" + digits[:16]
 }
 
-// ChildIncarnation returns the incarnation of the sub-agent with the given key: see [Identity]. It depends only on the
-// key. So if a parent asks for the sub-agent again after a reset, the incarnation is the same.
+// ChildIncarnation returns the incarnation of the sub-agent with the given key: see [Identity]. It depends only on
+// the key. Therefore the incarnation stays the same if a parent asks for the sub-agent again after a reset.
 func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns the prefix hash of an agent: a hash of the request prefix, which all requests of the agent have in common.
-// See [Definition.RequestPrefix].
+// HashPrefix returns a hash of the part that all requests of an agent have in common: see [Definition.RequestPrefix].
 func HashPrefix(head llm.Request) string { return digest(head) }
 
-// HashMessages returns the transcript hash of a list of messages. The list consists of earlier messages and the given messages.
-// The caller gives only the transcript hash of the earlier messages (previous); "" if there are none. Only the given messages are
-// hashed, so the time does not grow with the transcript.
+// HashMessages returns the hash of a list of messages. The list consists of earlier messages and the given messages.
+// The parameter `previous` is the hash of the earlier messages; "" if there are none. Only the given messages are
+// hashed. Therefore the time does not grow with the list.
 func HashMessages(previous string, messages ...llm.Message) string {
 	for _, m := range messages {
 		previous = digest([]any{previous, m})
@@ -167,8 +173,8 @@ func HashMessages(previous string, messages ...llm.Message) string {
 	return previous
 }
 
-// digest returns the SHA-256 of the canonical JSON of v, in hexadecimal. It panics if v has no canonical JSON. No value
-// of this package's own types causes this: strings are made valid UTF-8, and schemas are checked earlier.
+// digest returns the SHA-256 of the canonical JSON of v, in hexadecimal. It panics if v has no canonical JSON. No
+// value of this package's types causes a panic: strings are made valid UTF-8, and schemas are checked earlier.
 func digest(v any) string {
 	text, err := canon.Value(v)
 	if err != nil {

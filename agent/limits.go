@@ -7,28 +7,29 @@ import (
 	"time"
 )
 
-// Limits limit what an agent may use. If the agent reaches ModelCalls, Tokens, Cost or Time, it ends its turn with a
-// message that names the limit.
+// Limits limit what an agent may use. When the agent reaches the limit ModelCalls, Tokens, Cost or Time, it ends its
+// turn with a message that names the limit.
 type Limits struct {
-	// ModelCalls is the number of model calls in one turn, that is, between a user's message and the answer to it.
+	// ModelCalls is the largest number of model calls in one turn. A turn goes from a user's message to the answer.
 	ModelCalls int
-	// Tokens limits the input and output tokens that the agent and its sub-agents use together, from the start of the
-	// agent to its end. Cost limits their cost. Zero means no limit.
+	// Tokens is the largest number of input and output tokens that the agent and all agents below it may use
+	// together, from the start of the agent to its end. Zero means no limit.
 	Tokens int
-	Cost   Money
+	// Cost is the largest cost of the agent and all agents below it together. Zero means no limit.
+	Cost Money
 	// Time is the longest duration of one turn, in whole milliseconds. The time between two turns does not count.
 	Time time.Duration
-	// ContextTokens is the number of tokens, in a request and its reply together, at which the agent summarises the
-	// conversation. The provider counts the tokens. Zero means that the agent summarises only when the provider refuses
-	// a request as too long.
+	// ContextTokens is the number of tokens at which the agent summarises the conversation. The tokens of a request
+	// and its reply count together, as the provider counts them. Zero means that the agent summarises only when the
+	// provider refuses a request as too long.
 	ContextTokens int
-	// Depth is the number of levels of sub-agents: 1 means that sub-agents have no sub-agents of their own. Only the
-	// root agent's value counts.
+	// Depth is the number of levels of sub-agents below the root agent. For example, 1 means that sub-agents have no
+	// sub-agents of their own. Only the value in the root agent's definition counts.
 	Depth int
-	// ToolResultBytes is the size in bytes to which each tool result is cut.
+	// ToolResultBytes is the size, in bytes, to which a longer tool result is cut.
 	ToolResultBytes int
-	// CallsPerReply is the largest number of tool calls of one model reply that run. Every other call of the reply gets
-	// an error result.
+	// CallsPerReply is the largest number of calls of one model reply that may run. Every further call gets an error
+	// result.
 	CallsPerReply int
 }
 
@@ -41,10 +42,10 @@ const (
 	DefaultCallsPerReply   = 100 // models ask for up to some tens of calls in one reply
 )
 
-// WithDefaults returns a copy of l in which each zero is replaced by the default of that limit, if the limit has one:
-// [DefaultModelCalls] and the other defaults. Call it for limits that a user configures. Do not call it for the limits
-// in the [Definition] of a running agent: there, zero means no limit. There are two exceptions: a Depth of zero allows
-// no sub-agents, and a ToolResultBytes of zero means [DefaultToolResultBytes].
+// WithDefaults returns a copy of l in which defaults such as [DefaultModelCalls] replace the zeros. A limit that has
+// no default stays zero. Call WithDefaults for limits that a user configures. Do not call it for the limits in the
+// [Definition] of a running agent. There, zero means no limit, with two exceptions. A Depth of zero allows no
+// sub-agents. A ToolResultBytes of zero means [DefaultToolResultBytes].
 func (l Limits) WithDefaults() Limits {
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Time = cmp.Or(l.Time, DefaultTime)
@@ -60,7 +61,7 @@ const (
 	MaxCallsPerReply   = 1000
 )
 
-// Check returns an error that names the first limit that is out of range; nil if all limits are in range.
+// Check returns an error that names the first limit that is out of range. It returns nil if all limits are in range.
 func (l Limits) Check() error {
 	for _, each := range []struct {
 		name        string
@@ -82,8 +83,8 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// storedLimits is the JSON form of Limits. The histories of running agents contain its JSON names, so these names never
-// change.
+// storedLimits is the JSON form of [Limits]. The histories of running agents contain its JSON names. Therefore these
+// names never change.
 type storedLimits struct {
 	ModelCalls      int   `json:"turns,omitempty"`
 	Tokens          int   `json:"tokens,omitempty"`
@@ -95,7 +96,7 @@ type storedLimits struct {
 	CallsPerReply   int   `json:"calls_per_reply,omitempty"`
 }
 
-// MarshalJSON returns the JSON form that histories contain.
+// MarshalJSON returns the limits in the JSON form that histories contain.
 func (l Limits) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedLimits{
 		ModelCalls: l.ModelCalls, Tokens: l.Tokens, Cost: l.Cost, TimeMS: l.Time.Milliseconds(), ContextTokens: l.ContextTokens,
@@ -103,7 +104,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the JSON form that MarshalJSON returns.
+// UnmarshalJSON reads the JSON form that [Limits.MarshalJSON] returns.
 func (l *Limits) UnmarshalJSON(data []byte) error {
 	var stored storedLimits
 	if err := json.Unmarshal(data, &stored); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Step is what the agent asks the driver to do next. The driver is the program that uses this package: it carries out
-// the step and applies the event that results from it. Package workflows has the driver for Temporal.
+// Step is what the agent asks the driver to do next. The driver is the program that uses this package. It carries out
+// the step, and applies the event that results from the step. Package `workflows` has the driver for Temporal.
 type Step interface{ step() }
 
 type (
@@ -20,16 +20,18 @@ type (
 		Agent string
 	}
 
-	// RunTools asks for the results of the calls that have none, in the model's order. The driver starts those that
-	// [RunTools.Running] returns and that are not in flight. Then it waits for an event.
+	// RunTools asks for the results of the calls that have none, in the model's order. The driver starts the calls
+	// that [RunTools.Running] returns, except those in flight. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
-	// Compact asks the model for a summary that replaces the first From messages of the transcript. If Key is empty, no
-	// summary can shorten the request; [State.Advance] then holds the turn: see [Held].
+	// Compact asks the model for a summary of the beginning of the transcript. If Key is empty, no summary can make
+	// the request shorter. [State.Advance] then holds the turn: see [Held].
 	Compact struct {
-		Key   Key
-		Count int // number of messages in the request, without the system message
-		From  int
+		Key Key
+		// Count is the number of messages in the request, without the system message.
+		Count int
+		// From is the number of messages that the summary replaces, counted from the beginning of the transcript.
+		From int
 	}
 
 	// TakeMessage moves a message from the inbox into the transcript.
@@ -37,15 +39,17 @@ type (
 
 	// CallModel calls the model with the request that has the given key.
 	CallModel struct {
-		Key   Key
-		Count int // number of messages in the request, without the system message
+		Key Key
+		// Count is the number of messages in the request, without the system message.
+		Count int
 	}
 
 	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, Temporal
-	// delivers again the messages of the run that was reset. It does not deliver messages that were sent to other runs,
-	// such as a run that an earlier reset began. Then is the step that follows if the search finds nothing.
+	// delivers again the messages of the run that was reset. Temporal does not deliver messages that were sent to
+	// other runs, such as a run that an earlier reset began.
 	FindMessages struct {
-		Key  Key
+		Key Key
+		// Then is the step that follows if the search finds nothing.
 		Then Step
 	}
 
@@ -63,12 +67,12 @@ func (FindMessages) step() {}
 func (Wait) step()         {}
 
 // CallsAtOnce is the largest number of calls of one agent that run at the same time. The driver passes it to
-// [RunTools.Running]. It is far below the 2,000 pending activities that Temporal allows for a workflow.
+// [RunTools.Running]. Temporal allows far more for a workflow: 2,000 pending activities.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order. These are all calls that run already, and then further
-// calls from the front of the list, until as many calls run as may run at the same time (limit). Running calls the given function
-// (started) to find out whether a call runs already. It never returns a call that waits for a person's approval.
+// Running returns the calls that are to run now, in the model's order. All calls that run already are among them.
+// Then further calls are added from the front of the list, until `limit` calls run. The parameter `started` reports
+// whether a call runs already. Running never returns a call that waits for a person's approval.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -90,8 +94,8 @@ func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	return running
 }
 
-// Wants reports whether the step asks for the effect with the given key. A driver uses it to find the effects in flight
-// whose results are no longer needed.
+// Wants reports whether the step asks for the work with the given key, such as a model call or a tool call. A driver
+// uses Wants to find work in flight whose result is no longer needed.
 func Wants(step Step, key Key) bool {
 	switch step := step.(type) {
 	case Load:
@@ -108,10 +112,10 @@ func Wants(step Step, key Key) bool {
 	return false
 }
 
-// Advance carries out the steps that need nothing from outside, one after the other, and applies their events. It stops at a step
-// that needs an effect (see [Key]) or waits for an event. Advance takes messages from the inbox, ends the agent, and holds a turn
-// if its request is too long and no summary can shorten it. It reports whether it has changed the state. The current time (now)
-// is in Unix milliseconds.
+// Advance carries out the steps that need nothing from outside, one after the other. Such a step takes a message from
+// the inbox, ends the agent, or holds a turn whose request is too long: see [Held]. Advance stops at the first step
+// that needs something from outside, such as a model call or an event. Advance reports whether it has changed the
+// state. The parameter `now` is the current time, in Unix milliseconds.
 func (s *State) Advance(now int64) bool {
 	changed := false
 	for {
@@ -136,8 +140,8 @@ func (s *State) Advance(now int64) bool {
 	}
 }
 
-// noRoom returns the event that holds the turn (see [Held]) because its request is too long and no summary can shorten
-// it.
+// noRoom returns the event that holds the turn because its request is too long: see [Held]. No summary can make the
+// request shorter.
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
@@ -146,7 +150,7 @@ func noRoom(now int64) Event {
 	}
 }
 
-// Next returns the next step. It does not change the state. The first rule that fits decides:
+// Next returns the next step. The state does not change. The first rule that fits decides:
 //
 //  0. there is an outcome                       → Finish
 //     there is no definition yet                → Load
@@ -161,8 +165,9 @@ func noRoom(now int64) Event {
 //  6. a message waits in the inbox              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
 //
-// Exception: if the run began by a reset and has not yet searched other runs for messages, Next returns FindMessages
-// instead, in rule 4 and in both lines of rule 6. For rule 2, see [Held].
+// There is one exception. A run that began by a reset must search other runs for messages. Until then, Next returns
+// [FindMessages] instead, in rule 4 and in both lines of rule 6. For rule 2, see [Held]. An agent is closing if
+// [State].Closing is set.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
@@ -201,13 +206,13 @@ func (s *State) Next() Step {
 	return s.search(rest)
 }
 
-// take returns the step that moves the message m into the transcript. If the agent must search other runs for messages
-// before that, take returns the step for the search: see [State.search].
+// take returns the step that moves the message m into the transcript. If a search of other runs has to come first,
+// take returns the step for the search: see [State.search].
 func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
 
-// search makes sure that a run that began by a reset looks for messages in other runs before it goes on with the given step
-// (then). Another run may have received a message that was sent earlier than those in the inbox. If the search is still to be
-// done, the method returns a [FindMessages] step. Otherwise it returns the given step.
+// search returns a [FindMessages] step if a search of other runs has to come before the given step. Otherwise, it
+// returns the given step. A run that began by a reset has to search, because another run may have received a message
+// that was sent earlier than those in the inbox.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

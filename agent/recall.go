@@ -8,39 +8,45 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recalled is what an earlier run of the agent knew, when it ended, about one call for a sub-agent. If that run was
-// reset to a point before the call, the new run makes the same call again and gets this information. So the new run's
-// transcript becomes equal to that of the earlier run, even if the sub-agent's own history no longer exists.
+// Recalled is what an earlier run of the agent knew at its end about one call for a sub-agent. If the earlier run was
+// reset to a point before the call, the new run makes the same call again and gets this information. Therefore the
+// new run gets the same transcript, even if the sub-agent's own history no longer exists.
 type Recalled struct {
 	// Result is the result that answered the call; nil if the call had no result.
 	Result *Result `json:"result,omitempty"`
 	// Late are the late results of the call, oldest first.
 	Late []RecalledResult `json:"late,omitempty"`
-	// Started, Done, Failed, Spent and After have the meaning of the fields of [Child] with these names.
-	Started bool      `json:"started,omitempty"`
-	Done    bool      `json:"done,omitempty"`
-	Failed  bool      `json:"failed,omitempty"`
-	Spent   *Spending `json:"spent,omitempty"`
-	After   int       `json:"after,omitempty"`
+	// Started reports whether the sub-agent's workflow was started.
+	Started bool `json:"started,omitempty"`
+	// Done reports whether the sub-agent's result had come.
+	Done bool `json:"done,omitempty"`
+	// Failed reports whether the sub-agent ended without an answer.
+	Failed bool `json:"failed,omitempty"`
+	// Spent is what the sub-agent had spent at its end; nil if unknown.
+	Spent *Spending `json:"spent,omitempty"`
+	// After is the number of messages that the earlier run had at its end. It is set if the call had a result, but
+	// the sub-agent's answer could still come: see [Child].After.
+	After int `json:"after,omitempty"`
 }
 
 // RecalledResult is a late result that an earlier run got for a call: see [LateResult].
 type RecalledResult struct {
+	// Result is the late result.
 	Result Result `json:"result"`
-	// After is the number of messages in the transcript before this result.
+	// After is the number of messages before this result in the transcript.
 	After int `json:"after"`
-	// For is the key of a second call for the same sub-agent that got this result as its own result. It is empty if
-	// this result came as a message.
+	// For is the key of a second call for the same sub-agent, if that call got this result as its own. For is empty
+	// if this result came as a message.
 	For Key `json:"for,omitempty"`
 }
 
-// RecallCall returns what the state knows about a call for a sub-agent. It is called on the last state of an earlier
-// run, for a later run that makes the same call: see [Recalled]. It reads only the Key, Name, CallID and Child of the
-// call.
+// RecallCall returns what the state knows about a call for a sub-agent. The state is the last one of an earlier run.
+// The result is for a later run that makes the same call: see [Recalled]. RecallCall reads only the fields Key, Name,
+// CallID and Child of the call.
 //
-// RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person. The
-// later run is not stopped at that moment, so its call can wait for the real result. If the real result came as a late
-// result, RecallCall returns it in the field Result.
+// RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person.
+// The later run is not stopped at that moment. Therefore its call can wait for the real result. If the earlier run
+// later got the real result, [Recalled].Result contains it.
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
 	child := s.child(call.Child)
@@ -77,8 +83,8 @@ func (s *State) RecallCall(call Call) Recalled {
 	return r
 }
 
-// resultOf returns the content of the result of the tool call with the given key. The second return value is false if
-// the state has no result of this call.
+// resultOf returns the content of the result of the call with the given key. The second result is false if the state
+// has no result of this call.
 func (s *State) resultOf(call Key) (content string, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
@@ -92,9 +98,9 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 	return s.Messages[i].Content, true
 }
 
-// lateResults returns the late results of a call: see [LateResult]. The field After of each is the number of messages
-// before it in the transcript. If a late result still waits in the inbox, its After is at least the number of messages
-// that the transcript has now.
+// lateResults returns the late results of a call: see [LateResult]. In each of them, the field After is the number of
+// messages before the late result in the transcript. For a late result that still waits in the inbox, it is at least
+// the current number of messages.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
 	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
@@ -113,10 +119,10 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	return late
 }
 
-// answerElsewhere handles a call that was answered as interrupted while a second call for the same sub-agent got the
-// sub-agent's result. It returns this result as a late result of the first call; nil if the state does not have it. In
-// a later run that makes only the first call, the late result enters the transcript as a message. The field After gives
-// its position: directly after the result of the second call.
+// answerElsewhere handles a call that was answered as interrupted (see [Result]) while a second call for the same
+// sub-agent got the sub-agent's result. It returns the sub-agent's result as a late result of the first call; nil if
+// the state does not have the result. A later run may make only the first call. There, the late result enters the
+// transcript as a message, directly after the position at which the second call has its result.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
@@ -135,8 +141,9 @@ func (s *State) waitsFor(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// insertLateResult puts the message m, which brings a late result, into the inbox. It puts m before the messages of
-// users, and before late results that enter the transcript at a later position. So none of these enters before m.
+// insertLateResult puts the message m, which brings a late result, into the inbox. The message comes before the
+// messages of users, and before late results that enter the transcript at a later position. Therefore m enters the
+// transcript before all of these.
 func (s *State) insertLateResult(m InboxMessage) {
 	s.Usage.Repaired++
 	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })

@@ -3,14 +3,15 @@ package agent
 import "slices"
 
 // MayRecall reports whether an earlier run of the agent may have the result of the effect with the given key: see
-// [Key]. If so, the driver searches the histories of earlier runs for the result. If not, the effect is new, and the
-// driver reads no histories. It then does not matter whether they still exist.
+// [Key]. If so, the driver searches the histories of earlier runs for the result. Otherwise, the effect is new, and
+// the driver reads no histories. The histories then need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound records that this run began by a reset. It returns false if this was recorded before. The run that was reset
-// may already have carried out the effects that the agent asks for next. So rewound sets s.Recall, and earlier runs are
-// searched for their results. The run that was reset may also have received the messages in the inbox. So rewound
-// clears Fresh in all of them, and may set Brought: see [InboxMessage].
+// rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded
+// before. The earlier run may have received the messages in the inbox, too. Therefore rewound clears the field Fresh
+// in all of them, and may set Brought: see [InboxMessage]. The earlier run may also have carried out the effects (see
+// [Key]) that the agent asks for next. Therefore rewound sets `s.Recall`, and the driver searches earlier runs for
+// their results.
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
@@ -26,10 +27,10 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// messagesFound puts the messages that a search found in other runs into the inbox. Each comes before the messages that
-// were sent later. A message that the agent has received already is left out. In the found messages, After becomes 0,
-// because it counts the messages of another run. messagesFound returns false if the state already has the result of
-// this search.
+// messagesFound puts the messages that a search found in other runs into the inbox. Each message comes before those
+// that were sent later. A message that the agent has already received is left out. The field After of each found
+// message becomes 0, because the number refers to another run. messagesFound returns false if the state already has
+// the result of this search.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
@@ -63,8 +64,9 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	return true
 }
 
-// reopen sets s.Reopened to the keys of the effects that a resumed agent asks for first. The run that ended may already
-// have carried out these effects, so the driver looks for their results: see [State.MayRecall].
+// reopen records in `s.Reopened` the keys of the effects (see [Key]) that a resumed agent asks for first. The run
+// that ended may already have carried out these effects. Therefore the driver looks for their results: see
+// [State.MayRecall].
 func (s *State) reopen() {
 	s.Reopened = nil
 	for _, c := range s.openCalls() {

@@ -7,82 +7,90 @@ import (
 	"fmt"
 )
 
-// Start is the input of an agent's workflow. A client, a schedule or a parent workflow starts the agent with it. Each
-// Temporal execution of this workflow is a run of the agent. A reset, a continue-as-new and a resume begin a new run of
-// the same agent.
+// Start is the input of an agent's workflow. A client, a schedule or a parent workflow starts the agent with this
+// input. Each Temporal execution of the workflow is a run of the agent. A reset, a continue-as-new and a resume begin
+// a new run of the same agent.
 type Start struct {
-	// Agent is the name of the definition. Required.
+	// Agent is the name of the agent's definition. It is required.
 	Agent string `json:"agent"`
-	// Mode defaults to [Task].
+	// Mode says what the agent does after an answer. The default is [Task].
 	Mode Mode `json:"mode,omitempty"`
-	// KeyVersion is the version of the agent's keys and texts: the constant [KeyVersion] at the time when the agent was
-	// started. It never changes for this agent. Zero means 1.
+	// KeyVersion is the version of the agent's keys and texts. It is the value of the constant [KeyVersion] when the
+	// agent is started. It never changes for this agent. Zero means 1.
 	KeyVersion int `json:"key_version,omitempty"`
-	// Incarnation distinguishes this agent from earlier agents with the same ID: see [Identity]. A client sets it to a
-	// new UUID. If it is empty, the driver uses the ID of the agent's first run, which a reset does not change.
+	// Incarnation distinguishes this agent from earlier agents with the same ID: see [Identity]. A client sets it to
+	// a new UUID. If it is empty, the driver (see [Step]) uses the ID of the agent's first run. A reset does not
+	// change this ID.
 	Incarnation string `json:"life,omitempty"`
-	// Message is the first message. An agent in task mode needs it, except if this start continues an earlier run.
+	// Message is the first message. It is required in task mode, unless this start continues an earlier run.
 	Message *InboxMessage `json:"message,omitempty"`
 
-	// Key, Parent, Depth and MaxDepth are set for a sub-agent. Key is the sub-agent's key. Parent is the ID of the
-	// parent. Depth is the number of levels below the root agent: 1 for a sub-agent of the root agent. MaxDepth is the
-	// root agent's limit: see [Limits].Depth.
-	Key      Key    `json:"key,omitempty"`
-	Parent   string `json:"parent,omitempty"`
-	Depth    int    `json:"depth,omitempty"`
-	MaxDepth *int   `json:"max_depth,omitempty"`
-	// Grant limits the spending of a sub-agent.
+	// Key is the key by which the parent knows this sub-agent. It is set only for a sub-agent.
+	Key Key `json:"key,omitempty"`
+	// Parent is the ID of the parent. It is set only for a sub-agent.
+	Parent string `json:"parent,omitempty"`
+	// Depth is the number of levels below the root agent: 1 for a sub-agent of the root agent.
+	Depth int `json:"depth,omitempty"`
+	// MaxDepth is the root agent's limit on the levels of sub-agents: see [Limits].Depth. It is set only for a
+	// sub-agent.
+	MaxDepth *int `json:"max_depth,omitempty"`
+	// Grant is what a sub-agent may spend.
 	Grant Grant `json:"grant,omitzero"`
 
-	// AnswerBytes is the size in bytes to which a sub-agent cuts its answer; 0 means that the answer is not cut. It is
-	// the size to which the parent cuts tool results. Batch is the number of calls that the parent runs together with
-	// the call for this sub-agent: see [State.BatchSize]. One run of the parent has all of their results in its
-	// history, so a large Batch cuts the answer further. 0 means 1.
+	// AnswerBytes is the size, in bytes, to which a sub-agent cuts a longer answer. It is the size to which the
+	// parent cuts tool results. 0 means that the answer is not cut.
 	AnswerBytes int `json:"answer_bytes,omitempty"`
-	Batch       int `json:"batch,omitempty"`
+	// Batch is the number of calls that the parent runs together, with the call for this sub-agent: see
+	// [State.BatchSize]. One run of the parent has all their results in its history. Therefore a large number cuts
+	// the answer further. 0 means 1.
+	Batch int `json:"batch,omitempty"`
 
-	// OutputSchema is a JSON schema that answers must fit; empty means the definition's schema.
+	// OutputSchema is a JSON schema that answers must fit. Empty means the schema of the definition.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	// State is the compressed state of the run that continued as new into this run.
 	State []byte `json:"state,omitempty"`
 	// From is the run whose history contains the state with which this run begins.
 	From *RunRef `json:"from,omitempty"`
-	// BaseRunID is the ID of the base run, an earlier run of the agent. It is set if the agent has ever been reset or
-	// resumed. This run then looks for results in the history of the base run, and in those of other earlier runs,
-	// instead of running an effect again.
+	// BaseRunID is the ID of the base run, an earlier run whose results this run uses. It is set if the agent has
+	// ever been reset or resumed. Before this run makes a model call or a tool call, it looks for the result in the
+	// history of the base run and of other earlier runs.
 	BaseRunID string `json:"base,omitempty"`
 }
 
-// RunRef names a run of an agent, and says how another run goes on from it. A run is one Temporal execution of the
-// agent's workflow: see [Start].
+// RunRef names a run of an agent, and says how a new run goes on from the named run. A run is one Temporal execution
+// of the agent's workflow: see [Start].
 type RunRef struct {
-	// ID and RunID are Temporal's workflow ID and run ID.
-	ID    string `json:"id"`
+	// ID is Temporal's workflow ID.
+	ID string `json:"id"`
+	// RunID is Temporal's run ID.
 	RunID string `json:"run_id"`
-	// Events is the number of history events to read; 0 means all events of a closed run.
+	// Events is the number of history events to read. 0 means all events of a closed run.
 	Events int64 `json:"events,omitempty"`
-	// Fork makes a new agent from the first At messages of the named run.
+	// Fork reports whether the new run belongs to a new agent, which begins with messages of the named run.
 	Fork bool `json:"fork,omitempty"`
-	At   int  `json:"at,omitempty"`
-	// Resume continues an agent that has ended. Reload makes the resumed agent read its definition again. If Fork and
-	// Resume are false, the new run continues the named run directly, after a continue-as-new.
+	// At is the number of messages with which a fork begins.
+	At int `json:"at,omitempty"`
+	// Resume reports whether the new run continues an agent that has ended. If Fork and Resume are both false, the
+	// new run continues the named run directly, after a continue-as-new.
 	Resume bool `json:"resume,omitempty"`
+	// Reload reports whether a resumed agent reads its definition again.
 	Reload bool `json:"reload,omitempty"`
 }
 
-// Continues reports whether the run begins with the state of an earlier run. Otherwise, it begins with an empty
+// Continues reports whether the run begins with the state of an earlier run. Otherwise, the run begins with an empty
 // transcript.
 func (in Start) Continues() bool { return in.State != nil || in.From != nil }
 
-// Identity returns the part that all keys of the agent have in common. It depends only on the start and on the agent's
-// ID. So in a replay, code of a later version makes the same keys.
+// Identity returns the part that all keys of the agent have in common. It depends only on the start and on the
+// agent's ID. Therefore code of a later version makes the same keys in a replay.
 func (in Start) Identity(agentID string) Identity {
 	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Incarnation: in.Incarnation}
 }
 
-// Check returns an error if the start is invalid. It also runs in a replay, so it never refuses a start that an earlier
-// version accepted. Before you send a start, also call [CheckMessage], which checks its message more strictly.
+// Check returns an error if the start is invalid. Check also runs in a replay. Therefore it never refuses a start
+// that an earlier version accepted. Before you send a start, also call [CheckMessage] for the message of the start.
+// That check is stricter.
 func (in Start) Check() error {
 	switch {
 	case in.Agent == "":
@@ -103,8 +111,8 @@ func (in Start) Check() error {
 	return nil
 }
 
-// CheckID returns an error if the agent ID has characters other than printable ASCII. Temporal accepts any text, but
-// the ID becomes part of the IDs of sub-agents, of HTTP headers and of web addresses.
+// CheckID returns an error if the agent ID has characters other than printable ASCII. Temporal accepts any text. But
+// the ID becomes a part of the IDs of sub-agents, of HTTP headers and of web addresses.
 func CheckID(id string) error {
 	for i := range len(id) {
 		if id[i] < ' ' || id[i] > '~' {
@@ -114,10 +122,10 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin returns an error if the new run of the agent id may not begin with the state of the earlier run that the start
-// names. The start contains this state in the field State, or names in the field From the run whose history contains it. For
-// example, a run may read the state of another agent only to fork that agent. If a run continued as new into the new run, the
-// caller gives the ID of that run (continued), else "".
+// CheckOrigin returns an error if the new run may not begin with the state of the earlier run that the start names.
+// For example, only a fork may begin with the state of another agent. The field State of the start contains the
+// state, or the field From names the run whose history contains it. The parameter `id` is the ID of the agent. If a
+// run continued as new into the new run, `continued` is the ID of that run. Otherwise, `continued` is "".
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {
@@ -133,8 +141,8 @@ func (in Start) CheckOrigin(id, continued string) error {
 	return nil
 }
 
-// New returns the state of a new agent, to which nothing has happened except its start. If the start has a first message, this
-// message is in the inbox. The time of the start (now) is in Unix milliseconds.
+// New returns the state of a new agent, to which nothing has happened except its start. If the start has a first
+// message, this message is in the inbox. The parameter `now` is the time of the start, in Unix milliseconds.
 func New(agentID string, in Start, now int64) *State {
 	if in.Mode == "" {
 		in.Mode = Task

@@ -1,10 +1,10 @@
 // Package agent is the pure core of a durable agent. A [State] is everything that the agent knows. An [Event] is something
 // that has happened to the agent. A [Step] is what the agent asks the driver to do next.
 //
-// State is plain JSON data. [State.Apply] applies an event to it. [State.Next] computes the next step from the state alone
-// and changes nothing, so a driver that has stored a state goes on by calling Next. Effects have keys, which are hashes of
-// their content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times come with events, in
-// Unix milliseconds.
+// A State is plain JSON data. [State.Apply] applies an event to the state. [State.Next] computes the next step from the
+// state alone, and changes nothing. Therefore a driver that has stored a state goes on by calling Next. Effects have keys,
+// which are hashes of their content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times
+// come with events, in Unix milliseconds.
 //
 //	driver                     core
 //	  │  Next() ───────────────▶ step
@@ -31,115 +31,136 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Mode says what an agent does when it has answered.
+// Mode says what an agent does after an answer: it ends, or it waits for the next message.
 type Mode string
 
 const (
-	// Task agents end when they have answered. The zero Mode means Task.
+	// Task agents end when they have answered. The zero Mode also means Task.
 	Task Mode = "task"
 	// Chat agents wait for the next message when they have answered.
 	Chat Mode = "chat"
 )
 
-// State is everything that an agent knows. The zero State is not valid; [New] returns a valid one. A State is not safe
-// for concurrent use. Change it only by its methods Apply, Advance and Drop.
+// State is everything that an agent knows. The zero State is not valid. [New] returns a valid one. A State is not
+// safe for concurrent use. Change it only by [State.Apply], [State.Advance] and [State.Drop].
 type State struct {
 	Identity
-	Agent string `json:"agent"` // the definition's name
-	Mode  Mode   `json:"mode"`
-	Depth int    `json:"depth,omitempty"` // levels below the root agent
-	// MaxDepth is the root agent's limit on the levels of sub-agents: see [Limits].Depth. It applies to all agents
-	// below the root agent. It is nil in the root agent.
+	// Agent is the name of the agent's definition.
+	Agent string `json:"agent"`
+	// Mode says what the agent does after an answer.
+	Mode Mode `json:"mode"`
+	// Depth is the number of levels below the root agent.
+	Depth int `json:"depth,omitempty"`
+	// MaxDepth is the root agent's limit on the levels of sub-agents: see [Limits].Depth. It is nil in the root agent
+	// itself.
 	MaxDepth *int `json:"max_depth,omitempty"`
 	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
 	// OutputSchema is the JSON schema of this agent's answers. It takes precedence over the definition's schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
+	// Definition is the agent's definition; nil if it has not been read yet.
 	Definition *Definition `json:"definition,omitempty"`
-	PrefixHash string      `json:"head,omitempty"` // see HashPrefix
+	// PrefixHash is a hash of the part that all requests have in common: see [HashPrefix].
+	PrefixHash string `json:"head,omitempty"`
 
-	// Messages is the transcript without its first Dropped messages. A compaction has summarised these; only the
-	// histories of earlier runs still have them.
+	// Messages are the messages of the transcript, except those at its beginning that were dropped: see [State.Drop].
 	Messages []Message `json:"messages,omitempty"`
-	Dropped  int       `json:"dropped,omitempty"`
+	// Dropped is the number of dropped messages. A summary has replaced them. Only the histories of earlier runs have
+	// them.
+	Dropped int `json:"dropped,omitempty"`
 	// Compactions are the summaries, oldest first. Requests send the last one. The earlier ones are kept for forks.
-	Compactions    []Compaction `json:"compactions,omitempty"`
-	TranscriptHash string       `json:"chain,omitempty"` // of the messages that are sent: see HashMessages
+	Compactions []Compaction `json:"compactions,omitempty"`
+	// TranscriptHash is a hash of the messages that requests send: see [HashMessages].
+	TranscriptHash string `json:"chain,omitempty"`
 
-	// Calls are the tool calls of the last assistant message. They stay here until all of them have a result; then the
+	// Calls are the calls of the last assistant message. They stay here until each of them has a result. Then the
 	// results enter the transcript.
 	Calls []Call `json:"calls,omitempty"`
-	// Interrupted are the calls in the transcript for which a late result may still come: calls that were answered as
-	// interrupted, and calls that were answered with the failure of their sub-agent.
+	// Interrupted are the calls in the transcript that may still get a late result: see [LateResult]. They were
+	// answered as interrupted, or with the failure of their sub-agent.
 	Interrupted []Call `json:"interrupted,omitempty"`
 	// Decisions are the decisions of people on calls, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// Children are the sub-agents, oldest first. [State.Drop] removes the oldest ended sub-agents to which no call or
-	// message refers. ChildrenDropped counts the sub-agents that were removed.
-	Children        []Child `json:"children,omitempty"`
-	ChildrenDropped int     `json:"children_dropped,omitempty"`
-	// ChildCounts has the number of sub-agents that this agent has made for each input. The keys of the map are hashes
-	// of inputs. ChildCountFloor is the number for an input that is not in the map.
-	ChildCounts     map[string]int `json:"minted,omitempty"`
-	ChildCountFloor int            `json:"minted_floor,omitempty"`
+	// Children are the sub-agents, oldest first. [State.Drop] removes the oldest ended sub-agents to which no call
+	// and no message refers.
+	Children []Child `json:"children,omitempty"`
+	// ChildrenDropped is the number of sub-agents that were removed.
+	ChildrenDropped int `json:"children_dropped,omitempty"`
+	// ChildCounts has the number of sub-agents that this agent has made for each input. The keys of the map are
+	// hashes of inputs.
+	ChildCounts map[string]int `json:"minted,omitempty"`
+	// ChildCountFloor is the number for an input that is not in the map.
+	ChildCountFloor int `json:"minted_floor,omitempty"`
 
+	// Inbox are the messages that wait to enter the transcript.
 	Inbox []InboxMessage `json:"inbox,omitempty"`
-	// SeenMessageIDs holds the IDs of the newest messages received, oldest first. The agent ignores a message with one
-	// of these IDs. The IDs of reloads and of lost resumes are among them.
+	// SeenMessageIDs are the IDs of the newest messages that the agent has received, oldest first. The agent ignores
+	// a further message with one of these IDs. The IDs of reloads and of resumes without effect are among them.
 	SeenMessageIDs []string `json:"seen,omitempty"`
 
-	// ResumedFrom is the ID of the run from which the agent was last resumed. Reloads counts how often the agent's
-	// definition was read again, including failed reloads.
+	// ResumedFrom is the ID of the run from which the agent was last resumed.
 	ResumedFrom string `json:"resumed_from,omitempty"`
-	Reloads     int    `json:"reloads,omitempty"`
-	// Reload reports whether the running agent was asked to read its definition again, by [ReloadAsked], and has not
-	// done so yet. It does so as soon as no call is open, no model call is in flight and no summary is to be made.
-	// ReloadFailure says why the last reload that was asked for in this way failed; empty if it did not fail.
-	Reload        bool   `json:"reload,omitempty"`
+	// Reloads counts how often the agent's definition was read again, including failed reloads.
+	Reloads int `json:"reloads,omitempty"`
+	// Reload reports whether the agent has been asked to read its definition again (see [ReloadAsked]) and has not
+	// done so yet. It reads the definition when no call is open, no model call is in flight and no summary is to be
+	// made.
+	Reload bool `json:"reload,omitempty"`
+	// ReloadFailure says why the last reload that a [ReloadAsked] event asked for has failed. It is empty if it has
+	// not failed.
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
-	// Reset is the newest run of the agent that began by a reset. Searched is the value of Reset at the last search of
-	// other runs for messages: see [FindMessages]. Both are ends of run IDs; empty if there was no reset or no search.
-	// Searches counts the searches. If Reset and Searched differ, a search for the run Reset is still to be done. The
-	// history of this run may contain an earlier search, by the run that was reset; but that search did not see later
-	// runs.
-	Reset    string `json:"reset,omitempty"`
+	// Reset contains the last characters of the ID of the newest run that began by a reset. It is empty if there was
+	// no reset.
+	Reset string `json:"reset,omitempty"`
+	// Searched is the value of the field Reset at the last search of other runs for messages: see [FindMessages]. If
+	// the two differ, a search is still to be done. The history may contain an earlier search, which the run before
+	// the reset made. That search did not see later runs.
 	Searched string `json:"searched,omitempty"`
-	Searches int    `json:"searches,omitempty"`
+	// Searches counts these searches.
+	Searches int `json:"searches,omitempty"`
 	// Recall reports whether an earlier run may already have the effects that the agent asks for next: see [Key]. A
-	// reset sets it. An event that no earlier run can know clears it, for example a reply that no earlier run has.
-	// Reopened are the keys of the effects that the agent asked for at the moment when it was last resumed. The run
-	// that had ended may have had these effects, too.
-	Recall   bool  `json:"recall,omitempty"`
+	// reset sets Recall. An event that no earlier run can know clears Recall, for example a reply that no earlier run
+	// has.
+	Recall bool `json:"recall,omitempty"`
+	// Reopened are the keys of the effects that the agent asked for when it was last resumed. The run that had ended
+	// may already have carried out these effects.
 	Reopened []Key `json:"reopened,omitempty"`
 
 	// Asked is the key of the model call that is in flight.
 	Asked Key `json:"asked,omitempty"`
 
-	Turn    Turn  `json:"turn"`
-	Usage   Usage `json:"usage"`
-	Held    *Held `json:"held,omitempty"`
-	TooLong bool  `json:"too_long,omitempty"` // the context has to be compacted
-	// Compacted counts the compactions since the last reply. It includes requests for a summary that were too long.
-	// CutBelow is set after such a request: the next summary replaces fewer than CutBelow messages. 0 means that it is
-	// not set.
-	Compacted int      `json:"compacted,omitempty"`
-	CutBelow  int      `json:"cut_below,omitempty"`
-	Closing   bool     `json:"closing,omitempty"` // finish instead of waiting
-	Outcome   *Outcome `json:"outcome,omitempty"`
+	// Turn is the running turn, or the last one if no turn runs.
+	Turn Turn `json:"turn"`
+	// Usage counts what the agent has used.
+	Usage Usage `json:"usage"`
+	// Held says why the turn is held; nil if it is not held.
+	Held *Held `json:"held,omitempty"`
+	// TooLong reports whether the conversation has to be summarised before the next model call.
+	TooLong bool `json:"too_long,omitempty"`
+	// Compacted counts the summaries since the last reply. Requests for a summary that were too long count, too.
+	Compacted int `json:"compacted,omitempty"`
+	// CutBelow is set after a request for a summary that was too long. The next summary replaces fewer messages than
+	// this number. 0 means that there is no such limit.
+	CutBelow int `json:"cut_below,omitempty"`
+	// Closing reports whether the agent finishes instead of waiting for the next message.
+	Closing bool `json:"closing,omitempty"`
+	// Outcome describes the end of the agent; nil if the agent has not ended.
+	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
-// Turn is the agent's work from a user's message to the answer. State.Turn is the running turn, or the last one if none
-// is running.
+// Turn is the agent's work from a user's message to the answer.
 type Turn struct {
-	Number     int `json:"number"` // counts from 1; 0 before the first message
+	// Number is the number of the turn, counted from 1. It is 0 before the first message.
+	Number int `json:"number"`
+	// ModelCalls is the number of model calls in the turn.
 	ModelCalls int `json:"model_calls,omitempty"`
-	// Began is the time, in Unix milliseconds, at which the turn began, or at which it went on after it was held or the
-	// agent was resumed.
+	// Began is the time at which the turn began, in Unix milliseconds. If the turn was held, or the agent was
+	// resumed, it is the time at which the turn went on.
 	Began int64 `json:"began,omitempty"`
-	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time".
+	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time". Otherwise, it is empty.
 	Stopped string `json:"stopped,omitempty"`
 	// Corrections counts the answers in this turn that did not fit the output schema.
 	Corrections int `json:"corrections,omitempty"`
@@ -147,103 +168,118 @@ type Turn struct {
 
 // Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.
 type Usage struct {
+	// ModelCalls counts the replies of the model.
 	ModelCalls int `json:"model_calls"`
-	ToolCalls  int `json:"tool_calls"`
+	// ToolCalls counts the calls whose result is in the transcript.
+	ToolCalls int `json:"tool_calls"`
+	// Usage counts the tokens of the agent itself.
 	llm.Usage
-	Cost Money `json:"cost,omitempty"` // in 10⁻¹² US dollars
+	// Cost is the cost of these tokens, in 10⁻¹² US dollars.
+	Cost Money `json:"cost,omitempty"`
 	// Descendants counts the tokens and the cost of the sub-agents that have ended, and of all agents below them.
 	Descendants Spending `json:"below,omitzero"`
 
-	// Recalled counts the results of earlier runs that were used instead of running an effect again.
+	// Recalled counts the results of earlier runs that the agent used instead of running an effect (see [Key]) again.
 	Recalled int `json:"recalled,omitempty"`
-	// Reattached counts the sub-agents that this agent only waited for, because their workflow already existed.
+	// Reattached counts the sub-agents whose workflow already existed. The agent only waited for these sub-agents.
 	Reattached int `json:"reattached,omitempty"`
-	// Interrupted counts the calls that were answered as interrupted. Repaired counts the results that came after their
-	// call was answered as interrupted, or with the failure of its sub-agent.
+	// Interrupted counts the calls that were answered as interrupted: see [Result].
 	Interrupted int `json:"interrupted,omitempty"`
-	Repaired    int `json:"repaired,omitempty"`
+	// Repaired counts the results that came after their call had been answered as interrupted, or with the failure of
+	// its sub-agent.
+	Repaired int `json:"repaired,omitempty"`
 
-	// Compactions counts the summaries that were made because the conversation was too long. EmptyReplies counts the
-	// replies without content; the model was asked again after each of them. Usage includes their tokens.
+	// Compactions counts the summaries that were made because the conversation was too long.
+	Compactions int `json:"compactions,omitempty"`
+	// EmptyReplies counts the replies without content. The model was asked again after each of them. Their tokens are
+	// among the tokens of the agent.
+	EmptyReplies int `json:"empty_replies,omitempty"`
 	// RepairedReplies counts the replies with mistakes that the model client corrected: see [llm.Reply].Repaired.
-	Compactions     int `json:"compactions,omitempty"`
-	EmptyReplies    int `json:"empty_replies,omitempty"`
 	RepairedReplies int `json:"repaired_replies,omitempty"`
 	// Repeats counts the repeated attempts at model calls.
 	Repeats Repeats `json:"repeats,omitzero"`
-	// ResumeConflicts counts the resumes that had no effect, because another resume had already started the agent
-	// again. DuplicateEvents counts the messages, decisions, replies and results that changed nothing, because they
-	// came again or too late.
+	// ResumeConflicts counts the resumes without effect. Another resume had already started the agent again.
 	ResumeConflicts int `json:"resume_conflicts,omitempty"`
+	// DuplicateEvents counts the messages, decisions, replies and results that came again or too late, and changed
+	// nothing.
 	DuplicateEvents int `json:"duplicate_events_ignored,omitempty"`
 }
 
-// Repeats counts the attempts at model calls that brought no usable reply and were followed by another attempt. Such an
-// attempt either failed or was lost. It was lost if its worker crashed or lost contact with Temporal.
+// Repeats counts the attempts at model calls that brought no usable reply and were followed by another attempt. Each
+// of them failed or was lost. An attempt is lost if its worker crashed or lost contact with Temporal.
 type Repeats struct {
-	// Attempts is the number of these attempts, failed and lost together.
+	// Attempts is the number of failed and lost attempts together.
 	Attempts int `json:"attempts,omitempty"`
-	// Lost is the number of the lost attempts among them. The provider may have billed a lost attempt, but no reply says
-	// how many tokens it used.
+	// Lost is the number of lost attempts. The provider may have billed a lost attempt. But no reply says how many
+	// tokens it used.
 	Lost int `json:"lost,omitempty"`
-	// LostInputTokens is an estimate of the input tokens of the lost attempts. It assumes that a lost attempt used as
-	// many input tokens as the later reply to the same request. The token counts in [Usage] do not include them.
+	// LostInputTokens is an estimate of the input tokens of the lost attempts. It assumes that each lost attempt used
+	// as many input tokens as the later reply to the same request. The token counts in [Usage] do not include this
+	// estimate.
 	LostInputTokens int `json:"lost_input_tokens,omitempty"`
 }
 
-// add adds to r the failed and lost attempts that came before a reply (before). Each lost attempt is assumed to have used as many
-// input tokens as the reply (inputTokens).
+// add adds to r the failed and lost attempts that came before a reply. The parameter `inputTokens` is the number of
+// input tokens of the reply. Each lost attempt is assumed to have used the same number.
 func (r *Repeats) add(before Repeats, inputTokens int) {
 	r.Attempts += before.Attempts
 	r.Lost += before.Lost
 	r.LostInputTokens += before.Lost * inputTokens
 }
 
-// EmptyReplies counts a model's replies without content, and their tokens. Such a reply is of no use, but its tokens
-// have to be paid.
+// EmptyReplies counts a model's replies without content, and their tokens. Such a reply is of no use, but the
+// provider bills its tokens.
 type EmptyReplies struct {
-	Count int       `json:"count"`
+	// Count is the number of empty replies.
+	Count int `json:"count"`
+	// Usage counts the tokens of the empty replies.
 	Usage llm.Usage `json:"usage,omitzero"`
 }
 
-// Add returns e with one more empty reply and the tokens of this reply (usage).
+// Add returns e with one more empty reply, which has used the given tokens.
 func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
 }
 
-// Held says why a turn is held. A turn is held if it cannot go on before a person or a program acts, for example
-// because the provider has refused the API key. In chat mode, the agent waits, and the next message lets the turn go
-// on. In task mode, the agent ends as failed, and can be resumed.
+// Held says why a turn is held. A held turn cannot go on before a person or a program acts, for example because the
+// provider has refused the API key. In chat mode, the agent waits, and the next message lets the turn go on. In task
+// mode, the agent ends as failed, and can be resumed.
 type Held struct {
-	Key     Key    `json:"key,omitempty"` // key of the effect that failed; empty if no effect failed
-	Class   string `json:"class"`
+	// Key is the key of the effect that failed: see [Key]. It is empty if no effect failed.
+	Key Key `json:"key,omitempty"`
+	// Class is the class of the error.
+	Class string `json:"class"`
+	// Message says what happened.
 	Message string `json:"message"`
-	Time    int64  `json:"time"`
+	// Time is the time at which the turn was held, in Unix milliseconds.
+	Time int64 `json:"time"`
 }
 
 // Outcome describes the end of an agent.
 type Outcome struct {
+	// Status says how the agent has ended.
 	Status Status `json:"status"`
 	// Answer is the text of the agent's last message to the user.
 	Answer string `json:"answer,omitempty"`
-	// Stopped names the limit that ended the last turn early; empty otherwise.
+	// Stopped names the limit that ended the last turn early. Otherwise, it is empty.
 	Stopped string `json:"stopped,omitempty"`
-	// Class and Message say why the agent failed. A cancelled agent has only a Message.
-	Class   string `json:"class,omitempty"`
+	// Class is the class of the error that made the agent fail. It is empty if the agent has not failed.
+	Class string `json:"class,omitempty"`
+	// Message says why the agent failed or was cancelled.
 	Message string `json:"message,omitempty"`
 }
 
-// ModelIdentity returns what the keys of all model calls of the agent have in common: everything in a key except the
-// messages. For requests for a summary, see [State.SummaryIdentity].
+// ModelIdentity returns the part that the keys of all model calls of the agent have in common. Only the messages are
+// missing in this part. For requests for a summary, see [State.SummaryIdentity].
 func (s *State) ModelIdentity() ModelIdentity { return ModelIdentity{s.Identity, s.PrefixHash} }
 
-// SentCount returns the number of messages that the next model call sends. The system message does not count.
+// SentCount returns the number of messages that the next model call sends, without the system message.
 func (s *State) SentCount() int {
 	return len(s.compaction().messages()) + s.Count() - s.from()
 }
 
-// Sent returns the message with index i of the next model call, in the form in which the request sends it. The system message has
-// no index, so index 0 is the message after it. Sent panics if i is not less than [State.SentCount].
+// Sent returns message i of the next model call, in the form in which the request sends it. Index 0 is the first
+// message after the system message. Sent panics if i is not less than [State.SentCount].
 func (s *State) Sent(i int) llm.Message {
 	head := s.compaction().messages()
 	if i < len(head) {
@@ -252,8 +288,8 @@ func (s *State) Sent(i int) llm.Message {
 	return s.sent(s.Messages[s.from()-s.Dropped+i-len(head)].Message)
 }
 
-// Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if no
-// turn runs or the turn has no limit.
+// Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if
+// no turn runs, or if the turn has no time limit.
 func (s *State) Deadline() int64 {
 	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() {
 		return 0
@@ -261,19 +297,20 @@ func (s *State) Deadline() int64 {
 	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()
 }
 
-// TurnRuns reports whether a turn runs: the user's message has no answer yet, the turn is not held, and the agent has
-// not ended.
+// TurnRuns reports whether a turn runs. A turn runs if the user's message has no answer yet, the turn is not held
+// (see [Held]), and the agent has not ended.
 func (s *State) TurnRuns() bool {
 	return s.Outcome == nil && s.Held == nil && s.Turn.Number > 0 && !s.answered()
 }
 
-// answered reports whether the last message is an answer: a message of the assistant, with no call open.
+// answered reports whether the last message of the transcript is an answer. An answer is a message of the assistant
+// to which no open calls belong.
 func (s *State) answered() bool {
 	n := len(s.Messages)
 	return n > 0 && s.Messages[n-1].Role == llm.Assistant && len(s.Calls) == 0
 }
 
-// Answer returns the text of the agent's last message to the user; empty if there is none.
+// Answer returns the text of the agent's last message to the user. It returns "" if there is none.
 func (s *State) Answer() string {
 	for _, m := range slices.Backward(s.Messages) {
 		if m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
@@ -287,7 +324,7 @@ func (s *State) sent(m llm.Message) llm.Message {
 	return sent(m, s.Definition != nil && s.Definition.SendReasoning)
 }
 
-// append adds m to the transcript and updates the transcript hash.
+// append adds m to the transcript and updates the hash of the transcript.
 func (s *State) append(m Message) {
 	s.TranscriptHash = HashMessages(s.TranscriptHash, s.sent(m.Message))
 	s.Messages = append(s.Messages, m)

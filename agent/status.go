@@ -5,36 +5,40 @@ import "slices"
 // Status says whether an agent works, waits or has ended, and how it has ended.
 type Status string
 
-// The statuses of an agent. An agent with one of the first three has not ended.
+// The statuses of an agent. [Status.Ended] says which of them mean that the agent has ended.
 const (
 	// Running: a turn is running.
 	Running Status = "running"
 	// Waiting: the agent waits for a message, or all its open calls wait for a person's decision.
 	Waiting Status = "waiting"
 	// HeldUp: the turn is held, and the agent waits for a message: see [Held].
-	HeldUp    Status = "held"
+	HeldUp Status = "held"
+	// Completed: the agent has finished its work.
 	Completed Status = "completed"
-	Failed    Status = "failed"
+	// Failed: the agent has ended because of an error.
+	Failed Status = "failed"
+	// Cancelled: the agent was cancelled.
 	Cancelled Status = "cancelled"
-	// Terminated and TimedOut are statuses that only Temporal knows. A workflow cannot record its own termination, so no
-	// [State] and no [Outcome] has them.
+	// Terminated: Temporal terminated the workflow. A workflow cannot record this. Therefore no [State] and no
+	// [Outcome] has this status.
 	Terminated Status = "terminated"
-	TimedOut   Status = "timed_out"
+	// TimedOut: the workflow reached a timeout of Temporal. No [State] and no [Outcome] has this status.
+	TimedOut Status = "timed_out"
 	// Unknown: the state of the agent cannot be read.
 	Unknown Status = "unknown"
 )
 
-// Ended reports whether the agent has ended. It is false for the zero Status and true for [Unknown].
+// Ended reports whether the agent has ended. The result is false for the zero Status, and true for [Unknown].
 func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != HeldUp }
 
-// Status returns the agent's status, which is one of the constants of type [Status].
+// Status returns the agent's status, such as [Running].
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
 // CopiedStatus returns the status of the agent as if it never had to search other runs for messages: see
-// [FindMessages]. A workflow command may depend on CopiedStatus, but not on Status. The reason is a reset: Temporal
-// copies the first workflow tasks of the old run into the history of a new run, and the new run replays them. In these
-// tasks, the new run has to search and the old run did not, so Status may differ. CopiedStatus is the same in both
-// runs.
+// [FindMessages]. A workflow command may depend on CopiedStatus, but not on [State.Status]. The reason is a reset.
+// Temporal copies the first workflow tasks of the old run into the history of a new run, and the new run replays
+// them. In these tasks, only the new run has to search. Therefore the result of [State.Status] may differ between the
+// runs. CopiedStatus is the same in both.
 func (s *State) CopiedStatus() Status {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {
@@ -60,19 +64,19 @@ func (s *State) statusAt(step Step) Status {
 	return Running
 }
 
-// WaitsFor says what an agent waits for, and so who has to act.
+// WaitsFor says what an agent waits for, and therefore who has to act.
 type WaitsFor string
 
-// The values of WaitsFor. The zero WaitsFor means that the agent works and waits for none of these, or that it has
-// ended.
+// The values of WaitsFor. The zero WaitsFor means that the agent works and waits for none of these, or that the
+// agent has ended.
 const (
 	WaitsForMessage   WaitsFor = "message"    // the user's next message
 	WaitsForApproval  WaitsFor = "approval"   // a person's decision on a tool call
-	WaitsForPerson    WaitsFor = "person"     // the turn is held: a person has to correct what made it fail, and send a message
-	WaitsForSubAgents WaitsFor = "sub-agents" // the answers of sub-agents: all open calls wait for sub-agents
+	WaitsForPerson    WaitsFor = "person"     // a person, who must remove the cause of a held turn (see Held) and send a message
+	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers
 )
 
-// WaitsFor returns what the agent waits for.
+// WaitsFor returns what the agent waits for, such as [WaitsForMessage].
 func (s *State) WaitsFor() WaitsFor {
 	tools, calls := s.Next().(RunTools)
 	switch status := s.Status(); {

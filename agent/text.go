@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// This file holds the texts that the core writes into a transcript. They are sent to the model, so they are part of later keys.
-// Like a key formula, a text never changes within a key version. If a text differs between key versions, its function is called
-// with the agent's key version.
+// This file holds the texts that the core writes into a transcript. They are sent to the model. Therefore they are part
+// of later keys. Like a key formula, a text never changes within a key version. If a text differs between key versions,
+// its function is called with the agent's key version.
 
 const textNoOutput = "(no output)"
 
@@ -55,15 +55,15 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether the content of a result says that the wait for the sub-agent with the given handle was
-// interrupted: see [Key.Handle]. [textChildInterrupted] makes such a text.
+// interruptedText reports whether the content of a result says that the wait for a sub-agent was interrupted. The
+// parameter `handle` is the short name of the sub-agent: see [Key.Handle]. [textChildInterrupted] makes such a text.
 func interruptedText(content, handle string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
 }
 
-// stoppedText reports whether the content of a result says that a call was interrupted and that its outcome is unknown.
-// [textStopped] makes such a text.
+// stoppedText reports whether the content of a result says that a call was interrupted and that the outcome is
+// unknown. [textStopped] makes such a text.
 func stoppedText(content string) bool {
 	return strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))
@@ -129,8 +129,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// duration returns a time in milliseconds as text, such as "15 minutes". It uses whole hours, minutes or seconds if
-// possible, and milliseconds otherwise.
+// duration returns a time in milliseconds as text, such as "15 minutes". The unit is the largest of hours, minutes
+// and seconds that gives a whole number. If there is none, the unit is milliseconds.
 func duration(ms int64) string {
 	switch {
 	case ms%3_600_000 == 0:
@@ -144,20 +144,20 @@ func duration(ms int64) string {
 	}
 }
 
-// ReadResult is the name of the tool with which a model reads the parts of a long result that the transcript leaves
-// out.
+// ReadResult is the name of a tool. With this tool, a model reads those parts of a long result that the transcript
+// leaves out.
 const ReadResult = "read_result"
 
-// Handle returns a short name that a model can write: the first 8 digits of the key. With it, the model refers to the
-// result of the call with this key, or to the sub-agent with this key.
+// Handle returns a short name that a model can write: the first 8 digits of the key. A model uses this name to refer
+// to the result of a call, or to a sub-agent.
 func (k Key) Handle() string {
 	_, digits, _ := strings.Cut(string(k), "-")
 	return digits[:min(8, len(digits))]
 }
 
-// TextLeftOut returns the note that replaces a left-out part of the result of the call with the given key. The note tells the
-// model how to read the part. It names the offset of the part in the result (from) and the size of the part (bytes), both in
-// bytes.
+// TextLeftOut returns the note that stands in a tool result in place of a part that was left out. The note tells the
+// model how to read this part. The parameter `call` is the key of the call. In the whole result, the part begins at
+// the byte offset `from`, and has a length of `bytes` bytes.
 func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
@@ -168,14 +168,15 @@ func ToolLost(now int64) Result {
 	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ToolFailed returns the result of a call of the given tool that could not be run. The result tells the model the reason (why).
+// ToolFailed returns the result of a call of the given tool that could not be run. The parameter `why` is the reason,
+// as a text for the model.
 func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }
 
-// toolRemoved returns the result of an open call whose tool the agent no longer has, because its definition was read
-// again. If mayHaveRun is true, the result says that the call may have run. If mayHaveRun is false, or the call waits
-// for a person's approval, the result says that the call could not be run.
+// toolRemoved returns the result of an open call whose tool the agent has lost. The agent has read its definition
+// again, and the new definition lacks the tool. If `mayHaveRun` is true and the call does not wait for a person's
+// approval, the result says that the call may have run. Otherwise, the result says that the call could not be run.
 func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	if !mayHaveRun || c.Approval == Asked {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)
@@ -183,14 +184,14 @@ func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
 	return Result{Content: textStopped("the agent stopped before " + c.Name + " had a result, and " + c.Name + " is no longer among its tools"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ChildOverdue returns the event that ends the wait for a sub-agent because it has not answered within the time budget
-// of the call: see [Tool].BudgetMS.
+// ChildOverdue returns the event that ends the wait for a sub-agent that has not answered in time. The parameter
+// `budgetMS` is the time limit of the call, in milliseconds: see [Tool].BudgetMS.
 func ChildOverdue(child Key, budgetMS, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
 }
 
-// ChildIdle returns the event that ends the wait for a sub-agent because no event has happened in it, or below it, for
-// [ChildIdleMS].
+// ChildIdle returns the event that ends the wait for a sub-agent in which nothing happens. For [ChildIdleMS]
+// milliseconds, neither the sub-agent nor an agent below it has had an event.
 func ChildIdle(child Key, now int64) Event {
 	return ChildInterrupted{Key: child, Why: "no progress for " + duration(ChildIdleMS), Time: now}
 }
@@ -200,7 +201,8 @@ func ChildAnswered(answer string, now int64) Result {
 	return Result{Content: answer, Time: now}
 }
 
-// ChildFailed returns the result of a call whose sub-agent has ended without an answer.
+// ChildFailed returns the result of a call whose sub-agent has ended without an answer. The parameter `name` is the
+// name of the sub-agent. The parameter `why` is the reason, as a text for the model.
 func ChildFailed(name, why string, now int64) Result {
 	return Result{Content: textChildFailed(name) + why, IsError: true, Time: now}
 }

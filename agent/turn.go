@@ -6,11 +6,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InvalidOutput is the error class of a turn that is held (see [Held]) because the model's answer does not fit the
-// output schema, even after a correction.
+// InvalidOutput is the error class of a turn that is held (see [Held]) because of the model's answer. The answer does
+// not fit the output schema, even after a correction.
 const InvalidOutput = "InvalidOutput"
 
-// maxCorrections is how often in one turn the model is asked to correct an answer that does not fit the output schema.
+// maxCorrections is how often in one turn the agent asks the model to correct its answer. An answer needs a
+// correction if it does not fit the output schema.
 const maxCorrections = 1
 
 func (s *State) definitionLoaded(e DefinitionLoaded) bool {
@@ -41,12 +42,12 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	return true
 }
 
-// LacksTools reports whether an open call needs a tool that the definition d lacks. Call it when the agent has read its
-// definition again, with the new definition.
+// LacksTools reports whether an open call needs a tool that the definition d lacks. Call LacksTools with the new
+// definition, after the agent has read its definition again.
 func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
-// lacksToolOf reports whether the call is open and the definition lacks its tool. A call that waits for a sub-agent
-// does not need its tool any more.
+// lacksToolOf reports whether the definition lacks the tool of the call c, and c still needs the tool. A call with a
+// result, or a call that waits for a sub-agent, no longer needs its tool.
 func (d *Definition) lacksToolOf(c Call) bool {
 	_, known := d.Tool(c.Name)
 	return c.Result == nil && c.Child == "" && !known
@@ -109,8 +110,8 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	return true
 }
 
-// correct asks the model to correct an answer that does not fit the output schema. After maxCorrections requests it
-// holds the turn instead: see [Held].
+// correct asks the model to correct an answer that does not fit the output schema. After [maxCorrections] such
+// requests in one turn, correct holds the turn instead: see [Held].
 func (s *State) correct(e ModelReplied) {
 	if s.Turn.Corrections++; s.Turn.Corrections > maxCorrections {
 		s.Held = &Held{
@@ -125,10 +126,10 @@ func (s *State) correct(e ModelReplied) {
 	})
 }
 
-// count updates s.Usage for a model reply. It adds the tokens and the cost of the reply, and the empty replies and
+// count updates `s.Usage` for a model reply. It adds the tokens and the cost of the reply, and the empty replies and
 // failed attempts before the reply. It also counts a reply in which the client corrected mistakes of the model, and a
-// reply that comes from an earlier run. If e.New is true, no earlier run has this reply or a later result. Then count
-// clears s.Recall, which ends the search of earlier runs.
+// reply that comes from an earlier run. If `e.New` is true, no earlier run has this reply or a later result. In this
+// case, count clears `s.Recall`, which ends the search of earlier runs.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
@@ -202,8 +203,8 @@ func (s *State) cancelRequested(e CancelRequested) bool {
 }
 
 // resumed lets an agent that has ended go on in a new run. It returns false if the agent was already resumed from the
-// run e.RunID. The answers stay in the transcript. An agent that waited for a message when it ended waits for a message
-// again.
+// same run. The answers stay in the transcript. If the agent waited for a message when it ended, it waits for a
+// message again.
 func (s *State) resumed(e Resumed) bool {
 	if s.ResumedFrom == e.RunID {
 		return false
@@ -225,8 +226,8 @@ func (s *State) resumed(e Resumed) bool {
 	return true
 }
 
-// reloadAsked makes the agent read its definition again as soon as it can. It returns false if the state already has a
-// request with the same ID.
+// reloadAsked makes the agent read its definition again as soon as possible: see [State.reloads]. It returns false if
+// the state already has a request with the same ID.
 func (s *State) reloadAsked(e ReloadAsked) bool {
 	id := "reload " + e.ID // has a space, so it is never the message ID of a client
 	if slices.Contains(s.SeenMessageIDs, id) {
@@ -237,8 +238,8 @@ func (s *State) reloadAsked(e ReloadAsked) bool {
 	return true
 }
 
-// reloads reports whether the agent reads its definition again now. That is the case if a reload was asked for, no call
-// is open, no model call is in flight, and no summary is to be made.
+// reloads reports whether the agent reads its definition again now. Four conditions must hold: a reload was asked
+// for, no call is open, no model call is in flight, and no summary is to be made.
 func (s *State) reloads() bool {
 	compacts := s.TooLong && s.Held == nil && !s.answered()
 	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.Asked == "" && !compacts
@@ -254,8 +255,8 @@ func (s *State) resumeLost(e ResumeLost) bool {
 	return true
 }
 
-// advanceTranscript updates the transcript after a result or a message. If all calls have a result, it moves the
-// results into the transcript. If a limit forbids the next model call, it ends the turn.
+// advanceTranscript updates the transcript after a result or a message. If every call has a result, it moves the
+// results into the transcript. If a limit forbids the next model call, advanceTranscript ends the turn.
 func (s *State) advanceTranscript(now int64) {
 	s.answerCalls()
 	switch s.Next().(type) {
@@ -268,8 +269,8 @@ func (s *State) advanceTranscript(now int64) {
 	}
 }
 
-// limit returns the name of the limit that forbids another model call, and a text that explains it. Both are empty if
-// no limit is reached.
+// limit returns the name of the limit that forbids another model call, and a text that explains the limit. Both are
+// empty if no limit forbids it.
 func (s *State) limit() (name, why string) {
 	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
 	switch {
@@ -283,8 +284,8 @@ func (s *State) limit() (name, why string) {
 	return "", ""
 }
 
-// stopTurn ends the turn at the limit with the given name. It adds a notice to the transcript: a message of the assistant that
-// this package writes. The notice contains a text that explains the limit (why).
+// stopTurn ends the turn at the limit with the given name. It adds a message of the assistant to the transcript. This
+// message contains `why`, a text that explains the limit.
 func (s *State) stopTurn(name, why string, now int64) {
 	s.Turn.Stopped = name
 	s.append(Message{

@@ -22,8 +22,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// contestant is one of the two workflows that this program compares: an agent, and [ByHand], a workflow that is written by
-// hand and does the same work.
+// contestant is one of the two workflows that this program compares: the workflow of an agent, or [ByHand]. Both do the same
+// work.
 type contestant int
 
 const (
@@ -34,8 +34,8 @@ const (
 // contestants holds both contestants, in the order of their columns in the printed table.
 var contestants = [...]contestant{byHand, reagent}
 
-// start starts the workflow of a contestant. The workflow makes the given number of turns: in each turn it calls the model
-// once and a tool once.
+// start starts the workflow of a contestant. The workflow makes the given number of turns. In each turn, the workflow calls
+// the model once and a tool once.
 func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
 	l.started++
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench-%d", l.started), TaskQueue: queue}
@@ -45,20 +45,21 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, protocol.AgentWorkflow, task("x", options.ID, turns))
 }
 
-// task returns the input for the workflow of an agent that makes the given number of turns. The name of the agent is "x" or
-// "long": see register. The incarnation distinguishes the agent from other agents that have had the same ID.
+// task returns the workflow input for an agent that makes the given number of turns. The definition of the agent has the
+// given name: "x" or "long", see [register]. `incarnation` is a text that no earlier agent with the same ID has had.
 func task(name, incarnation string, turns int) agent.Start {
 	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
 const (
-	// manyCalls is more model calls than any contestant makes. The default limit would end a turn before.
+	// manyCalls is the limit of model calls for the agents of this program. No contestant makes so many calls. With the
+	// default limit, a turn would end too early.
 	manyCalls = 1_000_000
 	// lastAnswer is the answer of a model after the last turn.
 	lastAnswer = "done"
 )
 
-// finish waits for the end of a workflow that [lab.start] has started. It returns an error if the workflow failed, or
+// finish waits for the end of a workflow that [lab.start] has started. finish returns an error if the workflow failed, or
 // ended before its last turn.
 func finish(ctx context.Context, run client.WorkflowRun) error {
 	var result json.RawMessage // of an agent an object, of ByHand a string
@@ -71,7 +72,7 @@ func finish(ctx context.Context, run client.WorkflowRun) error {
 	return nil
 }
 
-// answer is the text that each tool call returns. It is 1 KiB long.
+// answer is the text that each tool call of a contestant returns. It is 1 KiB long.
 var answer = strings.Repeat("0123456789abcde\n", 64)
 
 func register(temporal client.Client, w worker.Worker) error {
@@ -120,16 +121,17 @@ func register(temporal client.Client, w worker.Worker) error {
 	return nil
 }
 
-// clientFunc is an [llm.Client] that calls a Go function instead of a remote model. The models of package llmtest are not
-// used here, because they keep every request in memory.
+// clientFunc is an [llm.Client] that calls a Go function instead of a remote model. This program does not use the models of
+// package llmtest, because they keep every request in memory.
 type clientFunc func(context.Context, llm.Request) (llm.Reply, error)
 
 func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return f(ctx, req)
 }
 
-// model makes the replies of the model "main". The first user message contains the number of turns. model asks for one more
-// tool call until the conversation has that many tool calls. Then it replies "done".
+// model plays the language model "main": it returns the reply to one request. The first user message contains a number of
+// turns. The reply asks for one more tool call until the model has made that many since its last answer. Then the reply is
+// the answer "done".
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {
@@ -149,13 +151,13 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llmtest.Call(llmtest.ToolCall("c", "read", fmt.Sprintf(`{"page":%d}`, page))), nil
 }
 
-// window is the limit ContextTokens of the agent "long": see [agent.Limits]. When a request and its reply together have this
-// many tokens, the agent summarises its conversation.
+// window is the value of `ContextTokens` for the agent "long": see [agent.Limits]. When a request and its reply together have
+// this many tokens, the agent summarises its conversation.
 const window = 32_000
 
-// counting makes the replies of the model "counting". A request that forbids tool calls asks for a summary of the
-// conversation, and counting returns a summary. To any other request, it replies as [model] does. It adds an
-// estimate of the request's tokens to the usage of the reply, so that the agent can see when its conversation is too long.
+// counting plays the language model "counting". A request for a summary of the conversation forbids tool calls, and counting
+// replies with a summary. To any other request, counting replies as [model] does. counting also adds an estimate of the
+// request's tokens to the usage in the reply. From the usage, the agent sees that its conversation is too long.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)
 	if req.Params.ToolChoice != "none" {
@@ -167,9 +169,9 @@ func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, err
 }
 
-// ByHand is the smallest workflow that makes the same turns as an agent. In each turn, it runs one activity for the model and
-// one for the tool. The model activity gets two numbers, not the messages of the conversation. The workflow has no
-// idempotency keys, no updates and no queries.
+// ByHand is the workflow with which agents are compared. It makes the same turns as an agent, with as little code as
+// possible. In each turn, ByHand runs the activity [Model] once and the activity [Tool] once. [Model] gets two numbers, not
+// the messages of the conversation. ByHand has no idempotency keys, no updates and no queries.
 func ByHand(ctx workflow.Context, turns int) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	var transcript []string
@@ -190,9 +192,9 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 	return transcript[len(transcript)-1], nil
 }
 
-// Model is the activity of [ByHand] that stands for a model. It gets the number of earlier calls of Model in the workflow
-// (asked) and the number of turns. If the two are equal, Model returns the answer "done". Otherwise it returns the
-// arguments of the next tool call.
+// Model is the activity of [ByHand] that stands for a language model. `asked` is the number of earlier calls of Model in the
+// workflow. If `asked` equals `turns`, Model returns the answer "done". Otherwise, Model returns the arguments of the next
+// tool call.
 func Model(_ context.Context, asked, turns int) (string, error) {
 	if asked == turns {
 		return lastAnswer, nil
@@ -200,5 +202,5 @@ func Model(_ context.Context, asked, turns int) (string, error) {
 	return fmt.Sprintf(`{"page":%d}`, asked), nil
 }
 
-// Tool is the activity of [ByHand] that stands for a tool. It returns the same 1 KiB of text as the tool of the agents.
+// Tool is the activity of [ByHand] that stands for a tool. It returns [answer], as the tool "read" of the agents does.
 func Tool(context.Context, string) (string, error) { return answer, nil }

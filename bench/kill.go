@@ -19,11 +19,11 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// patience limits the time for which a measurement waits for one request to the model.
+// patience is the longest time that a measurement waits for one request to the model.
 const patience = time.Minute
 
-// kills measures how long an agent stands still if its worker is killed. It measures the time from the SIGKILL to the next
-// request to the model, which another worker sends.
+// kills measures how long an agent makes no progress after its worker is killed. The measured time begins with the SIGKILL.
+// It ends with the next request to the model, which another worker sends.
 func (l *lab) kills(ctx context.Context, rounds int) error {
 	progressf("SIGKILL of a worker, %d rounds", rounds)
 	k, err := newKiller(ctx, l)
@@ -51,13 +51,14 @@ func (l *lab) kills(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// killer runs a model server in this process, and starts worker processes that call this model.
+// killer has what the measurement [lab.kills] needs: a model server in this process, and worker processes that call its
+// model.
 type killer struct {
-	dir    string
-	env    []string
+	dir    string   // folder of the worker program and its configuration
+	env    []string // environment of the worker processes
 	model  *llmtest.Server
 	agents *client.Client
-	asked  chan time.Time // the times of requests to the model
+	asked  chan time.Time // gets the time of each request to the model
 	stands atomic.Bool    // if true, the model does not answer the next request
 }
 
@@ -97,9 +98,9 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill starts an agent with the given ID, kills the worker that runs it, and returns the time until another worker sends
-// the next request to the model. If inModelCall is true, the worker is killed during a model call. Otherwise, the worker is
-// killed while the agent waits for a message, and kill then sends a message.
+// kill starts an agent with the given ID, kills the worker that runs it, and returns the time until another worker sends the
+// next request to the model. If `inModelCall` is true, the worker is killed during a model call. Otherwise, the worker is
+// killed while the agent waits for a message, and the agent then gets a message.
 func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Duration, error) {
 	first, err := k.worker(ctx)
 	if err != nil {
@@ -140,8 +141,8 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool) (time.Du
 	return at.Sub(killed), err
 }
 
-// next waits for the next request to the model and returns its time. If no request comes within [patience], it returns an
-// error.
+// next waits for the next request to the model and returns the time of this request. If no request comes within the time
+// [patience], next returns an error.
 func (k *killer) next() (time.Time, error) {
 	select {
 	case at := <-k.asked:
@@ -151,8 +152,8 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready. It returns a function that kills the process (kill). The
-// caller must call this function at least once.
+// worker starts a worker process and waits until it is ready. The returned function kills the process. The caller must call
+// this function at least once.
 func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env

@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// long measures one agent with many turns. The agent summarises its conversation many times. It also continues as new many
-// times: each time, Temporal begins a new history for it. long measures the time of a turn, the size of the histories, and
-// the heap of this process, in which the worker runs. If the number of turns is 0, long does nothing.
+// long measures one agent with the given number of turns. The agent summarises its conversation many times. It also moves to
+// a new Temporal run many times. Each run has its own history. long measures the time of a turn, the size of the histories,
+// and the heap of this process, in which the worker runs. If the number of turns is 0, long does nothing.
 func (l *lab) long(ctx context.Context, turns int) error {
 	if turns == 0 {
 		return nil
@@ -61,8 +61,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// watchHeap measures the size of the heap ten times a second. It returns the largest size so far, in bytes (highest), and a
-// function that ends the measurement (done). The size includes objects that are not collected yet.
+// watchHeap measures the size of the heap ten times a second. `highest` is the largest size so far, in bytes, including
+// objects that are not collected yet. The function `done` ends the measurement.
 func watchHeap() (highest *atomic.Uint64, done func()) {
 	highest = new(atomic.Uint64)
 	stop, stopped := make(chan struct{}), make(chan struct{})

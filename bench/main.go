@@ -21,13 +21,13 @@ import (
 
 const queue = "bench"
 
-// lab holds what the measurements share: one server, one worker in this process, and the table of results.
+// lab holds what all measurements share: one server, one worker in this process, and the table of results.
 type lab struct {
 	server   *devserver.Server
 	temporal client.Client
 	worker   worker.Worker
 	report   report
-	started  int // number of workflows that [lab.start] has started; their IDs contain it
+	started  int // number of workflows that [lab.start] has started
 }
 
 func main() {
@@ -68,7 +68,7 @@ func run(ctx context.Context, rounds, long int) error {
 	return l.report.print(os.Stdout)
 }
 
-// newLab starts the server and the worker.
+// newLab starts a Temporal server and a worker, and returns a lab with both.
 func newLab(ctx context.Context) (*lab, error) {
 	l := new(lab)
 	var err error
@@ -112,5 +112,5 @@ func (l *lab) close() {
 	l.server.Stop()
 }
 
-// progressf prints one line to standard error. The line says which measurement starts.
+// progressf prints one line to standard error, made as in [fmt.Printf]. The line says which measurement starts.
 func progressf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -14,7 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// replay measures how long a worker takes to replay the whole history of a run that is not in its cache.
+// replay measures how long a worker takes to replay the whole history of a workflow. The worker does not have the workflow in
+// its cache. The workflow has the given number of turns. Each contestant is replayed as often as `rounds` says.
 func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 	progressf("cold replay")
 	var took [len(contestants)][]float64

@@ -8,15 +8,15 @@ import (
 	"text/tabwriter"
 )
 
-// report holds the rows of the table that this program prints.
+// report collects the rows of the table that this program prints.
 type report struct {
 	rows  [][]string
-	early float64 // history bytes of one turn, in an agent of 50 turns
+	early float64 // number of history bytes for each turn of an agent with 50 turns
 }
 
-// compare adds a row that compares the two contestants. The row shows both values, and the agent's value divided by the
-// value of the workflow written by hand. Both values are written with the given format, which is one of package fmt. The
-// goal is the largest ratio that is good enough; 0 means no goal.
+// compare adds a row that compares the two contestants. `v` has one value for each of them. The row shows both values,
+// written with `format`. It also shows the ratio: the value of the agent, divided by the value of [ByHand]. If `goal` is not
+// 0, the row shows whether the ratio is at most `goal`.
 func (r *report) compare(label, format string, v [len(contestants)]float64, goal float64) {
 	ratio := v[reagent] / v[byHand]
 	row := []string{label, fmt.Sprintf(format, v[byHand]), fmt.Sprintf(format, v[reagent]), fmt.Sprintf("%.2f×", ratio), "", ""}
@@ -26,21 +26,21 @@ func (r *report) compare(label, format string, v [len(contestants)]float64, goal
 	r.rows = append(r.rows, row)
 }
 
-// goal adds a row for a measurement of the agent alone. The row shows the value, the goal, such as "≤ 3 s", and whether the
-// value meets the goal (met).
+// goal adds a row for a measurement of the agent alone. The row shows the value, the text of the goal, such as "≤ 3 s", and
+// whether the value meets the goal.
 func (r *report) goal(label, value string, met bool, goal string) {
 	r.rows = append(r.rows, []string{label, "", value, "", goal, verdict(met)})
 }
 
-// steady adds a row that shows whether the late turns of an agent add more to its history than the early turns. It gets the
-// number of history bytes for each turn of a long agent (late). The row shows this number divided by the same number for an
-// agent of 50 turns. The goal is at most 1.02.
+// steady adds a row that shows whether an agent adds more to its history in late turns than in early turns. `late` is the
+// number of history bytes for each turn of a long agent. The row shows `late`, divided by the same number for an agent of 50
+// turns. The goal is a ratio of at most 1.02.
 func (r *report) steady(label string, late float64) {
 	ratio := late / r.early
 	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }
 
-// note adds a row for a measurement of the agent alone. The row has no goal.
+// note adds a row without a goal, for a measurement of the agent alone.
 func (r *report) note(label, value string) {
 	r.rows = append(r.rows, []string{label, "", value, "", "", ""})
 }

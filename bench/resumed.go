@@ -12,10 +12,11 @@ import (
 // bigResults is the number of tool results of 1 MB in each turn of the agent "resumed".
 const bigResults = 5
 
-// bigTool is the name of a tool whose results have 1 MB.
+// bigTool is the name of the tool that returns results of 1 MB.
 const bigTool = "big"
 
-// bigModel replies in place of the model "big". It takes the reply of [model] and makes each tool call in it a call of bigTool.
+// bigModel plays the language model "big". It returns the reply of [model], but each tool call in the reply becomes a call of
+// [bigTool].
 func bigModel(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := model(ctx, req)
 	for i := range reply.Message.ToolCalls {
@@ -24,9 +25,9 @@ func bigModel(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, err
 }
 
-// resumed measures the turns of one agent that is terminated and resumed again and again. Before each call, the agent has to know
-// whether one of its earlier runs made this call. So the time of a turn shows how the search grows with the number of runs and the
-// size of their histories.
+// resumed measures the turns of one agent that is terminated and resumed again and again. Before each call, the agent
+// searches its earlier runs for a result of the same call. Therefore, the time of a turn shows what this search costs with
+// many runs and long histories.
 func (l *lab) resumed(ctx context.Context, resumes int) error {
 	progressf("one agent that is resumed %d times", resumes)
 	agents := client.New(l.temporal, queue)
@@ -54,9 +55,8 @@ func (l *lab) resumed(ctx context.Context, resumes int) error {
 	return err
 }
 
-// turnTime waits until an agent waits for a message, and returns the time of its last turn in milliseconds. This turn
-// begins with the message that has the given index (from). turnTime also returns the index after the last message of the
-// turn (next).
+// turnTime waits until an agent waits for a message, and returns the duration of its last turn in milliseconds. The turn
+// begins with the message at index `from`. The result `next` is the index after the last message of the turn.
 func turnTime(ctx context.Context, agents *client.Client, id string, from int) (took int64, next int, err error) {
 	var began, ended int64
 	for p, err := range agents.Watch(ctx, id, from) {

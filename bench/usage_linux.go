@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// workerCPU returns the CPU time that this process has used. Almost all of it is the worker's.
+// workerCPU returns the CPU time that this process has used. The worker in this process uses almost all of this time.
 func workerCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -17,7 +17,7 @@ func workerCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// serverCPU returns the CPU time that the process with the ID pid has used, in steps of 10 ms. It returns 0 if this time
+// serverCPU returns the CPU time that the process with the given ID has used, in steps of 10 ms. It returns 0 if this time
 // cannot be read.
 func serverCPU(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -33,7 +33,7 @@ func serverCPU(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// loadAverage returns the load average of the last minute.
+// loadAverage returns the load average of the last minute. It returns "unknown" if the load average cannot be read.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

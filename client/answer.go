@@ -11,22 +11,23 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// InvalidOutputError says that an agent's answer does not fit the JSON schema for its answers, even after the model was asked
-// to correct it. [Client.Answer] returns this error. The function Ask of package reagent also returns it if the answer cannot
-// be decoded into the type that the caller asked for.
+// InvalidOutputError says that an agent's answer does not fit the JSON schema for its answers. The agent asks the model to
+// correct such an answer. If the model does not correct the answer, [Client.Answer] returns this error. `reagent.Ask` also
+// returns this error if it cannot decode the answer into the type of its caller.
 type InvalidOutputError struct {
+	// ID is the agent's ID.
 	ID string
 	// Problem says what is wrong with the answer.
 	Problem string
 }
 
-// Error names the agent and the problem.
+// Error returns a text that names the agent and the problem.
 func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s", e.ID, e.Problem) }
 
-// Answer waits until an agent has ended, and returns its answer. If the answer does not fit the JSON schema for the agent's
-// answers, the error is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled, was
-// terminated or timed out. If ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent keeps
-// running.
+// Answer waits until an agent has ended, and returns the agent's answer. If the answer does not fit the JSON schema for the
+// agent's answers, the error is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled,
+// was terminated or timed out. If ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent
+// keeps running.
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// awaitPause is the pause between two requests of [Client.Await].
+// awaitPause is the pause before [Client.Await] repeats its request.
 const awaitPause = 250 * time.Millisecond
 
 // Await returns the same snapshot of an agent as [Client.Look], but waits if nobody answers. While no worker answers, or
-// Temporal does not answer, Await tries again until ctx ends. If ctx ends because its deadline has passed, the error is
-// [ErrNoWorker], or [ErrNoServer] if Temporal does not answer. If the agent has ended, Await needs no worker.
+// Temporal does not answer, Await tries again until ctx ends. If the deadline of ctx has passed, the error wraps
+// [ErrNoServer] if Temporal does not answer, and [ErrNoWorker] otherwise. If the agent has ended, Await needs no worker.
 //
-// After each failed attempt, Await calls the given function (see), so that the caller can tell the user what is missing. In
-// the [Progress] that this function gets, only NoWorker or NoServer is set. The function may be nil.
+// After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set. With `see`, a
+// program can tell its user what is missing. `see` may be nil.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	for {
 		snap, err := c.Look(ctx, id)
@@ -36,12 +36,12 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snap
 	}
 }
 
-// unanswered reports whether err says that no worker answered, or that Temporal did not answer.
+// unanswered reports whether err says that a worker or Temporal did not answer.
 func unanswered(err error) bool {
 	return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err)
 }
 
-// TaskQueue returns the name of the task queue whose workers run an agent.
+// TaskQueue returns the name of an agent's task queue. The workers of this task queue run the agent.
 func (c *Client) TaskQueue(ctx context.Context, id string) (string, error) {
 	found, err := c.describe(ctx, id)
 	return found.queue, err

@@ -26,39 +26,41 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// DefaultTaskQueue is the Temporal task queue of agents if the program names no other task queue.
+// DefaultTaskQueue is the Temporal task queue of an agent if the program names no other task queue.
 const DefaultTaskQueue = protocol.DefaultTaskQueue
 
-// maxIDBytes limits the length of an agent ID. Temporal accepts workflow IDs of 1000 bytes, but the IDs of sub-agents begin
-// with the ID of their parent and need room.
+// maxIDBytes is the largest length of an agent ID, in bytes. Temporal accepts workflow IDs of 1000 bytes. But the ID of a
+// sub-agent begins with the ID of its parent, so there must be room for more.
 const maxIDBytes = 200
 
-// Errors of this package. Callers compare with errors.Is.
+// The errors of this package. Compare with [errors.Is], because other errors wrap these errors.
 var (
-	// ErrNotFound: no agent has the ID. Temporal deletes ended agents at the end of the namespace's retention period.
+	// ErrNotFound says that no agent has the given ID. Temporal deletes ended agents at the end of the namespace's retention
+	// period.
 	ErrNotFound = errors.New("no such agent")
-	// ErrClosed: the agent has ended and takes no messages.
+	// ErrClosed says that the agent has ended and takes no messages.
 	ErrClosed = errors.New("the agent has ended")
-	// ErrNoWorker: no worker answers for the agent, usually because none runs on its task queue.
+	// ErrNoWorker says that no worker answers for the agent, usually because no worker runs on the agent's task queue.
 	ErrNoWorker = errors.New("no worker answers")
-	// ErrNoServer: Temporal itself does not answer.
+	// ErrNoServer says that Temporal itself does not answer.
 	ErrNoServer = errors.New("no answer from Temporal")
-	// ErrNoNamespace: the namespace of the Temporal client does not exist.
+	// ErrNoNamespace says that the namespace of the Temporal client does not exist.
 	ErrNoNamespace = errors.New("no such namespace")
-	// ErrRefused: the agent refused a message. The text of the error that wraps ErrRefused says why.
+	// ErrRefused says that the agent refused a message. The text of the error that wraps ErrRefused gives the reason.
 	ErrRefused = errors.New("the agent refused the message")
 )
 
-// ClosedError is the error of an operation on an agent that has ended. It wraps [ErrClosed].
+// ClosedError says that an operation failed because the agent has ended. It wraps [ErrClosed].
 type ClosedError struct {
 	// Operation names the operation that failed, such as "message", "close" or "cancel".
 	Operation string
-	ID        string
+	// ID is the agent's ID.
+	ID string
 	// Status says how the agent ended.
 	Status Status
 }
 
-// Error names the operation, the agent and how it ended.
+// Error returns a text that names the operation and the agent, and says how the agent ended.
 func (e *ClosedError) Error() string {
 	return fmt.Sprintf("%s agent %q: %v: %s", e.Operation, e.ID, ErrClosed, e.Status)
 }
@@ -71,12 +73,13 @@ type Client struct {
 	temporal  client.Client
 	taskQueue string
 	converter converter.DataConverter
-	// unindexed is true if the namespace is known to lack the search attributes of agents.
+	// unindexed is true if it is known that the namespace has no search attributes for agents.
 	unindexed *atomic.Bool
 }
 
-// New returns a client that starts, resumes and forks agents on the given task queue; empty means [DefaultTaskQueue]. All other
-// methods work on the agents of every task queue in the namespace of the Temporal client. The caller closes the Temporal client.
+// New returns a client for the agents in the namespace of the Temporal client. Agents that this client starts, schedules,
+// resumes or forks run on the given task queue. An empty name means [DefaultTaskQueue]. All other methods work on the agents
+// of every task queue. The caller closes the Temporal client.
 func New(temporal client.Client, taskQueue string) *Client {
 	if taskQueue == "" {
 		taskQueue = DefaultTaskQueue
@@ -84,10 +87,10 @@ func New(temporal client.Client, taskQueue string) *Client {
 	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
 }
 
-// WithConverter returns a copy of the client that uses the data converter dc to decode histories, memos and heartbeats.
-// Call it if payloads are encoded, by a codec server or by a codec in this process. dc must be the data converter of the
-// Temporal client. The caller has to pass it, because the Temporal client has no method that returns it. If dc is nil, the
-// copy uses the SDK's default data converter.
+// WithConverter returns a copy of the client that decodes histories, memos and heartbeats with `dc`. Call WithConverter if
+// payloads are encoded, by a codec server or by a codec in this process. `dc` must be the data converter of the Temporal
+// client. The caller has to pass it, because the Temporal client does not tell it. If `dc` is nil, the copy uses the SDK's
+// default data converter.
 func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -97,39 +100,40 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 
 // StartOptions say which agent to start.
 type StartOptions struct {
-	// ID is the agent's ID: see [CheckID]. In [Client.Start] and in the function Ask of package reagent, an empty ID means a
-	// new ID: the name in Agent, a hyphen and 8 random hexadecimal digits.
+	// ID is the agent's ID: see [CheckID]. If it is empty, [Client.Start] and `reagent.Ask` make a new ID from the name of
+	// the definition, a hyphen and 8 random hexadecimal digits.
 	ID string
-	// Agent is the name of the definition: see [agent.Definition]. Required.
+	// Agent is the name of the agent's definition: see [agent.Definition]. It is required.
 	Agent string
-	// Mode defaults to [agent.Task].
+	// Mode says what the agent does when it has answered. Defaults to [agent.Task].
 	Mode agent.Mode
-	// Message is the first message. Task mode requires a message or images.
+	// Message is the first message to the agent. The mode [agent.Task] requires a message or images.
 	Message string
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL,
-	// or a data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks
+	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
 	// these limits.
 	Images []string
-	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. The worker checks the
-	// schema. If the schema cannot be used, the worker does not call the model, and the turn fails.
+	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. If the worker cannot
+	// use the schema, it does not call the model, and the turn fails.
 	OutputSchema json.RawMessage
 }
 
-// Started is the result of [Client.Start], [Client.Resume] and [Client.Fork].
+// Started says which agent [Client.Start], [Client.Resume] or [Client.Fork] has started or found.
 type Started struct {
+	// ID is the agent's ID.
 	ID string
 	// MessageID is the ID of the message with which the agent was started. Pass it to [Client.Reply] to wait for the answer.
-	// It is empty if there was no message, or if Found is true.
+	// MessageID is empty if there was no message, or if nothing was started.
 	MessageID string
-	// Found says that an agent with this ID exists already, so nothing was started.
+	// Found says that nothing was started, because an agent with this ID exists already.
 	Found bool
 	// Status is [Running] if the agent was started or has not ended. Otherwise, it says how the agent ended.
 	Status Status
 }
 
-// Start starts an agent. If an agent with the ID o.ID exists, running or ended, Start starts nothing and sets Found in the
-// result. The existing agent does not get the message. So if two programs call Start with the same ID, only one agent is
-// started. [Client.Same] tells whether the existing agent has the same task.
+// Start starts an agent. If an agent with the same ID exists, running or ended, Start starts nothing and sets `Found` in the
+// result. The existing agent does not get the message. Therefore, if two programs call Start with the same ID, only one agent
+// is started. [Client.Same] tells whether the existing agent has the same task.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -142,9 +146,9 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. Temporal makes the ID of each
-// agent from o.ID and the time; o.ID is required. The agents get no search attributes. To give them some, set
-// TypedSearchAttributes of the action to the result of [workflows.Attributes].
+// ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. The options must have an ID.
+// Temporal makes the ID of each agent from this ID and the time. The agents get no search attributes. To give them some, set
+// `TypedSearchAttributes` of the action to the result of [workflows.Attributes].
 func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction, error) {
 	in, err := o.start()
 	if err != nil {
@@ -158,8 +162,8 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 	}, nil
 }
 
-// start returns the workflow input that the options describe, or an error if the options are invalid. The field Incarnation
-// of the input is empty: see [agent.Start].
+// start returns the workflow input for the options, or an error if the options are invalid. The input does not have its
+// `Incarnation` yet: see [agent.Start].
 func (o StartOptions) start() (agent.Start, error) {
 	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
 	if o.Agent == "" {
@@ -176,10 +180,9 @@ func (o StartOptions) start() (agent.Start, error) {
 	return in, err
 }
 
-// Same reports whether the agent with the ID o.ID was started with the Agent, Message and Images of o. Call it if
-// [Client.Start] has set Found, to learn whether the existing agent has the same task. Same reads the agent's history and
-// needs no worker. It returns false if it does not find the first message, for example because the agent has summarised that
-// message.
+// Same reports whether an existing agent was started with the same definition, message and images as the options have. Call
+// Same if [Client.Start] has found an agent with the same ID. Same reads the agent's history and needs no worker. It returns
+// false if it does not find the first message, for example because the agent has summarised that message.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)
 	if err != nil {
@@ -211,14 +214,14 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
-// newMessage returns a copy of m with a new ID. The error is that of [agent.CheckMessage] for this copy.
+// newMessage returns a copy of a message with a new ID. It returns an error if [agent.CheckMessage] finds the copy invalid.
 func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
 	m.ID = uuid.NewString()
 	return &m, agent.CheckMessage(m)
 }
 
-// CheckID returns an error if id cannot be the ID of a new agent. An ID has 1 to 200 characters. Each is a printable ASCII
-// character other than a space.
+// CheckID returns an error if the text cannot be the ID of a new agent. An agent ID has 1 to 200 characters. Each is a
+// printable ASCII character other than a space.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -233,13 +236,14 @@ func CheckID(id string) error {
 
 // Message is one message to an agent.
 type Message struct {
-	// ID identifies the message. The agent drops a message with an ID that it has already received, so a message can safely be
-	// sent again with the same ID. An ID has 1 to 200 bytes and no white space or control characters. Empty means a new ID.
+	// ID identifies the message. The agent drops a message if it has already received another one with the same ID.
+	// Therefore, it is safe to send a message again with the same ID. An ID has 1 to 200 bytes and no white space or control
+	// characters. Empty means a new ID.
 	ID string
 	// Text is the text of the message. It may be empty if there are images.
 	Text string
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL,
-	// or a data:image/ URL. All images in data: URLs together have at most [agent.MaxImageBytes]. [agent.CheckMessage] checks
+	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
 	// these limits.
 	Images []string
 	// Steer makes this a steering message: the agent takes it before its next model call. Without Steer, the agent takes the
@@ -247,21 +251,22 @@ type Message struct {
 	Steer bool
 }
 
-// Sent is the result of [Client.Send].
+// Sent is the result of [Client.Send]. It has the ID of the message.
 type Sent struct {
-	// MessageID is the ID of the [Message]. If the caller left this ID empty, MessageID is the ID that Send made.
+	// MessageID is the ID of the sent message. If the [Message] had no ID, [Client.Send] has made this one.
 	MessageID string
-	// Duplicate says that the agent had already received a message with this ID, and dropped this one. It is always false if the
-	// ID of the [Message] was empty.
+	// Duplicate says that the agent dropped the message, because it had already received a message with this ID. Duplicate is
+	// always false if [Client.Send] made the ID.
 	Duplicate bool
 }
 
-// Send puts a message into an agent's inbox. It returns when the agent has received the message, which needs a running
-// worker. After a temporary failure, Send tries again with the same message ID, so the agent takes the message only once.
+// Send puts a message into an agent's inbox. Send needs a running worker, and returns when the agent has received the
+// message. After a temporary failure, Send tries again with the same message ID. Nevertheless, the agent takes the message
+// only once.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
-// agent refuses the message. After any other error, the agent may or may not have received the message: send it again with
-// the ID in [Sent].
+// agent refuses the message. After any other error, the agent may or may not have received the message. Then send the message
+// again with the ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	own := m.ID == ""
 	if own {
@@ -279,16 +284,16 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	return sent, err
 }
 
-// Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker. It returns
-// when the agent has received the request.
+// Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker, and
+// returns when the agent has received the request.
 func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
-// update sends the update with the given name to an agent and decodes the result into a variable of the caller (out, which
-// may be nil). If the agent continues in a new run meanwhile, update sends the update to the new run. After a failure that
-// usually passes (see [transient]), update sends the update again, at most [maxFailures] times. So the agent may get the
-// update twice. This does no harm: for example, the agent drops a message that it has already received.
+// update sends a Temporal update with the given name to an agent, and decodes the result into `out`, which may be nil. If the
+// agent continues in a new run meanwhile, the new run gets the update. If a failure is [transient], update sends the update
+// again, at most [maxFailures] times. Therefore, the agent may get the update twice. The second time does no harm: for
+// example, the agent drops a message that it has already received.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -326,10 +331,10 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 	}
 }
 
-// maxFailures limits how often an update is sent again after temporary failures.
+// maxFailures is how often [Client.update] sends an update again after temporary failures.
 const maxFailures = 10
 
-// ended reports whether err says that the run to which an update was sent has ended, or that no workflow has the ID.
+// ended reports whether an update found no running agent: the run that got the update has ended, or no workflow has the ID.
 func ended(err error) bool {
 	if cut, ok := errors.AsType[*temporal.ApplicationError](err); ok && cut.Type() == runEnded {
 		return true
@@ -337,19 +342,19 @@ func ended(err error) bool {
 	return errors.As(err, new(*serviceerror.NotFound))
 }
 
-// transient reports whether err describes a failure that usually passes within a second. There are three: Temporal limits the
-// requests to the agent, Temporal cannot be reached, or the worker did not complete the workflow task that had the update.
+// transient reports whether err describes a failure that usually passes within a second. There are three such failures.
+// Temporal limits the requests to the agent. Temporal cannot be reached. The worker did not complete the workflow task that
+// had the update.
 func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
 
-// runEnded is the type of the error that Temporal returns if a run accepted an update, and ended before the update was
+// runEnded is the type of the error that Temporal returns if a run accepted an update, but ended before the update was
 // complete.
 const runEnded = "AcceptedUpdateCompletedWorkflow"
 
-// wrap converts an error of the Temporal client into an error that callers can recognise with errors.Is, such as
-// [ErrNotFound] or [ErrNoWorker]. If there is no such error for the fault, the result wraps err and names the operation and
-// the agent. If err is nil, wrap returns nil.
+// wrap converts an error of the Temporal client into an error of this package, such as [ErrNotFound] or [ErrNoWorker]. If no
+// error of this package fits, the result wraps err and names the operation and the agent. If err is nil, wrap returns nil.
 func wrap(operation, id string, err error) error {
 	var (
 		notFound *serviceerror.NotFound
@@ -370,9 +375,9 @@ func wrap(operation, id string, err error) error {
 	return served(fmt.Sprintf("%s agent %q", operation, id), err)
 }
 
-// wrapUnanswered is [wrap] for operations that need a worker. The Temporal client returns the same error in two cases: no
-// worker answers, or Temporal itself does not answer. To distinguish them, wrapUnanswered sends a health check to Temporal, and
-// returns [ErrNoServer] if the check fails.
+// wrapUnanswered is [wrap] for operations that need a worker. The Temporal client returns the same error if no worker answers
+// and if Temporal itself does not answer. Therefore, wrapUnanswered sends a health check to Temporal. If the check fails, the
+// result wraps [ErrNoServer].
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {
@@ -381,8 +386,8 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 	return wrapped
 }
 
-// served is like [wrap], but for operations that Temporal performs without a worker, so it never returns [ErrNoWorker]. The
-// operation is the beginning of the error text, such as "list agents". err must not be nil.
+// served is [wrap] for operations that Temporal performs without a worker. Therefore, served never returns [ErrNoWorker].
+// `operation` is the beginning of the error text, such as "list agents". err must not be nil.
 func served(operation string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return &agentError{fmt.Sprintf("Temporal has no namespace %q", namespace.Namespace), []error{ErrNoNamespace}}
@@ -393,21 +398,21 @@ func served(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// agentError is an error with its own text. Unlike an error of fmt.Errorf, it does not repeat the texts of the errors that it
-// wraps.
+// agentError is an error that does not repeat the texts of the errors that it wraps. An error of fmt.Errorf repeats these
+// texts.
 type agentError struct {
 	text string
 	errs []error
 }
 
-// Error returns the text.
+// Error returns the text of the error.
 func (e *agentError) Error() string { return e.text }
 
-// Unwrap returns the errors that e wraps: an error of this package, such as [ErrNotFound], and the cause if there is one.
+// Unwrap returns the wrapped errors: an error of this package, such as [ErrNotFound], and the cause if there is one.
 func (e *agentError) Unwrap() []error { return e.errs }
 
-// notFoundError returns an error that names the ID and wraps [ErrNotFound]. The end of its text is the given addition
-// (why): nothing, or a colon and a reason.
+// notFoundError returns an error that names the ID and wraps [ErrNotFound]. `why` is the end of the error text: nothing, or a
+// colon and a reason.
 func notFoundError(id, why string) error {
 	return &agentError{fmt.Sprintf("there is no agent with ID %q%s", id, why), []error{ErrNotFound}}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Earlier returns the first messages of an agent's transcript, including messages that were summarised. A [Snapshot] does
-// not have the summarised messages. The number of messages to return (before) is usually [Snapshot.First]. It must not be
+// Earlier returns the first messages of an agent's transcript, including messages that were summarised. A [Snapshot] does not
+// have the summarised messages. `before` is the number of messages to return, usually [Snapshot.First]. It must not be
 // greater than the number of messages in the transcript. Earlier reads the histories of the agent's earlier runs. Temporal
-// keeps them for the retention period of the namespace. If a history is gone, the error is [ErrNotFound].
+// keeps these histories for the retention period of the namespace. If a history is gone, the error wraps [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	return all, nil
 }
 
-// previous reads the run from which the given run got its first state: the run that it continues, resumes or forks. The error
-// is [ErrNotFound] if there is no such run.
+// previous reads the run from which the given run got its first state. The given run continues, resumes or forks that run. If
+// there is no such run, the error wraps [ErrNotFound].
 func (c *Client) previous(ctx context.Context, id string, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
 		return nil, &agentError{fmt.Sprintf("the earlier messages of agent %q cannot be read: its first run does not have them", id), []error{ErrNotFound}}

@@ -17,21 +17,23 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Entry is one agent in the result of [Client.List] or [Client.Tree].
+// Entry describes one agent in the result of [Client.List] or [Client.Tree].
 type Entry struct {
+	// ID is the agent's ID.
 	ID string
-	// Agent is the name of the definition: see [agent.Definition].
+	// Agent is the name of the agent's definition: see [agent.Definition].
 	Agent string
 	// Status is [Running] for every agent that has not ended.
 	Status Status
 	// Started is the time at which the agent's newest run started.
 	Started time.Time
-	// Ended is zero if the agent has not ended.
+	// Ended is the time at which the agent ended. It is zero if the agent has not ended.
 	Ended time.Time
 	// Parent is the ID of the parent: an agent, or another workflow that runs the agent as its child. Empty means no parent.
 	Parent string
-	// RunID is the ID of the agent's newest run. TaskQueue is the task queue of that run.
-	RunID     string
+	// RunID is the ID of the agent's newest run.
+	RunID string
+	// TaskQueue is the task queue of the agent's newest run.
 	TaskQueue string
 	// Task is the beginning of the first message. It is empty if the agent was started without a message, or by a program with
 	// an earlier version of this package.
@@ -40,24 +42,25 @@ type Entry struct {
 
 // ListOptions select the agents that [Client.List] yields. The zero value selects all agents.
 type ListOptions struct {
-	// Statuses lists only agents with one of these statuses. Empty means all. Temporal's list does not distinguish [Running],
-	// [Waiting] and [Held], so each of the three selects all agents that have not ended. A [Snapshot] distinguishes them.
+	// Statuses selects only agents with one of these statuses. Empty means all. Temporal's list does not distinguish
+	// [Running], [Waiting] and [Held]. Therefore, each of the three selects all agents that have not ended. A [Snapshot]
+	// distinguishes them.
 	Statuses []Status
-	// Agent lists only the agents of the definition with this name.
+	// Agent selects only the agents of the definition with this name. Empty means all.
 	Agent string
-	// Parent lists only the sub-agents of the agent with this ID.
+	// Parent selects only the sub-agents of the agent with this ID. Empty means all agents.
 	Parent string
-	// Orphans lists only running agents with a parent that has ended. No parent waits for the answers of these agents.
+	// Orphans selects only running agents whose parent has ended. No parent waits for the answers of these agents.
 	Orphans bool
-	// Before lists only agents whose newest run started before this time. Zero means all.
+	// Before selects only agents whose newest run started before this time. Zero means all.
 	Before time.Time
 }
 
-// List yields the agents of the namespace, including sub-agents. The agents that have not ended come first, in the order of
-// their start. The agents that have ended follow, in the order of their end. In both parts, the newest comes first. Each
-// agent comes once, with the data of its newest run, even if it was reset or resumed. The status of an agent that has not
-// ended is always [Running]; [Client.ReadEntry] returns the exact status. If a request fails, List yields the error and
-// stops.
+// List yields the agents of the namespace, including sub-agents. The agents that have not ended come first, sorted by the
+// time of their start. The agents that have ended follow, sorted by the time of their end. In both parts, the newest comes
+// first. Each agent comes once, with the data of its newest run, even if the agent was reset or resumed. The status of an
+// agent that has not ended is always [Running]; [Client.ReadEntry] returns the exact status. If a request fails, List yields
+// the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
@@ -109,8 +112,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether an item of Temporal's list (info) is out of date, because the agent has a newer run than the
-// item's run. Such an item comes from a list with a filter that fits only the old run.
+// superseded reports whether an item of Temporal's list is out of date, because the agent has a newer run. `info` is the
+// item. Temporal lists an old run without the newer run if the options select only the old run.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil
@@ -126,14 +129,14 @@ func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb
 	return newest.GetWorkflowExecutionInfo().GetExecution().GetRunId() != info.GetExecution().GetRunId(), nil
 }
 
-// executionStatuses maps each status of an agent to the name that Temporal's list filters use for it.
+// executionStatuses maps each status of an agent to its name in a filter of Temporal's list.
 var executionStatuses = map[Status]string{
 	Running: "Running", Waiting: "Running", Held: "Running", Completed: "Completed", Failed: "Failed",
 	Cancelled: "Canceled", Terminated: "Terminated", TimedOut: "TimedOut",
 }
 
-// query returns the filter with which Temporal lists the agents. It contains only the options that Temporal can filter by;
-// [Client.List] checks the others.
+// query returns the filter with which Temporal lists the selected agents. The filter leaves out the options by which Temporal
+// cannot filter; [Client.List] checks those.
 func (o ListOptions) query() string {
 	terms := []string{"WorkflowType = " + quote(protocol.AgentWorkflow)}
 	var statuses []string

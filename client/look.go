@@ -17,20 +17,19 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// queryTimeout limits the time of one attempt at a query.
+// queryTimeout is the longest duration of one attempt at a query, and of [Client.reportLostResume].
 const queryTimeout = 5 * time.Second
 
-// page asks a worker for one page of an agent's transcript. The page begins with the message that has the given index
-// (from); the first message of the transcript has the index 0. If the message with the given index was summarised, the page
-// begins with the first message that was not summarised.
+// page asks a worker for one page of an agent's transcript. The page begins with the message at index `from`, counted from 0.
+// If that message was summarised, the page begins with the first message that was not summarised.
 func (c *Client) page(ctx context.Context, id string, from int) (protocol.TranscriptPage, error) {
 	var page protocol.TranscriptPage
 	err := c.query(ctx, id, &page, protocol.TranscriptQuery, protocol.TranscriptInput{From: from})
 	return page, err
 }
 
-// state asks a worker for an agent's state without its transcript. At its beginning, a run may have to read the state of an
-// earlier run first. During that time, state repeats the query, for at most [busyTimeout].
+// state asks a worker for an agent's state without its transcript. A new run may first have to read the state of an earlier
+// run. During that time, state repeats the query, for at most [busyTimeout].
 func (c *Client) state(ctx context.Context, id string) (protocol.StateView, error) {
 	began := time.Now()
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -48,15 +47,15 @@ func (c *Client) state(ctx context.Context, id string) (protocol.StateView, erro
 }
 
 const (
-	// busyTimeout limits the time for which a query is repeated.
+	// busyTimeout is the longest time for which a query is repeated.
 	busyTimeout = 30 * time.Second
 	// maxQueryFailures is the number of failures in the worker after which a query is not repeated.
 	maxQueryFailures = 5
 )
 
-// query sends a query to a worker and decodes the result into a variable of the caller (out). It repeats the query in two
-// cases, for at most [busyTimeout]. In the first case, Temporal refuses the query before a worker gets it, because many
-// clients query the same agent. In the second case, a worker fails while it replays the agent's history for the query.
+// query sends a query to a worker and decodes the result into `out`. It repeats the query in two cases, for at most
+// [busyTimeout]. In the first case, Temporal refuses the query before a worker gets it, because many clients query the same
+// agent. In the second case, a worker fails while it replays the agent's history for the query.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -71,9 +70,9 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask sends a query once. Its first result (refused) is true if Temporal refused the query before a worker got the query;
-// the caller may then repeat the query. After any other error, the first result is false, for example if there was no
-// answer within [queryTimeout].
+// ask sends a query once. The result `refused` is true if Temporal refused the query before a worker got the query. The
+// caller may then repeat the query. After any other error, `refused` is false, for example if there was no answer within
+// [queryTimeout].
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -103,7 +102,8 @@ func (c *Client) Look(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// look implements [Client.Look]. It also returns the sub-agents.
+// look returns the sub-agents of an agent, and the same snapshot as [Client.Look]. If the agent has ended, there are no
+// sub-agents in the result.
 func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -131,8 +131,8 @@ func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, 
 	return view.Children, snap, nil
 }
 
-// Show returns a full snapshot of an agent. If the agent has ended, Show reads its history and needs no worker. Otherwise,
-// Show asks a worker.
+// Show returns a full snapshot of an agent. If the agent has ended, Show reads the agent's history and needs no worker.
+// Otherwise, Show asks a worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	subAgents, snap, err := c.look(ctx, id)
 	if err != nil {
@@ -183,15 +183,15 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// read returns the run that ref names. It computes the state at the end of the run from the run's history: see
-// [history.Read]. If ref.Events is not 0, the state is that after the first ref.Events events.
+// read reads a run from its history, and computes the state of the agent at the end of the run: see [history.Read]. If
+// `ref.Events` is not 0, read uses only that number of events.
 func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, ref, c.converter)
 	return run, wrap("read", ref.ID, err)
 }
 
-// children converts the sub-agents in the state of their parent (subAgents) into the form of a [Snapshot]. It asks Temporal
-// for the status of each sub-agent. It leaves out sub-agents that have not been started.
+// children returns the sub-agents of an agent in the form of a [Snapshot]. `subAgents` comes from the state of the agent.
+// children asks Temporal for the status of each sub-agent. It leaves out sub-agents that have not been started.
 func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range subAgents {
@@ -213,21 +213,28 @@ func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child
 	return children, nil
 }
 
-// description is what Temporal itself says about the newest run of an agent, without a worker.
+// description is what Temporal itself knows about the newest run of an agent. It can be read without a worker.
 type description struct {
+	// status is [Running] for an agent that has not ended.
 	status Status
-	agent  string
-	task   string
-	queue  string
-	retry  *Retry
-	words  *PartialText
-	runID  string
-	// version is the worker deployment version of the run; nil if its workers have none.
+	// agent is the name of the agent's definition.
+	agent string
+	// task is the beginning of the first message.
+	task string
+	// queue is the name of the task queue.
+	queue string
+	// retry is a failed call that is tried again; nil if there is none.
+	retry *Retry
+	// words is the partial text of the running model call; nil if there is none.
+	words *PartialText
+	// runID is the ID of the run.
+	runID string
+	// version is the worker deployment version of the run. It is nil if the workers have no version.
 	version *workflowpb.WorkflowExecutionVersioningInfo
 }
 
-// describe asks Temporal for the description of an agent. It needs no worker. The error is [ErrNotFound] if no workflow has
-// the ID, or if the workflow with the ID is not an agent.
+// describe asks Temporal for the description of an agent. It needs no worker. The error wraps [ErrNotFound] if no workflow
+// has the ID, or if the workflow with the ID is not an agent.
 func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {

@@ -9,21 +9,22 @@ import (
 )
 
 // PartialText is the part of a reply that the model has written so far, while the model call is still running. The worker
-// reports it about once a second. A program that runs the worker can get every chunk as soon as it arrives: see the Streamer
-// of package activities.
+// reports the text about once a second. A program that runs the worker can get every chunk as soon as it arrives: see
+// `activities.Streamer`.
 type PartialText struct {
-	// Key is the key of the model call. The assistant message that the call adds to the transcript has the same key.
+	// Key identifies the model call. The message that comes from this call has the same key in the transcript.
 	Key agent.Key
-	// Text is the end of the partial text, at most about 2,000 bytes. Said is the number of bytes of the whole partial text.
+	// Text is the end of the partial text. It has at most about 2,000 bytes.
 	Text string
+	// Said is the number of bytes of the whole partial text.
 	Said int
-	// Attempt is the number of the attempt, counted from 1. If it is higher than before, the text of the earlier attempt is
-	// discarded.
+	// Attempt is the number of the attempt at the call, counted from 1. If the number has grown, discard the text of the
+	// earlier attempt.
 	Attempt int
 }
 
-// partialText returns the partial text of the running model call; nil if there is none. It reads the heartbeats of the
-// agent's activities that have not ended (pending).
+// partialText returns the partial text of the running model call; nil if there is none. It reads the heartbeat of the
+// activity that makes the call. `pending` has the agent's activities that have not ended.
 func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *PartialText {
 	for _, p := range pending {
 		if p.GetActivityType().GetName() != protocol.CallModel || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED ||

@@ -10,16 +10,17 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxMoves is the number of attempts to send a steering message with the field After: see [Client.deliver].
+// maxMoves is how often [Client.deliver] sends a steering message that the agent must take at a given position.
 const maxMoves = 20
 
-// deliver sends a message to an agent and decodes the agent's reply into *out. It sets the fields Run and After of the
-// message: see [agent.InboxMessage]. After a reset of the agent, Temporal delivers the message again. From the two fields,
-// the agent then knows at which position in the transcript it took the message before, and takes it at the same position.
+// deliver sends a message to an agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the
+// message: see [agent.InboxMessage]. After a reset of the agent, Temporal delivers the message again. From these two fields,
+// the agent then knows at which position in the transcript it took the message before. The agent takes the message at the
+// same position again.
 //
-// Only a steering message has the field After. The agent refuses a steering message if it has made progress since deliver
-// asked for the value of After. deliver then asks again and sends the message with the new value. After [maxMoves] attempts,
-// it sends the message without After, which the agent does not refuse for this reason.
+// Only a steering message has `After`. The agent refuses a steering message if the value of `After` is out of date. deliver
+// then asks for the new value and sends the message again. After [maxMoves] attempts, deliver sends the message without
+// `After`. The agent does not refuse a message without `After` for this reason.
 func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
@@ -32,9 +33,9 @@ func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted,
 	return c.update(ctx, id, out, protocol.MessageUpdate, in)
 }
 
-// place asks for the values of the fields Run and After of a message that is sent now: see [Client.deliver]. If a request
-// fails, place returns zero values and no error. The caller then sends the message without these values. If the failure
-// lasts, that request returns the error.
+// place asks for the fields `Run` and `After` of a message that is sent now: see [Client.deliver]. If a request fails, place
+// returns zero values and no error. The caller then sends the message without these fields. If Temporal or the worker still
+// does not answer, the caller gets the error then.
 func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
 	if !steer {
 		found, err := c.describe(ctx, id)

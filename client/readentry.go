@@ -11,19 +11,19 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxRuns is the largest number of runs of one agent that [Client.ReadEntry] reads. ReadEntry reads another run if the agent has
-// continued in a new run since [Client.List] made the entry.
+// maxRuns is the largest number of runs of one agent that [Client.ReadEntry] reads. ReadEntry reads another run if the agent
+// has meanwhile continued in a new run.
 const maxRuns = 5
 
-// ReadEntry returns a snapshot of an agent that [Client.List] has listed as the entry e. The snapshot has no messages, calls,
-// inbox and sub-agents. ReadEntry reads Temporal's history and needs no worker.
+// ReadEntry returns a snapshot of an agent that [Client.List] has yielded. The snapshot has no messages, calls, inbox and
+// sub-agents. ReadEntry reads Temporal's history and needs no worker.
 //
-// If the agent has completed, ReadEntry reads only the last event. The snapshot then has no Count and ChildCount. If the agent
-// failed or was cancelled, ReadEntry reads only the last event, too, and the snapshot also has no Usage, Answer and Stopped.
+// If the agent has completed, ReadEntry reads only the last event, and leaves the fields `Count` and `ChildCount` empty. If the
+// agent failed or was cancelled, ReadEntry also reads only the last event, and leaves `Usage`, `Answer` and `Stopped` empty, too.
 // Otherwise, ReadEntry reads the whole history of the newest run.
 //
-// The error wraps [ErrNotFound] if the agent was deleted after List returned e. It wraps a [*history.UnreadableError] if the
-// history does not fit this version of the workflow or cannot be decoded.
+// The error wraps [ErrNotFound] if the agent was deleted after it was listed. The error wraps a [*history.UnreadableError] if
+// the history does not fit this version of the workflow or cannot be decoded.
 func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
 	for range maxRuns {
 		switch e.Status {
@@ -49,7 +49,7 @@ func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
 	return Snapshot{}, fmt.Errorf("read agent %q: the run ended while it was read, %d times in a row; try again", e.ID, maxRuns)
 }
 
-// completed implements [Client.ReadEntry] for an agent that has completed. It reads the result of the workflow.
+// completed returns the snapshot of [Client.ReadEntry] for an agent that has completed. It reads the result of the workflow.
 func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 	var result protocol.Result
 	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
@@ -64,7 +64,8 @@ func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 	}, nil
 }
 
-// failed implements [Client.ReadEntry] for an agent that failed or was cancelled. It reads the error of the workflow.
+// failed returns the snapshot of [Client.ReadEntry] for an agent that failed or was cancelled. It reads the error of the
+// workflow.
 func (c *Client) failed(ctx context.Context, e Entry) (Snapshot, error) {
 	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {

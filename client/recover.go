@@ -17,24 +17,24 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// ErrNotResumable says that [Client.Resume] cannot resume an agent: the agent has completed, or it ended before it began to
-// work.
+// ErrNotResumable says that [Client.Resume] cannot resume an agent. There are two possible reasons: the agent has completed,
+// or it ended before it began to work.
 var ErrNotResumable = errors.New("nothing to resume")
 
 // ResumeOptions are the options of [Client.Resume].
 type ResumeOptions struct {
-	// Message is a message to the resumed agent, which takes it before its next model call. Empty means no message.
+	// Message is sent to the resumed agent, which takes it before its next model call. Empty means no message.
 	Message string
-	// Reload makes the agent load its definition again. Without Reload, the agent keeps its definition.
+	// Reload says that the agent loads its definition again. Without Reload, the agent keeps the definition that it had.
 	Reload bool
 }
 
 // Resume continues an agent that failed, was cancelled, was terminated or timed out. It starts a new run of the agent, that
-// is, a new Temporal run with the same workflow ID. The new run begins with the last state of the agent, so calls that have a
-// result are not made again. The new run is on the task queue of the client.
+// is, a new Temporal run with the same workflow ID. The new run begins with the last state of the agent. Therefore, calls
+// that have a result are not made again. The new run is on the task queue of the client.
 //
-// If the agent is running, Resume starts nothing and sets Found in the result. The same happens if another program resumes
-// the agent at the same time and is faster. In both cases, the agent does not get the message in o.Message.
+// If the agent is running, Resume starts nothing and sets `Found` in the result. The same happens if another program resumes
+// the agent at the same time and is faster. In both cases, the agent does not get the message in the options.
 //
 // If the agent has completed before the call, or if it ended before it began to work, the error wraps [ErrNotResumable].
 func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
@@ -71,8 +71,8 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	return started, err
 }
 
-// reportLostResume tells a running agent that this client tried to resume it, but another program had already done so. The
-// agent only counts these reports, so the report has a short timeout, and reportLostResume ignores its error.
+// reportLostResume tells a running agent that this client tried to resume it, but another program was faster. The agent only
+// counts these reports. Therefore, reportLostResume does not wait long and ignores its error.
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -85,19 +85,20 @@ type ForkOptions struct {
 	At int
 	// ID is the ID of the fork. Empty means a new ID: the name of the definition, a hyphen and 8 random hexadecimal digits.
 	ID string
-	// Message is the message that the fork takes next. Empty means no message.
+	// Message is sent to the fork, which takes it next. Empty means no message.
 	Message string
-	// Mode is the mode of the fork. Empty means the mode of the original agent if Message is set, and [agent.Chat] if Message
-	// is empty. In chat mode, the fork can wait for a message.
+	// Mode says what the fork does when it has answered. Empty means the mode of the original agent if there is a message.
+	// Without a message, empty means [agent.Chat]: the fork can then wait for a message.
 	Mode agent.Mode
 }
 
-// Fork starts a new agent, the fork, with a copy of the first o.At messages of another agent. The other agent may be running
-// or ended; it does not change. The calls in the copied messages are not made again. The fork has sub-agents of its own. If
-// an agent with the ID o.ID exists, Fork starts nothing and sets Found in the result.
+// Fork starts a new agent, the fork, with a copy of the first messages of another agent. The option `At` is the number of
+// these messages. The other agent may be running or ended; it does not change. The calls in the copied messages are not made
+// again. The fork has sub-agents of its own. If an agent with the ID of the fork exists, Fork starts nothing and sets `Found`
+// in the result.
 //
-// The error wraps an [*agent.ForkPointError] if the other agent has fewer messages, or if one of the copied messages contains
-// a tool call and the result of the call is in a later message.
+// The error wraps an [*agent.ForkPointError] in two cases. In the first case, the other agent has fewer messages. In the
+// second case, a copied message contains a tool call, and the result of the call is in a message that is not copied.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -150,11 +151,11 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent with the given input. If an agent with the ID is running, start starts nothing and
-// sets Found in the result. It does the same if an agent with the ID has ended, and the given Temporal policy (reuse)
-// forbids a new run of the agent.
+// start starts the workflow of an agent with the given input. If an agent with the same ID is running, start starts nothing
+// and sets `Found` in the result. It does the same if an agent with the same ID has ended, and Temporal's policy `reuse`
+// forbids a new run.
 //
-// Lists show taskText as the agent's task. If it is empty, they show the beginning of the first message.
+// `taskText` is the agent's task in lists. If it is empty, lists show the beginning of the first message.
 func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if taskText != "" {
@@ -183,8 +184,8 @@ func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText 
 	return started, nil
 }
 
-// execute starts a workflow with the search attributes of agents, if the namespace has these. If Temporal refuses the start
-// as invalid, the reason may be that the namespace does not have them. So execute tries again without search attributes.
+// execute starts a workflow with the search attributes of agents, if the namespace has these attributes. If it does not have
+// them, Temporal refuses the start as invalid. Therefore, after such an error, execute tries again without search attributes.
 func (c *Client) execute(ctx context.Context, in agent.Start, o client.StartWorkflowOptions) error {
 	if !c.unindexed.Load() {
 		o.TypedSearchAttributes = workflows.Attributes(in)

@@ -11,7 +11,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// ErrRunning says that [Client.Remove] has deleted nothing, because the agent or a sub-agent below it has not ended.
+// ErrRunning says that [Client.Remove] has deleted nothing, because the agent or one of the sub-agents below it is still
+// running.
 var ErrRunning = errors.New("the agent is still running")
 
 // StillRunning returns the error of [Client.Remove] for an agent that is still running. The error names the agent and wraps
@@ -21,11 +22,11 @@ func StillRunning(id string) error {
 }
 
 // Remove deletes an agent that has ended, all sub-agents below it, and all their runs. If the agent or one of the sub-agents
-// is still running, Remove deletes nothing and the error wraps [ErrRunning]. Temporal deletes in the background. This may
+// is still running, Remove deletes nothing and the error wraps [ErrRunning]. Temporal deletes in the background, which may
 // take a minute if an agent has just ended.
 //
-// The namespace must be that of the Temporal client. The caller has to pass it, because the Temporal client has no method
-// that returns it.
+// `namespace` must be the namespace of the Temporal client. The caller has to pass it, because the Temporal client does not
+// tell it.
 func (c *Client) Remove(ctx context.Context, namespace, id string) error {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {

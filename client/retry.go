@@ -11,34 +11,33 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Retry is a call that failed and that Temporal tries again.
+// Retry describes a call that failed and that Temporal tries again.
 type Retry struct {
 	// What is the kind of the call: "model", "tool", or "definition" if the agent loads its definition.
 	What string
-	// Class is the type of the last failure, such as an [llm.Class]. It is "Timeout" if the worker sent no more heartbeats, or
-	// if the call took longer than its time limit. Message is the text of the failure.
-	Class   string
+	// Class is the type of the last failure, such as an [llm.Class]. It is "Timeout" if the worker sent no more heartbeats,
+	// or if the call took longer than its time limit.
+	Class string
+	// Message is the text of the last failure.
 	Message string
-	// Attempt is the number of the running or next attempt, counted from 1. Limit is the largest number of attempts; 0 if there
-	// is no limit or the limit is not known.
+	// Attempt is the number of the running or next attempt, counted from 1.
 	Attempt int
-	Limit   int
+	// Limit is the largest number of attempts. It is 0 if the number is not limited or not known.
+	Limit int
 	// Next is the time at which the next attempt starts. It is zero while an attempt is running.
 	Next time.Time
 }
 
-// retried maps activity types to [Retry.What]. It contains only the activities with failures that people should see. It does
-// not contain the activity that waits for a sub-agent, because each attempt of that activity fails while the sub-agent is
-// running.
+// retried has the types of activities whose failures people should see, and maps each to [Retry.What]. The activity that
+// waits for a sub-agent is not in the map, because each attempt of that activity fails while the sub-agent is running.
 var retried = map[string]string{
 	protocol.CallModel: "model",
 	protocol.CallTool:  "tool",
 	protocol.LoadAgent: "definition",
 }
 
-// retry returns the failed call that a [Snapshot] shows. It searches the activities of the agent that have not ended
-// (pending). The call is the first activity that has failed, is tried again, and has a type in [retried]. retry returns nil
-// if there is no such activity.
+// retry returns the failed call that a [Snapshot] shows; nil if there is none. `pending` has the agent's activities that have
+// not ended. retry takes the first one that has failed, is tried again, and has a type in [retried].
 func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	for _, p := range pending {
 		what, failure := retried[p.GetActivityType().GetName()], p.GetLastFailure()
@@ -71,9 +70,9 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	return nil
 }
 
-// attempt returns the number of the running or next attempt at a call of the model or a tool. The worker counts the attempts
-// in the heartbeats of the activity p. If p has no such count, attempt returns Temporal's number of the attempt. That number
-// may be higher, because it includes attempts that failed before they called the model or the tool.
+// attempt returns the number of the running or next attempt at a call. `p` is the activity that makes the call. The worker
+// counts the attempts in the heartbeats of the activity. If there is no such count, attempt returns Temporal's number of the
+// attempt. That number may be higher, because it includes attempts that failed before they called the model or the tool.
 func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
 	var said protocol.Progress
 	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {

@@ -31,10 +31,10 @@ const (
 	Unknown = agent.Unknown
 )
 
-// WaitsFor says what an agent waits for, so that a program can show who has to act.
+// WaitsFor says what an agent waits for. From this, a program can show who has to act.
 type WaitsFor = agent.WaitsFor
 
-// The values of WaitsFor. The zero WaitsFor means that the agent waits for none of these, or that it has ended.
+// The values of [WaitsFor]. The empty value means that the agent waits for none of these, or that it has ended.
 const (
 	WaitsForMessage   = agent.WaitsForMessage   // the user's next message
 	WaitsForApproval  = agent.WaitsForApproval  // a person's decision on a tool call
@@ -43,40 +43,47 @@ const (
 )
 
 // Snapshot describes an agent at one time. [Client.Show] and [Client.Read] set all fields, except that Read does not set
-// Retry. [Client.Look] and [Client.ReadEntry] leave Messages, First, Pending, Inbox and Children empty.
+// `Retry`. [Client.Look] and [Client.ReadEntry] leave `Messages`, `First`, `Pending`, `Inbox` and `Children` empty.
 type Snapshot struct {
-	ID     string
-	Agent  string
+	// ID is the agent's ID.
+	ID string
+	// Agent is the name of the agent's definition: see [agent.Definition].
+	Agent string
+	// Status says whether the agent works, waits or has ended, and how it ended.
 	Status Status
 	// WaitsFor says what the agent waits for. It is empty while the agent is working, unless all its open calls wait for
 	// sub-agents. It is also empty if the agent has ended, and if a worker of an earlier version answers.
 	WaitsFor WaitsFor
 	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
-	// Messages are the newest messages of the transcript. First is the index of the first of them in the whole transcript,
-	// counted from 0. The messages before First were summarised: see [Client.Earlier]. Count is the number of messages in the
-	// whole transcript.
+	// Messages are the newest messages of the transcript.
 	Messages []agent.Message
-	First    int
-	Count    int
+	// First is the index of the first of these messages in the whole transcript, counted from 0. The messages before this
+	// index were summarised: see [Client.Earlier].
+	First int
+	// Count is the number of messages in the whole transcript.
+	Count int
 	// Retry is a failed call that is tried again; nil if there is none. [Client.Read] and [Client.ReadEntry] always leave it nil.
 	Retry *Retry
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
-	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut and their
-	// images removed: see [workflows.Waiting].
+	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut, and they
+	// have no images: see [workflows.Waiting].
 	Inbox []agent.InboxMessage
-	// Children are all running sub-agents and the newest sub-agents that have ended. ChildCount is the number of all sub-agents.
-	Children   []Child
+	// Children are all running sub-agents and the newest sub-agents that have ended.
+	Children []Child
+	// ChildCount is the number of all sub-agents.
 	ChildCount int
-	Usage      agent.Usage
+	// Usage counts what the agent has used.
+	Usage agent.Usage
 	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
-	// Answer is the text of the agent's last answer; empty if there is none. Stopped names the limit that ended the work on
-	// the last message: "model_calls", "tokens", "cost" or "time". It is empty if no limit did. Failure says why the status
-	// is [Held], or why the agent ended without completing. It is empty otherwise.
-	Answer  string
+	// Answer is the text of the agent's last answer; empty if there is none.
+	Answer string
+	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty
+	// if no limit ended the work.
 	Stopped string
+	// Failure says why the status is [Held], or why the agent ended without completing. Otherwise, it is empty.
 	Failure string
 	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no
 	// type.
@@ -85,13 +92,16 @@ type Snapshot struct {
 
 // Child is a sub-agent in a [Snapshot].
 type Child struct {
-	ID     string
-	Agent  string
+	// ID is the sub-agent's ID.
+	ID string
+	// Agent is the name of the sub-agent's definition.
+	Agent string
+	// Status is [Running] for a sub-agent that has not ended. Otherwise, it says how the sub-agent ended.
 	Status Status
 }
 
-// snapshot makes a [Snapshot] of what a run's history says. It leaves Messages, First, Pending, Inbox and Children empty.
-// The status and the task come from Temporal's description of the agent; the task may be empty.
+// snapshot makes a [Snapshot] from a run and its state. It leaves `Messages`, `First`, `Pending`, `Inbox` and `Children`
+// empty. `status` and `task` come from Temporal's description of the agent; `task` may be empty.
 func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
 	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run))}
 	s := run.State
@@ -118,7 +128,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	return snap
 }
 
-// taskOf returns the beginning of the agent's first message. It returns "" if the run no longer holds this message.
+// taskOf returns the beginning of the agent's first message. It returns "" if the run no longer has this message.
 func taskOf(run *history.Run) string {
 	switch s := run.State; {
 	case run.Start.Message != nil && run.Start.From == nil:

@@ -8,8 +8,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once, with
-// the data of its newest run. The first entry, which is the agent with the given ID, has only ID, Agent and Status.
+// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once,
+// with the data of its newest run. The first entry is the agent with the given ID. This entry has only the fields `ID`,
+// `Agent` and `Status`.
 func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -32,10 +33,10 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	return tree, nil
 }
 
-// Cancel asks Temporal to cancel an agent and all sub-agents below it, and returns the IDs of the agents that it cancelled.
-// It does not wait until they have ended. Open calls get a result that says that they were cancelled. If the agent has ended,
-// Cancel still cancels the running sub-agents below it. If the agent and all these sub-agents have ended, the error wraps
-// [ErrClosed].
+// Cancel asks Temporal to cancel an agent and all sub-agents below it. It returns the IDs of the agents that it cancelled,
+// and does not wait until they have ended. The result of each open call then says that the call was cancelled. If the agent
+// has ended, Cancel still cancels the running sub-agents below it. If the agent and all these sub-agents have ended, the
+// error wraps [ErrClosed].
 func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	root, err := c.describe(ctx, id)
 	if err != nil {
@@ -76,16 +77,16 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	return asked, nil
 }
 
-// parents finds out whether the parents of agents have ended. It stores each result, so it sends only one request for each
-// parent to Temporal.
+// parents finds out whether the parents of agents have ended. It remembers the results, and asks Temporal only once about
+// each parent.
 type parents struct {
 	client *Client
-	ended  map[string]bool
+	// ended maps the ID of a parent to whether the parent has ended.
+	ended map[string]bool
 }
 
-// haveEnded reports whether the workflow with the given ID has ended. It also returns true if Temporal has deleted the
-// workflow. The workflow is the parent of an agent. It may be of any type, because any workflow can run an agent as its
-// child.
+// haveEnded reports whether the parent with the given ID has ended. It also returns true if Temporal has deleted the parent.
+// The parent may be a workflow of any type, because any workflow can run an agent as its child.
 func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
 	if ended, known := p.ended[id]; known {
 		return ended, nil

@@ -11,9 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Upgrade asks an agent to continue in a new run, so that the agent moves to the current version of its workers. It returns
-// when the agent has accepted the request, which needs a worker. The new run begins as soon as no model or tool call is
-// running.
+// Upgrade asks an agent to continue in a new run on the current version of its workers. Upgrade needs a running worker, and
+// returns when the agent has accepted the request. The new run begins as soon as no model or tool call is running.
 //
 // If runs are pinned to worker versions, the old run stays on its version, and the new run begins on the current version.
 // Some Temporal servers pin the new run to the old version, too: see [Client.UpgradeAndWait].
@@ -25,8 +24,8 @@ func (c *Client) Upgrade(ctx context.Context, id string) error {
 // that run. Some Temporal servers, such as 1.29, pin the new run to the version of the old run. UpgradeAndWait then starts a
 // second new run, which is on the current version.
 //
-// When the agent has accepted the request, UpgradeAndWait calls the given function (taken), which may be nil. After that,
-// the agent continues in a new run even if ctx ends.
+// When the agent has accepted the request, UpgradeAndWait calls `taken`, which may be nil. After that, the agent continues in
+// a new run even if ctx ends.
 func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (runID string, err error) {
 	before, err := c.describe(ctx, id)
 	if err != nil {
@@ -58,12 +57,13 @@ func (c *Client) UpgradeAndWait(ctx context.Context, id string, taken func()) (r
 // ReloadError is the error of [Client.ReloadAndWait] if an agent could not load its definition again. The agent keeps the
 // definition that it had.
 type ReloadError struct {
+	// ID is the agent's ID.
 	ID string
 	// Problem says why the definition could not be loaded.
 	Problem string
 }
 
-// Error names the agent and the problem.
+// Error returns a text that names the agent and the problem.
 func (e *ReloadError) Error() string {
 	return fmt.Sprintf("reload agent %q: the new definition could not be loaded, so the agent keeps its old definition: %s", e.ID, e.Problem)
 }
@@ -72,8 +72,8 @@ func (e *ReloadError) Error() string {
 // definition as soon as no model call is running and each tool call and sub-agent call has its result. Sub-agents keep their
 // definitions. If the definition cannot be loaded, the error is a [*ReloadError].
 //
-// When the agent has accepted the request, ReloadAndWait calls the given function (taken), which may be nil. After that,
-// the agent loads the definition even if ctx ends.
+// When the agent has accepted the request, ReloadAndWait calls `taken`, which may be nil. After that, the agent loads the
+// definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
 	if err := c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString()); err != nil {
 		return err
@@ -100,9 +100,9 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 	}
 }
 
-// startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. The
-// new run is any run with another ID than the present run, whose description the caller passes (old). When the agent has
-// accepted the request, startNewRun calls the given function (taken), which may be nil.
+// startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. `old`
+// describes the present run. Any run with another ID counts as the new run. When the agent has accepted the request,
+// startNewRun calls `taken`, which may be nil.
 func (c *Client) startNewRun(ctx context.Context, id string, old description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
@@ -125,9 +125,9 @@ func (c *Client) startNewRun(ctx context.Context, id string, old description, ta
 	}
 }
 
-// staysBehind reports whether an upgrade has left an agent on its old worker version. It gets the descriptions of the old
-// run (before) and of the new run (after). The agent is on its old version if the new run is pinned to the version of the
-// old run, and another version is the current version of the deployment.
+// staysBehind reports whether an upgrade has left an agent on its old worker version. `before` describes the old run, and
+// `after` the new run. Two conditions must hold: the new run is pinned to the version of the old run, and the current version
+// of the deployment is another version.
 func (c *Client) staysBehind(ctx context.Context, before, after description) (bool, error) {
 	old, now := before.version.GetDeploymentVersion(), after.version.GetDeploymentVersion()
 	if after.version.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_PINNED || now.GetBuildId() != old.GetBuildId() {

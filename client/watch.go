@@ -13,15 +13,17 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Progress is one item that [Client.Watch] yields, such as a new message or the agent's status. At most one of Message,
-// Status, NoWorker, NoServer and Rewound is set. None of them is set if Watch yields an error, or while the agent reads its
-// state from an earlier run.
+// Progress is one item that [Client.Watch] yields, such as a new message or the agent's status. At most one of `Message`,
+// `Status`, `NoWorker`, `NoServer` and `Rewound` is set. None of them is set together with an error, or while the agent reads
+// its state from an earlier run.
 type Progress struct {
 	// Message is the next message of the transcript; nil if there is no new message.
 	Message *agent.Message
-	// Index is the index of Message in the transcript, counted from 0. If Message is nil, it is the index of the next message.
+	// Index is the index of the new message in the transcript, counted from 0. If there is no new message, Index is the index
+	// that the next message will have.
 	Index int
-	// Status is the agent's status. Watch sets it after it has yielded all messages that the transcript has at this time.
+	// Status is the agent's status. It is set only when [Client.Watch] has yielded all messages that the transcript has so
+	// far.
 	Status Status
 	// NoWorker says that no worker answers for the agent at this time.
 	NoWorker bool
@@ -30,34 +32,32 @@ type Progress struct {
 	// Retry is a failed call that is tried again; nil if there is none. It is set only with the status [Running].
 	Retry *Retry
 	// PartialText is the text of the running model call so far; nil if there is none. It is set only with the status
-	// [Running]. It is a preview: the message with the same key replaces it. If it becomes nil, discard the partial text
-	// before it.
+	// [Running]. The text is a preview: discard it when the message with the same key comes, or when PartialText becomes nil.
 	PartialText *PartialText
 	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. Discard
-	// the messages from Index on. The next message has this index.
+	// all messages that have the index `Index` or a higher one. The next message has the index `Index`.
 	Rewound bool
 }
 
 const (
-	// minPause and maxPause are the shortest and the longest pause between two requests. The pause grows as long as nothing
-	// changes.
+	// minPause is the shortest pause between two requests. The pause grows as long as nothing changes.
 	minPause = 20 * time.Millisecond
+	// maxPause is the longest pause between two requests.
 	maxPause = 500 * time.Millisecond
-	// slowAnswer is the duration after which the answer to a query counts as slow. A slow answer means that Temporal refused the
-	// query at first, because many clients query the same agent. Watch then pauses for crowdedPause. With more queries, Temporal
-	// would no longer send them to the sticky worker, which has the agent's state in memory. Each answer would then take even
-	// longer.
-	slowAnswer   = 500 * time.Millisecond
+	// slowAnswer is the duration after which the answer to a query counts as slow. A slow answer means that Temporal refused
+	// the query at first, because many clients query the same agent.
+	slowAnswer = 500 * time.Millisecond
+	// crowdedPause is the pause of [Client.Watch] after a slow answer. With more queries, Temporal would no longer send them
+	// to the worker that has the agent's state in memory. Each answer would then take even longer.
 	crowdedPause = 2 * time.Second
-	// lookPause is the time for which Watch keeps the description of a running agent. After that, it asks Temporal for a new
-	// description.
+	// lookPause is the time for which [Client.Watch] keeps the description of a running agent. After that, Watch asks
+	// Temporal for a new description.
 	lookPause = 500 * time.Millisecond
 )
 
-// Watch yields the messages of an agent as they come. When Watch has yielded all messages, it yields the agent's status,
-// again and again until there is a new message. Watch begins with the message that has the given index (from); the first
-// message of the transcript has the index 0. If the message with the given index was summarised, Watch begins with the
-// first message that was not summarised. Watch continues if workers or Temporal restart.
+// Watch yields the messages of an agent as they come, beginning with the message at index `from`, counted from 0. If that
+// message was summarised, Watch begins with the first message that was not summarised. When Watch has yielded all messages,
+// it yields the agent's status, again and again until there is a new message. Watch continues if workers or Temporal restart.
 //
 // The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as
 // its last item. If ctx ends, this error is context.Cause(ctx).
@@ -155,9 +155,9 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 	}
 }
 
-// watchEnded is [Client.Watch] for an agent that has ended. It yields the messages and the status, which it reads from the
-// agent's history without a worker, and returns true. If the agent has not ended, or if the request for its status fails,
-// watchEnded yields nothing and returns false.
+// watchEnded does the work of [Client.Watch] for an agent that has ended, and returns true. It needs no worker, because it
+// reads the messages and the status from the agent's history. If the agent has not ended, or if the request for its status
+// fails, watchEnded yields nothing and returns false.
 func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func(Progress, error) bool) bool {
 	found, err := c.describe(ctx, id)
 	if err != nil || !found.status.Ended() {
@@ -180,8 +180,8 @@ func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func
 // unavailable reports whether err says that Temporal could not be reached.
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
-// temporalIsDown reports whether Temporal fails a health check. Callers need it because the error of a query does not say
-// whether a worker or Temporal did not answer.
+// temporalIsDown reports whether Temporal fails a health check. Call it after a failed query, because the error of a query
+// does not say whether a worker or Temporal did not answer.
 func (c *Client) temporalIsDown(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -189,13 +189,12 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 	return err != nil
 }
 
-// Reply waits until an agent has answered the message with the ID messageID, and returns the answer and the agent's status.
-// Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call. The answer
-// may then be empty.
+// Reply waits until an agent has answered a message, and returns the answer and the agent's status. `messageID` is the ID of
+// the message. Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call.
+// The answer may then be empty.
 //
-// Reply watches the agent as [Client.Watch] does, beginning with the message that has the given index (from). This index
-// must not be greater than the index of the message with the ID messageID. Reply calls the given function (see) with each
-// [Progress]; the function may be nil.
+// Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The answered message must have
+// this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
 	taken := false
 	for p, err := range c.Watch(ctx, id, from) {
@@ -220,7 +219,7 @@ func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see 
 	return answer, "", context.Cause(ctx)
 }
 
-// sleep waits for d and returns true. If ctx ends first, sleep returns false at once.
+// sleep waits for the given time and returns true. If ctx ends first, sleep returns false at once.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

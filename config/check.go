@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// check reports the problems that can be found only in the whole configuration: missing values, contradictions, and
-// references to names that do not exist. It adds them to r.problems.
+// check finds the problems that only the whole configuration shows: missing values, contradictions, and references to names
+// that do not exist. It adds the problems to those of the reader.
 func (r *reader) check(cfg *Config) {
 	if r.hasProblem("") {
 		return // the file is not a mapping, so check would report every required value as missing
@@ -132,9 +132,9 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	}
 }
 
-// SplitTool splits an entry of [Agent.Tools] at the first dot. The first part is the name of the MCP server, and the second
-// part is the tool's name at this server. For the entry "server.*", the tool's name is "*". An entry without a dot is a
-// built-in tool or Go tool: the server's name is then empty, and the tool's name is the entry.
+// SplitTool splits an entry of [Agent.Tools] at the first dot. The first part is the name of an MCP server. The second part
+// is the name of a tool at this server, or "*" for all its tools. An entry without a dot is a built-in tool or a Go tool.
+// Then `server` is empty, and `tool` is the whole entry.
 func SplitTool(entry string) (server, tool string) {
 	server, tool, ok := strings.Cut(entry, ".")
 	if !ok {
@@ -143,8 +143,8 @@ func SplitTool(entry string) (server, tool string) {
 	return server, tool
 }
 
-// checkCycles reports each reference by which an agent becomes its own sub-agent, directly or through other sub-agents.
-// Without this check, such agents would start each other until they reach limits.depth.
+// checkCycles reports each entry that makes an agent its own sub-agent, directly or through other sub-agents. Without this
+// check, such agents would start each other until they reach the limit `depth`.
 func (r *reader) checkCycles(cfg *Config) {
 	done := map[string]bool{}
 	var visit func(name string, above []string)

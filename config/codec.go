@@ -17,29 +17,30 @@ import (
 )
 
 const (
-	// codecTimeout limits one request to a codec server.
+	// codecTimeout is the longest duration of one request to a codec server.
 	codecTimeout = 10 * time.Second
-	// codecPause is the first pause before a worker repeats a request to a codec server. The pause becomes longer each time,
-	// up to maxCodecPause.
-	codecPause    = 100 * time.Millisecond
+	// codecPause is the first pause before a worker repeats a request to a codec server. Each later pause is longer, up to
+	// [maxCodecPause].
+	codecPause = 100 * time.Millisecond
+	// maxCodecPause is the longest pause before a worker repeats a request to a codec server.
 	maxCodecPause = 5 * time.Second
-	// codecPatience limits how long a worker repeats a request if the SDK passes no context, for example when the SDK
-	// encodes the result of an activity. After this time, the activity attempt fails. The worker keeps the result, and a
-	// later attempt reports it.
+	// codecPatience is the longest time for which a worker repeats a request if the SDK passes no context, for example when
+	// the SDK encodes the result of an activity. After this time, the activity attempt fails. The worker keeps the result,
+	// and a later attempt reports it.
 	codecPatience = 5 * time.Minute
-	// maxCodecAnswer limits the size of a response of the codec server, in bytes. maxCodecError limits the part of an error
-	// response that appears in a [CodecError], in bytes.
+	// maxCodecAnswer is the largest size of a response of the codec server, in bytes.
 	maxCodecAnswer = 64 << 20
-	maxCodecError  = 500
+	// maxCodecError is the number of bytes of an error response that a [CodecError] keeps.
+	maxCodecError = 500
 )
 
-// codecSource is a function that returns a codec for the given context. The codec encodes and decodes payloads with requests
-// to a codec server. These requests end when the context ends.
+// codecSource returns a codec for a context. The codec sends requests to a codec server, which encodes and decodes the
+// payloads. These requests end when the context ends.
 type codecSource func(context.Context) converter.PayloadCodec
 
-// remote returns the codecSource for the codec server that c describes. The requests to the server are the same as those of
-// the Temporal CLI, with three differences: they have a timeout; they do not follow redirects; and their header X-Namespace
-// has the given namespace.
+// remote returns the [codecSource] for a codec server. `c` has the address of the server and the key for it. The requests are
+// the same as those of the Temporal CLI, with three differences. They have a timeout. They do not follow redirects. Their
+// header X-Namespace has the given namespace.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,
@@ -62,11 +63,11 @@ func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	}
 }
 
-// CodecError is a final error response of the codec server: the same request would get the same response again. An example
-// is the response to a payload that the server cannot decode.
+// CodecError is an error response of the codec server that is final: the same request would get the same response again. An
+// example is the response to a payload that the server cannot decode.
 type CodecError struct {
-	Status  int // HTTP status code
-	Message string
+	Status  int    // HTTP status code
+	Message string // beginning of the response
 }
 
 // Error returns a text with the status and the message of the response.
@@ -75,8 +76,8 @@ func (e *CodecError) Error() string {
 }
 
 // codecTransport is the HTTP transport for requests to a codec server. It turns a response with a status 3xx or 4xx into a
-// [*CodecError]. The statuses 408, 425 and 429 are exceptions, because the same request may succeed later. codecTransport
-// limits the body of every response that it returns to maxCodecAnswer bytes.
+// [*CodecError]. The statuses 408, 425 and 429 are exceptions, because the same request may succeed later. The body of any
+// other response is limited to [maxCodecAnswer] bytes.
 type codecTransport struct{ http.RoundTripper }
 
 func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -95,8 +96,8 @@ func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// commandConverter returns the data converter for a client that does not belong to a worker. If a request to the codec
-// server fails, the converter returns the error at once.
+// commandConverter returns the data converter for a client that does not belong to a worker. If a request to the codec server
+// fails, this converter returns the error at once.
 func commandConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), server(ctx))
@@ -105,10 +106,10 @@ func commandConverter(server codecSource) converter.DataConverter {
 	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
-// retryingConverter returns the data converter for a worker with a codec server. With this converter, an agent does not fail
-// while the codec server does not answer. In a workflow, a failed request fails the workflow task, and Temporal retries the
-// task. Outside of workflows, the converter repeats the request until the context ends. If there is no context, it repeats
-// the request for the time codecPatience. It does not repeat a request after a [*CodecError].
+// retryingConverter returns the data converter for a worker with a codec server. An agent does not fail while the codec
+// server does not answer. In a workflow, a failed request fails the workflow task, and Temporal retries the task. Outside of
+// workflows, the converter repeats the request until the context ends. Without a context, it repeats the request for the time
+// [codecPatience]. It does not repeat a request after a [*CodecError].
 func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
@@ -122,8 +123,8 @@ func retryingConverter(server codecSource) converter.DataConverter {
 }
 
 // contextConverter is a data converter that works differently inside and outside of workflows. It passes each value on to
-// one of three other data converters. In workflows, this is inWorkflow. Outside of workflows, it is the result of
-// withContext if the SDK passes a context. If the SDK passes no context, it is the embedded DataConverter.
+// another data converter. In workflows, this other converter is `inWorkflow`. Outside of workflows, it is the result of
+// `withContext`. If the SDK passes no context, it is the embedded converter.
 type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
@@ -132,26 +133,26 @@ type contextConverter struct {
 
 var _ workflow.ContextAware = contextConverter{}
 
-// WithWorkflowContext implements [workflow.ContextAware].
+// WithWorkflowContext returns the data converter for workflows. It implements [workflow.ContextAware].
 func (d contextConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
 	return d.inWorkflow
 }
 
-// WithContext implements [workflow.ContextAware].
+// WithContext returns a data converter whose requests end when ctx ends. It implements [workflow.ContextAware].
 func (d contextConverter) WithContext(ctx context.Context) converter.DataConverter {
 	return d.withContext(ctx)
 }
 
-// failingTask is a codec for workflows. If the embedded codec returns an error, failingTask panics with this error. The
-// panic fails the workflow task but not the workflow, and Temporal shows the error.
+// failingTask is a codec for workflows. If the embedded codec returns an error, failingTask panics with this error. The panic
+// fails the workflow task but not the workflow. Temporal shows the error and retries the task.
 type failingTask struct{ converter.PayloadCodec }
 
-// Encode implements [converter.PayloadCodec].
+// Encode encodes payloads and panics if that fails. It implements [converter.PayloadCodec].
 func (f failingTask) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return orPanic(f.PayloadCodec.Encode(all))
 }
 
-// Decode implements [converter.PayloadCodec].
+// Decode decodes payloads and panics if that fails. It implements [converter.PayloadCodec].
 func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return orPanic(f.PayloadCodec.Decode(all))
 }
@@ -164,20 +165,20 @@ func orPanic(payloads []*commonpb.Payload, err error) ([]*commonpb.Payload, erro
 	return payloads, nil
 }
 
-// retrying is a codec that repeats a request until it succeeds or the server returns a [*CodecError]. It also stops when
-// ctx ends, or after the time in its field patience.
+// retrying is a codec that repeats each failed request to a codec server. It stops when a request succeeds or the server
+// returns a [*CodecError]. It also stops when `ctx` ends, or after the time `patience`.
 type retrying struct {
 	server   codecSource
 	ctx      context.Context
 	patience time.Duration // 0 means no limit
 }
 
-// Encode implements [converter.PayloadCodec].
+// Encode encodes payloads and repeats failed requests. It implements [converter.PayloadCodec].
 func (r retrying) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return r.do(converter.PayloadCodec.Encode, all)
 }
 
-// Decode implements [converter.PayloadCodec].
+// Decode decodes payloads and repeats failed requests. It implements [converter.PayloadCodec].
 func (r retrying) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return r.do(converter.PayloadCodec.Decode, all)
 }

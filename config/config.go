@@ -18,13 +18,14 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// MaxFileSize is the size limit of a configuration file, in bytes.
+// MaxFileSize is the largest size of a configuration file, in bytes.
 const MaxFileSize = 1 << 20
 
-// BaseURLEnv is the name of the environment variable with the base URL for all models that have no base_url in the file.
+// BaseURLEnv is the name of an environment variable. Its value is the base URL of all models that have no `base_url` in the
+// file.
 const BaseURLEnv = "OPENAI_BASE_URL"
 
-// The defaults of fields that are missing in the file.
+// The default values of fields that are missing in the file.
 const (
 	DefaultTaskQueue    = protocol.DefaultTaskQueue
 	DefaultBaseURL      = "https://api.openai.com/v1"
@@ -33,128 +34,129 @@ const (
 	DefaultMCPTimeout   = time.Minute
 )
 
-// Config is a valid configuration with all defaults set. Nothing modifies it after [Load] or [Parse], so it is safe for
-// concurrent use.
+// Config is the content of a valid configuration file, with all defaults set. It is safe for concurrent use, because nothing
+// modifies it after [Load] or [Parse].
 type Config struct {
 	// TaskQueue is the Temporal task queue of the agents. Defaults to [DefaultTaskQueue].
 	TaskQueue string
-	// Models has the models. The keys are the names that agents use for the models.
+	// Models has the models by name. Agents use these names to refer to the models.
 	Models map[string]Model
-	// MCPServers has the MCP servers by name. In [Agent.Tools], the name of a server stands before the dot. The field in the
-	// file is mcp_servers.
+	// MCPServers has the MCP servers by name. In [Agent.Tools], the name of a server stands before the dot. In the file, this
+	// field is `mcp_servers`.
 	MCPServers map[string]MCPServer
 	// Agents has the agents by name. There is at least one agent.
 	Agents map[string]Agent
-	// Tools configures the built-in tools. The field in the file is builtin.
+	// Tools configures the built-in tools. In the file, this field is `builtin`.
 	Tools Tools
 
+	// source has the line of each value in the file.
 	source source
 }
 
 // Model is one model endpoint.
 type Model struct {
-	// Provider is the kind of the endpoint. The only valid value is "openai", for every OpenAI-compatible endpoint. It is
-	// the default.
+	// Provider is the kind of the endpoint. The only valid value is "openai", which means any OpenAI-compatible endpoint. It
+	// is also the default.
 	Provider string
 	// Model is the provider's name for the model.
 	Model string
 	// BaseURL is the URL of the endpoint without "/chat/completions". Defaults to the value of the environment variable
 	// [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty.
 	BaseURL string
-	// APIKeyEnv is the name of the environment variable that has the API key. If APIKeyEnv and APIKeyFile are empty,
+	// APIKeyEnv is the name of the environment variable that has the API key. If APIKeyEnv and `APIKeyFile` are empty,
 	// requests have no API key; most local endpoints need none.
 	//
-	// If the file has no base_url, no api_key_env and no api_key_file for the model, APIKeyEnv defaults to
+	// If the file has no `base_url`, no `api_key_env` and no `api_key_file` for the model, APIKeyEnv defaults to
 	// [DefaultAPIKeyEnv]. There is one exception: if the endpoint comes from [BaseURLEnv] and the variable OPENAI_API_KEY is
 	// empty, APIKeyEnv stays empty.
 	APIKeyEnv string
-	// APIKeyFile is the path of a file that contains the API key. A valid configuration has at most one of APIKeyEnv and
-	// APIKeyFile; [Model.APIKey] prefers the file. A relative path in the field api_key_file is relative to the folder of
-	// the configuration file.
+	// APIKeyFile is the path of a file that contains the API key. A valid configuration has at most one of APIKeyFile and
+	// `APIKeyEnv`; [Model.APIKey] prefers the file. In the file, this field is `api_key_file`. A relative path there is
+	// relative to the folder of the configuration file.
 	APIKeyFile string
-	// Timeout limits one request to the model. Defaults to [DefaultModelTimeout].
+	// Timeout is the longest duration of one request to the model. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
-	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package
+	// IdleTimeout is the longest time between two chunks of a reply. Zero means the default of package
 	// [github.com/reagent-dev/reagent/llm/openai].
 	IdleTimeout time.Duration
-	// NoStream turns off streaming. In the file, this is stream: false.
+	// NoStream turns off streaming. In the file, this is `stream: false`.
 	NoStream bool
-	// SendReasoning says that requests send the model's reasoning of the running turn back to the model. Some providers
+	// SendReasoning says whether requests contain what the model has reasoned earlier in the same turn. Some providers
 	// require this.
 	SendReasoning bool
 	// Price is the price of one token. In the file, prices are in US dollars per million tokens.
 	Price agent.Price
-	// RequestsPerMinute limits the requests of all workers together. TokensPerMinute limits the tokens of each worker. Zero
-	// means no limit. In the file, both are fields of rate.
+	// RequestsPerMinute limits the requests of all workers together. Zero means no limit. In the file, it is a field of
+	// `rate`.
 	RequestsPerMinute int
-	TokensPerMinute   int
-	// Params are sent with every request. In the file, they are fields of the model, next to the other fields. Numbers in
-	// the field extra are sent exactly as the file has them.
+	// TokensPerMinute limits the tokens of each worker. Zero means no limit. In the file, it is a field of `rate`.
+	TokensPerMinute int
+	// Params are sent with every request. In the file, each parameter is a field of the model. Numbers in the field `extra`
+	// are sent exactly as the file has them.
 	Params llm.Params
 }
 
 // MCPServer is an MCP server: either a command, with the stdio transport, or a URL, with the streamable HTTP transport.
 type MCPServer struct {
-	// Command is the program and its arguments; nil if URL is set.
+	// Command is the program and its arguments; nil if `URL` is set.
 	Command []string
-	// Env has environment variables for Command, in addition to the few that Command gets from the worker's
-	// environment, such as HOME and PATH. Values may refer to any of the worker's environment variables as ${NAME}: see
-	// [MCPServer.ResolveEnv].
+	// Env has environment variables for the command. In addition, the command gets a few variables of the worker, such as
+	// HOME and PATH. Values may refer to any environment variable of the worker as ${NAME}: see [MCPServer.ResolveEnv].
 	Env map[string]string
 
-	// URL is the endpoint; empty if Command is set.
+	// URL is the endpoint; empty if `Command` is set.
 	URL string
-	// Headers are sent with every request to URL. Values may refer to the worker's environment variables as ${NAME}: see
-	// [MCPServer.ResolveHeaders].
+	// Headers are sent with every request to the endpoint. Values may refer to the worker's environment variables as ${NAME}:
+	// see [MCPServer.ResolveHeaders].
 	Headers map[string]string
 
-	// Prefix is added before the names of all tools that Rename does not contain.
+	// Prefix is added before the names of all tools of this server, except those in `Rename`.
 	Prefix string
-	// Rename maps tool names at the server to names for the model.
+	// Rename maps the name of a tool at the server to its name for the model.
 	Rename map[string]string
 
-	// Stateful says that the process of Command keeps state between calls. Then only one worker runs the process, and all
+	// Stateful says that the process of the command keeps state between calls. Then only one worker runs the process, and all
 	// calls go to this worker.
 	Stateful bool
-	// Timeout limits one call. Defaults to [DefaultMCPTimeout].
+	// Timeout is the longest duration of one call. Defaults to [DefaultMCPTimeout].
 	Timeout time.Duration
 }
 
-// Agent is the definition of one agent. The agent's name is its key in [Config.Agents]. The name matches
-// [A-Za-z0-9_-]{1,64}, because an agent is offered to the models of its parents as a tool with this name.
+// Agent is the definition of one agent. Its name is the key in [Config.Agents], and has 1 to 64 letters, digits, _ or -.
+// Models see a sub-agent as a tool with this name.
 type Agent struct {
-	// Description says what the agent does. The models of its parents read it.
+	// Description says what the agent does. The text is for the models of agents that have this agent as a sub-agent.
 	Description string
-	// Model names an entry of [Config.Models].
+	// Model is the name of the agent's model in [Config.Models].
 	Model string
-	// Fallback has the names of other models. They are called, in this order, if a call of Model fails.
+	// Fallback has the names of other models. If a call of the agent's model fails, they are called in this order.
 	Fallback []string
-	// OutputSchema is a JSON schema that the agent's answers must match. Empty means that an answer is text.
+	// OutputSchema is a JSON schema that the agent's answers must fit. Empty means that an answer is any text.
 	OutputSchema json.RawMessage
 	// Instructions is the text of the system message. Empty means no system message.
 	Instructions string
 	// Tools has the names of the agent's tools. An entry is the name of a built-in tool or Go tool, "server.tool" for one
-	// tool of an MCP server, or "server.*" for all tools of an MCP server. In "server.tool", tool is the name at the server.
-	// See [SplitTool]. The worker, not this package, checks that the tools exist.
+	// tool of an MCP server, or "server.*" for all its tools: see [SplitTool]. After the dot stands the name that the tool
+	// has at the server. The worker, not this package, checks that the tools exist.
 	Tools []string
 	// Agents has the names of the sub-agents. The model sees each sub-agent as a tool.
 	Agents []string
-	// KeepAgents says what happens to sub-agents that are still running when the agent completes. If it is true, they
-	// continue; if it is false, they are cancelled. An agent that fails or is cancelled always cancels them.
+	// KeepAgents says what happens to sub-agents that are still running when the agent completes. True means that they
+	// continue. False means that they are cancelled. An agent that fails or is cancelled always cancels its sub-agents.
 	KeepAgents bool
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }
 
-// Models returns the value of Model, followed by the values of Fallback.
+// Models returns the names of the agent's models, in the order in which they are called.
 func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback...) }
 
 // Tools configures the built-in tools.
 type Tools struct {
-	// Root is the folder that the file tools can read. A relative path in the field files_root is relative to the folder of
-	// the configuration file. Defaults to the folder of the configuration file.
+	// Root is the folder that the file tools can read. In the file, this field is `files_root`. A relative path there is
+	// relative to the folder of the configuration file. Defaults to that folder.
 	Root string
-	// HTTPAllowPrivate lets http_get connect to private and loopback addresses.
+	// HTTPAllowPrivate lets the tool `http_get` connect to private and loopback addresses.
 	HTTPAllowPrivate bool
 }
 

@@ -13,14 +13,16 @@ import (
 )
 
 const (
-	// maxNodes and maxDepth limit the number and the nesting of the nodes of a document in which aliases are replaced.
-	// Without these limits, nested aliases, or an alias inside its own anchor, could make a small file grow without end.
+	// maxNodes is the largest number of nodes in a document after aliases are replaced. Without this limit, a small file with
+	// nested aliases could become very large.
 	maxNodes = 100_000
+	// maxDepth is the deepest nesting of nodes in a document after aliases are replaced. Without this limit, an alias inside
+	// its own anchor would be replaced without end.
 	maxDepth = 100
 )
 
-// document parses the YAML document in data and returns its top value, with aliases and merge keys replaced by their
-// values. It returns a problem if the data is too large, is empty, is not YAML, or has more than one document.
+// document parses a YAML document and returns its top value. In this value, aliases and merge keys are replaced by their
+// values. document returns a problem if the data is too large, is empty, is not YAML, or has more than one document.
 func document(file string, data []byte) (*yaml.Node, *Problem) {
 	if len(data) > MaxFileSize {
 		return nil, &Problem{File: file, Message: "the file is larger than 1 MiB, the limit for a configuration"}
@@ -49,8 +51,9 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// syntaxProblem converts an error of the YAML library into a problem. It moves the line number from the text of the error
-// into [Problem.Line]. The error about an unknown anchor has no line number, so syntaxProblem looks for the anchor in data.
+// syntaxProblem converts an error of the YAML library into a [Problem]. It moves the line number from the error text into
+// [Problem.Line]. The error about an unknown anchor has no line number. For that error, syntaxProblem searches `data` for the
+// reference to the anchor.
 func syntaxProblem(file string, data []byte, err error) *Problem {
 	text := err.Error()
 	m := yamlLine.FindStringSubmatch(text)
@@ -72,7 +75,7 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 // merged entries.
 type expander struct {
 	file  string
-	nodes int // the number of nodes copied so far
+	nodes int // number of nodes copied so far
 }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
@@ -108,8 +111,8 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge adds the entries of a mapping, or of a list of mappings (source), to another mapping (target). If the target
-// already has an entry with the same key, merge keeps this entry.
+// merge adds entries to the mapping `target`. The entries come from `source`, which is a mapping or a list of mappings. If
+// `target` already has an entry with the same key, merge keeps that entry.
 func (e *expander) merge(target, source *yaml.Node, depth int) *Problem {
 	source, p := e.expand(source, depth+1)
 	if p != nil {

@@ -10,13 +10,13 @@ import (
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// reference matches a reference ${NAME} to an environment variable. It also matches $${, which stands for the two characters
+// reference matches ${NAME}, a reference to an environment variable. It also matches $${, which stands for the two characters
 // ${.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references returns a function that reads a mapping and stores it in *into. Each key must match keyPattern. keyHelp is the
-// end of the error text for a key that does not match. The values may contain references ${NAME} to environment variables.
-// The function checks the form of these references, but does not replace them.
+// references returns a function that reads a mapping and stores it in `*into`. Each key must match `keyPattern`. If a key
+// does not match, the error text ends with `keyHelp`. The values may contain references ${NAME} to environment variables. The
+// function checks the form of these references, but does not replace them.
 func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -36,7 +36,7 @@ func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, 
 	}
 }
 
-// variable returns the name in a reference: the text between ${ and }. It returns "" if } is missing.
+// variable returns the name in a reference ${NAME}. It returns "" if the reference has no closing brace.
 func variable(ref string) string {
 	name, ok := strings.CutSuffix(strings.TrimPrefix(ref, "${"), "}")
 	if !ok {
@@ -45,9 +45,8 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns a copy of a map. In the copy, each reference ${NAME} in a value is replaced by the value of the
-// environment variable. If a variable is not set, resolve calls the given function (report) with the key of the entry and
-// the name of the variable.
+// resolve returns a copy of a map. In the copy, each reference ${NAME} in a value is replaced by the value of the environment
+// variable. If a variable is not set, resolve calls `report` with the map key and the name of the variable.
 func resolve(values map[string]string, report func(name, variable string)) map[string]string {
 	if values == nil {
 		return nil
@@ -79,20 +78,20 @@ func resolveAll(what string, values map[string]string) (map[string]string, error
 	return out, nil
 }
 
-// ResolveHeaders returns a copy of Headers with each reference ${NAME} replaced by the value of the environment variable. A
-// reference to a variable that is not set is an error. A variable that is set may be empty.
+// ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the
+// environment variable. A reference to a variable that is not set is an error. A variable that is set may be empty.
 func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 	return resolveAll("headers", s.Headers)
 }
 
-// ResolveEnv returns a copy of Env with each reference ${NAME} replaced by the value of the environment variable. It returns
-// the same errors as [MCPServer.ResolveHeaders].
+// ResolveEnv returns a copy of the environment variables in `Env`. In the copy, each reference ${NAME} is replaced by the
+// value of that variable on the worker. ResolveEnv returns the same errors as [MCPServer.ResolveHeaders].
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
 
 // APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
-// model has neither APIKeyFile nor APIKeyEnv. It returns an error if the file or the variable is missing or empty.
+// configuration names neither a file nor a variable. It returns an error if the file or the variable is missing or empty.
 func (m Model) APIKey() (string, error) {
 	if m.APIKeyFile != "" {
 		text, err := os.ReadFile(m.APIKeyFile)
@@ -116,8 +115,8 @@ func (m Model) APIKey() (string, error) {
 }
 
 // CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. If a
-// variable or file is missing, or if an API key is empty, CheckEnvironment returns an [*Error] that names all of them. A
-// worker calls CheckEnvironment before it starts.
+// variable or file is missing, or if an API key is empty, CheckEnvironment returns an [*Error]. This error names all of them.
+// A worker calls CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

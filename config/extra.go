@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reserved has the names of the request fields that a configuration must not set in the field extra of a model, because
-// something else sets them. The map's keys are these names. Each value is the part of the error text that says why the field
-// is refused, or what to write instead.
+// reserved has the request fields that the field `extra` of a model must not contain, because they are set elsewhere. The map
+// keys are the names of these fields. Each value is a part of the error text: it says why the field is refused, or what to
+// write instead.
 var reserved = map[string]string{
 	"model":                 "write it beside extra",
 	"messages":              "the worker sends the agent's transcript",
@@ -27,8 +27,8 @@ var reserved = map[string]string{
 	"tool_choice":           "write it beside extra",
 }
 
-// extra returns a function that reads the mapping in the field extra of a model and stores it in *into. The entries of the
-// mapping are sent to the endpoint unchanged, as fields of each request.
+// extra returns a function that reads the field `extra` of a model and stores it in `*into`. The field is a mapping. Its
+// entries are sent to the endpoint unchanged, as fields of each request.
 func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	return func(p place) {
 		m := map[string]json.RawMessage{}
@@ -46,8 +46,8 @@ func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
 	}
 }
 
-// json appends a value as JSON to b. It returns false if it has reported a problem in the value. Numbers have the same
-// digits as in the file: 1.0 stays 1.0, and a number with twenty digits keeps all of them.
+// json appends a value to `b` as JSON. If the value has a problem, json reports the problem and returns false. Numbers keep
+// the digits that they have in the file: 1.0 stays 1.0, and a number with twenty digits keeps all of them.
 func (r *reader) json(b *bytes.Buffer, p place) bool {
 	before := len(r.problems)
 	switch p.node.Kind {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// suggest returns the last part of an error text about an unknown name. It suggests the most similar known name, or lists
-// all known names if none is similar.
+// suggest returns the end of an error text about an unknown name. The text suggests the most similar known name, or lists all
+// known names if none is similar.
 func suggest[V any](name string, known map[string]V) string {
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -19,9 +19,9 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// nearest returns the known name that is most similar to the given name: the one that needs the fewest edits to become the
-// given name. The limit is one edit for every three letters of the given name, but at least one edit. If all known names
-// need more edits, nearest returns "".
+// nearest returns the known name that is most similar to the given name. This is the name that needs the fewest edits: see
+// [edits]. A known name counts only if it needs at most one edit for every three letters of the given name. One edit is
+// always allowed. If no known name counts, nearest returns "".
 func nearest[V any](name string, known map[string]V) string {
 	// With more edits than the limit, the names are probably different words.
 	best, bestEdits := "", max(1, len(name)/3)+1
@@ -37,8 +37,8 @@ func nearest[V any](name string, known map[string]V) string {
 	return best
 }
 
-// edits returns how many bytes must be added, removed, replaced, or swapped with their neighbour to turn a into b. This is
-// the optimal string alignment distance.
+// edits returns the number of edits that turn the text `a` into the text `b`. An edit adds, removes or replaces a byte, or
+// swaps two neighbouring bytes. The result is the optimal string alignment distance.
 func edits(a, b string) int {
 	var before []int // the row before the last, for swaps
 	last := make([]int, len(b)+1)

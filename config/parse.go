@@ -22,8 +22,8 @@ const (
 	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
-// Parse reads and validates the content of a configuration file (data). Errors contain the path of this file (name), and
-// relative paths in the configuration are relative to the file's folder. The error is an [*Error].
+// Parse reads and validates the content of a configuration file. `name` is the path of this file. Error texts contain the
+// path, and relative paths in the configuration are relative to the file's folder. The error is an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
 	top, p := document(name, data)
 	if p != nil {
@@ -40,8 +40,8 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside joins the folder of the configuration file and a path that is relative to this folder. An absolute path stays as
-// it is.
+// beside returns the full form of a path in a configuration file. A relative path is relative to the folder of this file. An
+// absolute path stays as it is.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -132,8 +132,8 @@ func (r *reader) model(p place) Model {
 	return m
 }
 
-// defaultBaseURL sets the endpoint of a model without base_url. It reports whether the endpoint comes from the environment
-// variable [BaseURLEnv].
+// defaultBaseURL sets the endpoint of a model that has no `base_url` in the file. It reports whether the endpoint comes from
+// the environment variable [BaseURLEnv].
 func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	m.BaseURL = DefaultBaseURL
 	base := os.Getenv(BaseURLEnv)
@@ -148,8 +148,8 @@ func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	return true
 }
 
-// price reads prices per million tokens and returns the prices per token. If the file has no price for cached input, cached
-// input costs as much as other input.
+// price reads the prices of a million tokens and returns the prices of one token. If the file has no price for cached input,
+// cached input costs as much as other input.
 func (r *reader) price(p place) agent.Price {
 	var price agent.Price
 	r.object(p, keys{
@@ -180,8 +180,8 @@ func (r *reader) mcpServer(p place) MCPServer {
 	return s
 }
 
-// renames returns a function that reads a mapping from tool names at the server to new names. It reports a problem if two
-// tools have the same new name.
+// renames returns a function that reads the field `rename` of an MCP server and stores it in `*into`. The field maps the
+// names of tools at the server to new names. The function reports a problem if two tools have the same new name.
 func (r *reader) renames(into *map[string]string) func(place) {
 	return func(p place) {
 		m, owner := map[string]string{}, map[string]string{}

@@ -15,17 +15,18 @@ type Problem struct {
 	File string
 	// Line is the line in the file, counted from 1. 0 means the file as a whole.
 	Line int
-	// Field is the path of the value, such as agents.assistant.limits.time.
-	// Empty means the file as a whole.
+	// Field is the path of the value, such as `agents.assistant.limits.time`. Empty means the file as a whole.
 	Field string
 	// Message says what is wrong and what to write instead.
 	Message string
 }
 
-// maxProblem limits the text of a problem, in characters. It is necessary because the keys in a file may have any length.
+// maxProblem is the largest length of the text of a problem, in characters. There is a limit because the keys in a file may
+// have any length.
 const maxProblem = 1000
 
-// String returns the problem in one line: file, line, field and message. It escapes control characters and cuts a long text.
+// String returns the problem in one line: file, line, field and message. Control characters are escaped, and a long text is
+// cut.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -73,16 +74,16 @@ func newError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// source has the name of a configuration file and maps the path of each value to its line. A [Config] keeps its source, so
-// problems that are found after [Parse] have a line, too.
+// source says on which line each value of a configuration file stands. It maps the path of a value to a line. A [Config]
+// keeps its source. Therefore, problems that are found after [Parse] also have a line.
 type source struct {
 	file  string
 	lines map[string]int
 }
 
-// at returns a [Problem] of the value with the given path. The message of the problem is made from a format and its
-// arguments, as in [fmt.Sprintf]. The problem has the line of the value. If the file has no value with this path, the
-// problem has the line of the nearest enclosing value that is in the file.
+// at returns a [Problem] for the value with the given path. The message is made from `format` and `args`, as in
+// [fmt.Sprintf]. The problem has the line of the value. If the file has no such value, the problem has the line of the
+// nearest enclosing value in the file.
 func (s source) at(path, format string, args ...any) Problem {
 	p := Problem{File: s.file, Field: path, Message: fmt.Sprintf(format, args...)}
 	for parent := path; ; {

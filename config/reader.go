@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// place is one value of the YAML document, with the path of its keys, such as agents.assistant.model.
+// place is one value of the YAML document, with its path, such as `agents.assistant.model`.
 type place struct {
 	path string
 	node *yaml.Node
@@ -26,14 +26,14 @@ func (p place) key(k string) string {
 	return p.path + "." + k
 }
 
-// reader converts places into Go values and collects the problems of these values. It continues after a problem, so the
-// user gets all problems at once. Many methods return a function that reads one value of the document. This function stores
-// the value in *into, a variable of the method's caller, or reports a problem.
+// reader converts values of the YAML document into Go values, and collects the problems of these values. It continues after a
+// problem. Therefore, the user gets all problems at once. Many methods return a function that reads one value of the
+// document. The function stores the Go value in `*into`, or reports a problem.
 type reader struct {
 	source
 
 	problems []Problem
-	failed   map[string]bool // the paths of the values with a problem
+	failed   map[string]bool // paths of the values with a problem
 }
 
 func newReader(file string, line int) *reader {
@@ -47,8 +47,8 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether a problem was already found in the value with the given path. It lets [reader.check] skip
-// this value; otherwise, check could report the value again, for example as missing.
+// hasProblem reports whether a problem was already found in the value with the given path. [reader.check] skips such a value.
+// Otherwise, the value could be reported again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
 // present reports whether the file has an entry with the given path. It also returns true if the value of the entry
@@ -58,12 +58,12 @@ func (r *reader) present(path string) bool {
 	return ok
 }
 
-// keys lists the keys that a mapping may have. For each key, it has the function that reads the key's value.
+// keys has the keys that a mapping may have, each with the function that reads the value of this key.
 type keys map[string]func(place)
 
-// object reads a mapping. Each allowed key (known) has a function that reads its value. For each entry of the mapping,
-// object calls the function of the entry's key. If the value of an entry is null, object skips the entry, so the default
-// stays. It reports keys that are not allowed.
+// object reads a mapping in which only some keys are allowed. `known` has these keys, each with the function that reads its
+// value. For each entry of the mapping, object calls the function of its key. If the value is null, object calls no function,
+// and the default stays. object reports keys that are not allowed.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -77,8 +77,8 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
-// entries calls the given function for every entry of a mapping, in the order of the file. Any text may be a key. If a key
-// occurs twice, entries reports a problem. A mapping that is null has no entries.
+// entries calls `each` for every entry of a mapping, in the order of the file. Any text may be a key. If a key occurs twice,
+// entries reports a problem. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
@@ -104,7 +104,7 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list calls the given function for every item of a list, in the order of the file.
+// list calls `each` for every item of a list, in the order of the file.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -117,8 +117,8 @@ func (r *reader) list(p place, each func(item place)) {
 	}
 }
 
-// text returns a function that reads a text. A number or a boolean is an error: the user has to put it in quotes. Otherwise
-// its value could differ from the text in the file; for example, YAML reads 010 as 8.
+// text returns a function that reads a text and stores it in `*into`. A number or a boolean is an error: the user has to put
+// it in quotes. Without quotes, YAML may change the value; for example, YAML reads 010 as 8.
 func (r *reader) text(into *string) func(place) {
 	return func(p place) {
 		switch tag := p.node.ShortTag(); {
@@ -132,8 +132,8 @@ func (r *reader) text(into *string) func(place) {
 	}
 }
 
-// verbatim returns the text of any scalar as it is written in the file. It is for values of environment variables and for
-// arguments of commands. For these, 8080 and "8080" mean the same.
+// verbatim returns a text, number or boolean exactly as it is written in the file. It is for values of environment variables
+// and for arguments of commands. There, 8080 and "8080" mean the same.
 func (r *reader) verbatim(p place) string {
 	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
 		r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
@@ -160,7 +160,8 @@ func (r *reader) boolean(into *bool) func(place) {
 	}
 }
 
-// integer returns a function that reads a whole number between two bounds, including both.
+// integer returns a function that reads a whole number and stores it in `*into`. The number must be at least `low` and at
+// most `high`.
 func (r *reader) integer(into *int, low, high int) func(place) {
 	return func(p place) {
 		// Only plain decimal numbers are accepted, because YAML reads 010 as eight.
@@ -200,9 +201,9 @@ func (r *reader) float(into **float64, low, high float64) func(place) {
 	}
 }
 
-// money returns a function that reads an amount of US dollars, divides it by the given number (units), and stores the
-// result in *into. For a price per million tokens, the number is 1,000,000, and the result is the price of one token. The
-// result is exact, because the function does not use float64.
+// money returns a function that reads an amount of US dollars, divides the amount by `units`, and stores the result in
+// `*into`. For a price per million tokens, `units` is 1,000,000, and the result is the price of one token. The result is
+// exact, because the function does not use float64.
 func (r *reader) money(into *agent.Money, units int64) func(place) {
 	return func(p place) {
 		tag := p.node.ShortTag()
@@ -237,8 +238,8 @@ func (r *reader) duration(into *time.Duration) func(place) {
 	}
 }
 
-// webURL returns a function that reads an http or https URL. A user name or a password in the URL is an error, because every
-// log that shows the URL would show them.
+// webURL returns a function that reads an http or https URL and stores it in `*into`. A user name or a password in the URL is
+// an error, because logs that show the URL would show them.
 func (r *reader) webURL(into *string) func(place) {
 	return func(p place) {
 		var s string
@@ -255,7 +256,7 @@ func (r *reader) webURL(into *string) func(place) {
 	}
 }
 
-// checkWebURL returns an error text if s is not a valid URL of an endpoint. Otherwise it returns "".
+// checkWebURL returns an error text if `s` is not a valid URL of an endpoint. Otherwise, checkWebURL returns "".
 func checkWebURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -267,8 +268,8 @@ func checkWebURL(s string) string {
 	return ""
 }
 
-// matching returns a function that reads a text that must match a pattern. For a text that does not match, the whole error
-// text is the given message. It does not quote the text in the file, which may be a secret.
+// matching returns a function that reads a text and stores it in `*into`. The text must match `pattern`. If it does not
+// match, the error text is `message`. The error text never quotes the text in the file, which may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
 	return func(p place) {
 		var s string
@@ -284,8 +285,8 @@ func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) 
 	}
 }
 
-// quoted describes a value for an error text: a text in quotes, and a number or boolean as it is written. For a mapping, a
-// list or null, quoted returns the kind, for example "a list".
+// quoted describes a value for an error text. A text gets quotes. A number or boolean stays as it is written. For a mapping,
+// a list or null, quoted returns only the kind, for example "a list".
 func quoted(p place) string {
 	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
 		return kindOf(p.node)

@@ -12,10 +12,9 @@ import (
 	"strings"
 )
 
-// Secrets returns values that may be secret, so that a worker can hide them in texts from endpoints and tools. The values
-// are the API keys of models; the values of env, of headers and of URL queries of MCP servers; and the keys for Temporal and
-// its codec server, which are in the environment. Secrets omits values that cannot be read; [Config.CheckEnvironment]
-// reports them.
+// Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
+// keys of models; the environment variables, headers and URL queries of MCP servers; and the keys for Temporal and its codec
+// server, which are in the environment. Secrets omits values that cannot be read; [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
 	add := func(value string) {
@@ -45,9 +44,9 @@ func (c *Config) Secrets() []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// SecretFiles returns the paths of files that contain secrets, so that a worker can keep its file tools from reading them.
-// The files are the key files of models, the configuration file of Temporal's clients, and the private key of the TLS
-// client. The files need not exist.
+// SecretFiles returns the paths of files that contain secrets. A worker keeps its file tools from reading these files. They
+// are the key files of models, the configuration file of Temporal's clients, and the private key of the TLS client. The files
+// need not exist.
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, name := range sorted(c.Models) {
@@ -61,13 +60,13 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
-// fileTools has the names of the built-in tools that read the files below files_root.
+// fileTools has the names of the built-in tools that read files below `files_root`.
 var fileTools = []string{"list_files", "read_file", "search_files"}
 
-// CheckFiles returns an error if the file tools of an agent could read the key file of a model. It follows the symbolic
-// links of each api_key_file. If the file is then below files_root, the error, an [*Error], names it. A link below
-// files_root to a key file elsewhere is allowed, because the file tools do not follow such a link. If no agent has a file
-// tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
+// CheckFiles returns an error if the file tools of an agent could read the key file of a model. It follows the symbolic links
+// of each `api_key_file`. If the file is then below `files_root`, CheckFiles returns an [*Error] that names the file. A link
+// below `files_root` to a key file elsewhere is allowed, because the file tools do not follow such a link. If no agent has a
+// file tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
 func (c *Config) CheckFiles() error {
 	reader := ""
 	for _, name := range sorted(c.Agents) {

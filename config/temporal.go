@@ -17,20 +17,19 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// DefaultAddress is the address of Temporal if no other address is set. It has an IP address because localhost may mean ::1,
-// and a server that listens on 127.0.0.1 does not listen on ::1.
+// DefaultAddress is the address of Temporal if no other address is set. It is not "localhost", because that name may mean
+// ::1. A server that listens on 127.0.0.1 does not listen on ::1.
 const DefaultAddress = "127.0.0.1:7233"
 
 // ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment
-// variables: TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the
-// given address or namespace is not empty, it replaces the configured value. HostPort and Namespace of the result are
-// always set.
+// variables: TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the given
+// address or namespace is not empty, it replaces the configured value. The result always has an address and a namespace.
 //
-// If TEMPORAL_CODEC_ENDPOINT names a codec server, ClientOptions sets DataConverter and FailureConverter. The codec server
+// If TEMPORAL_CODEC_ENDPOINT names a codec server, the result has a data converter and a failure converter. The codec server
 // then encodes all payloads that go to Temporal, and decodes all payloads that come from Temporal. Code that reads the
-// histories of agents needs the same DataConverter.
+// histories of agents needs the same data converter.
 //
-// The client logs only errors, to standard error. Set Logger to change this.
+// The client logs only errors, to standard error. Set `Logger` in the result to change this.
 func ClientOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec != nil {
@@ -40,9 +39,9 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 }
 
 // WorkerOptions is like [ClientOptions], but for the client of a worker. The difference matters only if a codec server is
-// configured. WorkerOptions then sends the codec server a test payload, and returns an error if the server does not encode
-// the payload. Later, the worker repeats each request to the codec server that fails. Otherwise, the agent could fail or
-// make a call twice. After a [CodecError], the worker does not repeat the request.
+// configured. WorkerOptions then sends a test payload to the codec server, and returns an error if the server does not encode
+// the payload. Later, the worker repeats each failed request to the codec server. Without the repetition, an agent could fail
+// or make a call twice. After a [CodecError], the worker does not repeat the request.
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
@@ -55,8 +54,8 @@ func WorkerOptions(address, namespace string) (client.Options, error) {
 	return opts, nil
 }
 
-// encode sets the data converter and the failure converter of opts, so both payloads and failures are encoded. Failures
-// contain texts of models and tools.
+// encode makes a client encode its payloads and failures with `dc`. Failures are encoded because they contain texts of models
+// and tools.
 func encode(opts *client.Options, dc converter.DataConverter) {
 	opts.DataConverter = dc
 	opts.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
@@ -65,7 +64,7 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 }
 
 // options returns the client options from Temporal's configuration file and environment variables, without data converters.
-// The codecSource in the results is nil if no codec server is configured.
+// If no codec server is configured, the returned [codecSource] is nil.
 func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options

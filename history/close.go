@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// Closes reports whether an event of type t ends a run, that is, one execution of a workflow.
+// Closes reports whether an event of the given type ends a run, that is, one execution of a workflow.
 func Closes(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
@@ -17,14 +17,14 @@ func Closes(t enumspb.EventType) bool {
 	return breaksOff(t)
 }
 
-// breaksOff reports whether an event of type t says that a run was terminated or timed out. Such a run ended from outside: its
-// workflow could not handle the last events.
+// breaksOff reports whether an event of the given type says that a run was terminated or timed out. Such a run ended from
+// outside: its workflow could not handle the last events.
 func breaksOff(t enumspb.EventType) bool {
 	return t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED || t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT
 }
 
-// closeError returns the error with which a run ended. The event e is the run's last event; dc decodes the error's details.
-// closeError returns nil if the run completed, continued as new, or has not ended.
+// closeError returns the error with which a run ended. The caller passes the run's last event. The data converter decodes the
+// error's details. closeError returns nil if the run completed, continued as new, or has not ended.
 func closeError(e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:

@@ -10,15 +10,15 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// complete prepares the events of a run for the SDK's replayer, which makes the agent's state from them. It returns the changed
-// events, and does not modify the given events. It returns nil if the run has no workflow task that can be replayed.
+// complete prepares the events of a run for the SDK's replayer, which makes the agent's state from these events. It returns
+// changed events, and does not modify the given ones. It returns nil if the run has no workflow task that can be replayed.
 //
-// What complete changes depends on how the run ended:
+// The changes depend on how the run ended:
 //
 //   - A run that completed, failed, was cancelled or continued as new needs no change.
-//   - A run that was terminated or timed out has not handled the events after its last completed workflow task. complete adds one
-//     more workflow task at the time of the run's end. In this task the workflow handles these events, as it would have done if
-//     the run had continued.
+//   - A run that was terminated or timed out has not handled the events after its last completed workflow task. For such a
+//     run, complete adds one more workflow task at the time of the run's end. In this task the workflow handles these events,
+//     as it would have done if the run had continued.
 //   - For an open run, complete adds no such task. The replay ends with the last completed task.
 func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
@@ -52,8 +52,8 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	return b.events
 }
 
-// ofTask reports whether an event of type t says that a workflow task was scheduled, was started, failed or timed out. The
-// function complete leaves out such events if no task was completed after them.
+// ofTask reports whether an event of the given type says that a workflow task was scheduled, was started, failed or timed
+// out. [complete] leaves out such events if no task was completed after them.
 func ofTask(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
@@ -63,13 +63,14 @@ func ofTask(t enumspb.EventType) bool {
 	return false
 }
 
-// builder makes a history by appending events. It numbers the events.
+// builder makes a history: it appends events and numbers them.
 type builder struct {
 	events []*historypb.HistoryEvent
-	at     *timestamppb.Timestamp // the time of added events that have no time
+	// at is the time of added events that have no time.
+	at *timestamppb.Timestamp
 }
 
-// add appends an event. It sets the event's ID to the next ID, and its time to b.at if it has none.
+// add appends an event and gives the event the next ID. An event that has no time gets the time in the field `at`.
 func (b *builder) add(e *historypb.HistoryEvent) {
 	e.EventId = int64(len(b.events) + 1)
 	if e.EventTime == nil {
@@ -85,8 +86,7 @@ func (b *builder) task() {
 }
 
 // finish completes the workflow task that was started last. For each of the given updates, it then adds an event that says
-// that this task accepted the update. These events follow the completion of the task, because the replayer looks there for the
-// updates of the task.
+// that this task accepted the update. The replayer looks for the updates of a task after the completion of the task.
 func (b *builder) finish(requests []*updatepb.Request) {
 	scheduled := int64(len(b.events) - 1)
 	b.add(&historypb.HistoryEvent{
@@ -109,7 +109,7 @@ func (b *builder) finish(requests []*updatepb.Request) {
 	}
 }
 
-// redelivered returns those updates in the given events that Temporal delivered to the run again, after a reset.
+// redelivered selects from the given events the updates that Temporal delivered to the run again, after a reset.
 func redelivered(events []*historypb.HistoryEvent) []*updatepb.Request {
 	var requests []*updatepb.Request
 	for _, e := range events {

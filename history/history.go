@@ -1,10 +1,10 @@
-// Package history reads the state of an agent from the Temporal history of a run: at the end of the run, or after any
-// event. It replays the history with the code of the workflow, in the same process, so the state is exactly the state that
-// the workflow had. It needs no worker.
+// Package history reads the state of an agent from the Temporal history of a run: at the end of the run, or after any event.
+// It replays the history with the code of the workflow, in the same process. Therefore the state is exactly the state that
+// the workflow had. The package needs no worker.
 //
-// A change of the workflow's code must not change what the workflow does in old histories. Otherwise the old histories
-// become unreadable, and agents that are running fail. For this reason the driver uses workflow.GetVersion, and the tests
-// replay recorded histories.
+// A change of the workflow's code must not change what the workflow does in old histories. Otherwise the old histories become
+// unreadable, and agents that are running fail. For this reason the workflow uses `workflow.GetVersion`, and the tests replay
+// recorded histories.
 package history
 
 import (
@@ -26,14 +26,15 @@ import (
 
 // Run describes one run of an agent, as its history records it.
 type Run struct {
-	// Start is the input of the run. If the input has no incarnation, Start.Incarnation is the ID of the first run.
+	// Start is the input of the run. If the input has no incarnation, the field `Start.Incarnation` is the ID of the first
+	// run.
 	Start agent.Start
-	// Previous is the run that this run continues, resumes or forks; nil if there is none. For a resume, it may be a later run
-	// than the run that Start names: if a later run ended before this run read the state, this run reads the state of the
-	// later run.
+	// Previous is the run that this run continues, resumes or forks; nil if there is none. After a resume, Previous may be a
+	// later run than the run that the input names. This happens if a later run ended before this run read the state: see
+	// [Newest].
 	Previous *agent.RunRef
-	// State is the state of the agent. If the run has ended, it is the state at the end, including the events that arrived
-	// after the last workflow task. If the run is open, it is the state after the newest completed workflow task. State is
+	// State is the state of the agent. If the run has ended, State is the state at the end, including the events that arrived
+	// after the last workflow task. If the run is open, State is the state after the newest completed workflow task. State is
 	// nil if the run has no state yet, or if the workflow refused its start input. An open run has no state before its first
 	// completed workflow task.
 	State *agent.State
@@ -45,11 +46,13 @@ type Run struct {
 	End error
 }
 
-// UnreadableError says that a history cannot be read: it does not fit this version of the workflow, it is not the history
-// of an agent, or a payload could not be decoded.
+// UnreadableError says that a history cannot be read. The history does not fit this version of the workflow, it is not the
+// history of an agent, or a payload could not be decoded.
 type UnreadableError struct {
+	// ID and RunID name the agent and the run.
 	ID, RunID string
-	Err       error
+	// Err is the cause.
+	Err error
 }
 
 // Error names the agent, the run and the cause.
@@ -60,13 +63,13 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// Read reads the history of one run of an agent (from), and returns the run with its state. If from.Events is not 0, it reads
-// only that many events, from the beginning of the history. If the run ended before it had read the state of an earlier run, Read
-// also reads the earlier run. The data converter dc must be that of the Temporal client, with its codecs; nil means the SDK's
-// default.
+// Read reads the history of one run of an agent, and returns the run with its state. `from` names the run. If `from.Events`
+// is not 0, Read reads only that many events, from the beginning of the history. If the run ended before it had read the
+// state of an earlier run, Read also reads the earlier run. The data converter must be that of the Temporal client, with the
+// client's codecs; nil means the SDK's default.
 //
-// Read returns an [*UnreadableError] if a history cannot be read, and [ErrNotListed] if the caller has to try again later. Errors
-// of Temporal are wrapped: serviceerror.NotFound means that the history no longer exists.
+// If a history cannot be read, the error is an [*UnreadableError]. If the caller has to try again later, the error is
+// [ErrNotListed]. Errors of Temporal are wrapped: `serviceerror.NotFound` means that the history no longer exists.
 func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -97,9 +100,10 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 	return run, err
 }
 
-// Of makes a Run from the first events of the run's history. The returned Run describes the run as it was after the last of the
-// given events. Of does not read earlier runs: if the run ended before it had read the state of an earlier run, State is nil. A
-// nil dc means the SDK's default data converter. The error is an [*UnreadableError].
+// Of makes a [Run] from the first events of the run's history. The result describes the run as it was after the last of the
+// given events. Of does not read earlier runs. Therefore the field `State` is nil if the run ended before it had read the
+// state of an earlier run. The data converter decodes payloads; nil means the SDK's default. The error is an
+// [*UnreadableError].
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -131,7 +135,7 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	return run, nil
 }
 
-// begin sets the fields Start and Previous from e, which is the first event of the run's history.
+// begin sets the fields `Start` and `Previous` from the given event, which is the first event of the run's history.
 func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {
@@ -148,8 +152,9 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	return nil
 }
 
-// setRead corrects the field Previous of a run that resumes an agent. Such a run may have read the state of a later run than the
-// run that Start names. In this case setRead sets Previous to the run that was read. Otherwise it changes nothing.
+// setRead corrects the field `Previous` of a run that resumes an agent. Such a run may have read the state of a later run
+// than the run that its input names. In this case setRead sets `Previous` to the run that was read. Otherwise it changes
+// nothing.
 func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
 	if r.Start.From == nil || !r.Start.From.Resume {
 		return nil
@@ -174,8 +179,9 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 	return nil
 }
 
-// continueState returns the state of a run that ended before it had read the state of an earlier run (before). It applies the
-// start and the updates of the run to this earlier state, which it may modify.
+// continueState returns the state of a run that ended before it had read the state of an earlier run. The caller passes the
+// state of the earlier run (`before`). continueState applies the start and the updates of the run to this state, and may
+// modify this state.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)
@@ -195,8 +201,8 @@ func continueState(agentID string, run *Run, before *agent.State, events []*hist
 	return state, nil
 }
 
-// Events yields the events of one run of an agent (from) in order. If from.Events is not 0, Events stops after the event with
-// this ID. If Temporal returns an error, Events yields the error and stops.
+// Events yields the events of one run of an agent in order. `from` names the run. If `from.Events` is not 0, the sequence
+// ends after the event with this ID. If Temporal returns an error, Events yields the error, and the sequence ends.
 func Events(ctx context.Context, c client.Client, from agent.RunRef) iter.Seq2[*historypb.HistoryEvent, error] {
 	return func(yield func(*historypb.HistoryEvent, error) bool) {
 		events := c.GetWorkflowHistory(ctx, from.ID, from.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -13,16 +13,16 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late, so the caller has to
-// try again later.
+// ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late. Therefore the
+// caller has to try again later.
 var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; the list is usually complete after a few seconds")
 
-// Newest returns the run whose state a resumed agent takes over. The resume was asked to continue an earlier run (from), and it
-// started a new run, whose ID is given (self).
+// Newest returns the run whose state a resumed agent takes over. `from` is the run that the resume was asked to continue.
+// `self` is the ID of the new run that the resume started.
 //
-// Usually Newest returns the earlier run. But if two programs resume the agent at the same time, the slower program does not know
-// the run that the faster program started. So if another run began directly before the new run, and ended later than the earlier
-// run, Newest returns that other run.
+// Usually Newest returns the run `from`. But two programs may resume the agent at the same time. The slower program does not
+// know the run that the faster program started. Therefore, if another run began directly before the new run and ended later
+// than `from`, Newest returns that other run.
 //
 // The error is [ErrNotListed] as long as Temporal's list of runs does not show the new run.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
@@ -46,8 +46,8 @@ func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string
 	return from, ErrNotListed
 }
 
-// Runs returns the IDs of all runs of a workflow ID, newest first. Temporal updates its list of runs late, so the newest runs
-// may be missing for some time.
+// Runs returns the IDs of all runs of a workflow ID, newest first. Temporal updates its list of runs late. Therefore the
+// newest runs may be missing for some time.
 func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
 	var runs []string
@@ -65,7 +65,7 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 	}
 }
 
-// closedLater reports whether one run of an agent (other) ended after a second run of the same agent (from). If Temporal has
+// closedLater reports whether the run `other` of an agent ended after the run `from` of the same agent. If Temporal has
 // deleted one of the two runs, that run counts as the run that ended first.
 func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo

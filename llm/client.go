@@ -9,23 +9,23 @@ import (
 
 // Client sends requests to a model.
 type Client interface {
-	// Complete sends one request and returns the model's reply. It never returns a reply that [Reply.Validate] refuses. If the
-	// model, the endpoint or the connection causes an error, the error is an [*Error]. If ctx ends first, the error wraps the
-	// error of ctx instead.
+	// Complete sends one request and returns the model's reply. It never returns a reply that [Reply.Validate] refuses. An
+	// error of the model, the endpoint or the connection is an [*Error]. If `ctx` ends first, the error wraps the error of
+	// `ctx` instead.
 	//
-	// Complete must not retry, because its caller retries. It must be safe for concurrent use and must not modify the request. If
-	// it receives the reply as a stream, it passes each [Delta] to the function that [Stream] returns for ctx.
+	// Complete must not retry, because its caller retries. It must be safe for concurrent use and must not modify the request.
+	// If it receives the reply as a stream, it passes each [Delta] to the function that [Stream] returns.
 	Complete(ctx context.Context, req Request) (Reply, error)
 }
 
 // Request is a request to a model.
 //
-// An agent computes the key of a model call from the JSON form of its request, and finds an earlier reply again under this
-// key. So the JSON form of existing requests must never change. A new field must be omitted from the JSON form if it is
-// empty.
+// The JSON form of a Request must not change in later versions. An agent computes the key of a model call, which contains a
+// hash, from the JSON form of the request. The agent finds the stored reply by this key. Therefore a new field must be omitted
+// from the JSON form if the field is empty.
 type Request struct {
-	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. The caller tries the
-	// others if the first one cannot reply.
+	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. If the first one cannot
+	// reply, the caller of the client tries the others.
 	Candidates []Candidate `json:"candidates"`
 	// Params are the parameters of the request.
 	Params Params `json:"params,omitzero"`
@@ -34,21 +34,21 @@ type Request struct {
 	// Messages are the messages of the conversation, oldest first.
 	Messages []Message `json:"messages,omitempty"`
 
-	// Key identifies the model call. It is sent as the Idempotency-Key header. If Key is empty, the header is omitted. Key is
-	// not part of the JSON form, because it is computed from that form.
+	// Key identifies the model call. A client sends Key as the Idempotency-Key header. If Key is empty, the client omits the
+	// header. Key is not part of the JSON form, because Key is computed from that form.
 	Key string `json:"-"`
 }
 
 // Candidate is one model that may reply to a [Request].
 type Candidate struct {
-	// Name is the model's name in the configuration. The worker uses this name to find the URL, the API key and the timeout.
+	// Name is the model's name in the configuration. The worker finds the URL, the API key and the timeout by this name.
 	Name string `json:"name"`
 	// Model is the provider's name of the model, as it is sent to the endpoint.
 	Model string `json:"model"`
 }
 
-// Params are the parameters of a request, as in OpenAI's chat completions API. A field that is nil, 0 or empty is not sent, so
-// the provider's default applies.
+// Params are the parameters of a request, as in OpenAI's chat completions API. A client does not send a field that is nil, 0
+// or empty. The provider's default then applies.
 type Params struct {
 	Temperature       *float64 `json:"temperature,omitempty" yaml:"temperature"`
 	TopP              *float64 `json:"top_p,omitempty" yaml:"top_p"`
@@ -60,30 +60,30 @@ type Params struct {
 	ToolChoice string `json:"tool_choice,omitempty" yaml:"tool_choice"`
 	// OutputSchema requests a reply whose text matches this JSON schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty" yaml:"-"`
-	// Extra has additional fields for the body of the request. They are sent unchanged.
+	// Extra has additional fields for the body of the request, by name. Their values are sent unchanged.
 	Extra map[string]json.RawMessage `json:"extra,omitempty" yaml:"-"`
 }
 
 // Reply is a model's reply to a [Request].
 type Reply struct {
-	// Message has the role [Assistant].
+	// Message is the model's message. Its role is [Assistant].
 	Message Message `json:"message"`
 	// FinishReason is the provider's finish reason, unchanged.
 	FinishReason string `json:"finish_reason,omitempty"`
-	// Usage is the number of tokens that the provider reported.
+	// Usage has the numbers of tokens that the provider reported.
 	Usage Usage `json:"usage,omitzero"`
-	// Candidate is the Name of the candidate that replied.
+	// Candidate is the configuration's name of the model that replied.
 	Candidate string `json:"candidate,omitempty"`
-	// Model is the name of the model in the provider's response.
+	// Model is the model's name in the provider's response.
 	Model string `json:"model,omitempty"`
-	// Repaired has a short text for each mistake of the model that the client corrected, such as a tool name in the wrong
-	// case.
+	// Repaired has short texts about corrections of the reply. For example, a client corrects a tool name in the wrong case.
 	Repaired []string `json:"repaired,omitempty"`
 }
 
-// MapText returns a copy of r in which each text is replaced by the result of f for this text. It is used to hide secrets
+// MapText calls `f` for each text of the reply, and returns a copy of the reply with the results. It is used to hide secrets
 // that an endpoint may have sent. The texts are the content, the reasoning, the IDs, names and arguments of tool calls, the
-// model's name, the finish reason, and the texts in Repaired. The Parts of the message and the Candidate stay as they are.
+// model's name, the finish reason, and the texts in `Repaired`. The parts of the message and the name of the candidate stay as
+// they are.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)
@@ -99,8 +99,9 @@ func (r Reply) MapText(f func(string) string) Reply {
 	return r
 }
 
-// Validate returns an [*Error] of class [EmptyReply] if the reply is empty: it has no text except white space, no tool call
-// and no [Part]. Reasoning does not count as text. Validate ignores the usage, because many endpoints report none.
+// Validate returns an [*Error] of class [EmptyReply] if the reply is empty, and nil otherwise. A reply is empty if it has no
+// tool call, no [Part] and no text except white space. Reasoning does not count as text. Validate ignores the usage, because
+// many endpoints report none.
 func (r Reply) Validate() error {
 	if strings.TrimSpace(r.Message.Content) != "" || len(r.Message.ToolCalls) > 0 || len(r.Message.Parts) > 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Class is the class of an [Error]. It says what the caller can do about the error. The values must not change, because
-// Temporal histories store them as the types of application errors.
+// Class is the class of an [Error]. It says what the caller can do about the error. The text of a class must not change,
+// because Temporal histories contain this text as the type of an application error.
 type Class string
 
 // The classes, in three groups. The comment above each group says what the caller can do: send the request again, compact
@@ -62,7 +62,7 @@ var classTexts = map[Class]string{
 	TooLarge:       "the request or the reply is too large",
 }
 
-// Text returns a short description of the class for people. For an unknown class it returns the class itself.
+// Text returns a short description of the class for people. If the class is unknown, Text returns the name of the class.
 func (c Class) Text() string { return cmp.Or(classTexts[c], string(c)) }
 
 // ErrEmptyReply is a target for [errors.Is]. It matches every [*Error] of class [EmptyReply].
@@ -77,13 +77,15 @@ type Error struct {
 
 	// Status is the HTTP status; 0 if there was no response.
 	Status int
-	// RetryAfter is how long the provider asked to wait; 0 if it did not say.
+	// RetryAfter is how long the provider asked to wait; 0 if the provider did not ask.
 	RetryAfter time.Duration
 
-	// Model, FinishReason and Usage are copied from the response. Each is empty if the response did not have it.
-	Model        string
+	// Model is the model's name in the response; empty if the response has none.
+	Model string
+	// FinishReason is the finish reason in the response; empty if the response has none.
 	FinishReason string
-	Usage        Usage
+	// Usage has the numbers of tokens in the response; all are 0 if the response has none.
+	Usage Usage
 
 	// Err is the cause; nil if there is none.
 	Err error
@@ -97,10 +99,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("model: %s: %s", e.Class.Text(), e.Message)
 }
 
-// Unwrap returns Err.
+// Unwrap returns the cause of the error; nil if there is none.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether the target of an [errors.Is] call is an [*Error] of the same class.
+// Is lets [errors.Is] compare errors by their class. It reports whether `target` is an [*Error] of the same class.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Class == e.Class

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Check is the last check before a request is sent. It returns an [*Error] of class [InvalidRequest] if the request violates
-// one of these conditions:
+// Check looks for mistakes in a request before the request is sent. It returns an [*Error] of class [InvalidRequest] if the
+// request violates one of these conditions:
 //   - The request has at least one candidate.
 //   - The tools are sorted by name, and no name occurs twice.
 //   - Only the first message may be a system message. All roles are known.
 //   - Each tool call has an ID, and the IDs within one message are different. The arguments are JSON objects.
-//   - Directly after a message with tool calls come the tool messages with the results: one for each call, in any order.
-//     There are no other tool messages.
+//   - Directly after a message with tool calls come the tool messages with the results: one for each call, in any order. There
+//     are no other tool messages.
 //   - Each tool message has text or a [Part].
 //
-// The code that builds requests must already ensure these conditions. Check finds mistakes of this code before an endpoint
-// does. An endpoint that refuses a message would refuse all later requests with this message, too.
+// The code that builds requests must already ensure these conditions. Check finds mistakes of that code before an endpoint
+// finds them. If an endpoint refuses a message, it refuses all later requests with this message, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {
 		return refusef("the request has no candidate")
@@ -66,7 +66,8 @@ func (r Request) Check() error {
 	return nil
 }
 
-// refusef returns the error of [Request.Check] for an invalid request. Its message says that the request was not sent.
+// refusef returns the error of [Request.Check] for an invalid request. The text of the error says that the request was not
+// sent.
 func refusef(format string, args ...any) error {
 	return &Error{Class: InvalidRequest, Message: "not sent: " + fmt.Sprintf(format, args...)}
 }

@@ -25,21 +25,21 @@ type Message struct {
 	// Role is required in a [Request]. It may be empty in a stored reply, because the role of a reply is always [Assistant].
 	Role Role `json:"role,omitempty"`
 
-	// Content is the text. It may be empty if there are ToolCalls or Parts.
+	// Content is the text. It may be empty if there are tool calls or parts.
 	Content string `json:"content,omitempty"`
 
-	// Parts are further parts of the content, such as images. Clients send Content before them. Nil means that the message
-	// has only text.
+	// Parts are further parts of the content, such as images. Clients send the text before the parts. If Parts is nil, the
+	// message has only text.
 	Parts []Part `json:"parts,omitempty"`
 
 	// ToolCalls are the tool calls of an assistant message, in the model's order.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 
-	// ToolCallID is set in a tool message. It is the ID of the tool call that the result in the message belongs to.
+	// ToolCallID is the ID of the tool call whose result is in this message. It is set only in a tool message.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 
-	// Reasoning is the reasoning text of an assistant message. It is shown to people. A client sends it back to the model
-	// only if its options say so.
+	// Reasoning is the reasoning text of an assistant message. It is shown to people. A client sends the reasoning back to the
+	// model only if the options of the client request this.
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
@@ -56,11 +56,11 @@ type Part struct {
 // ToolCall is a model's request to run a tool.
 type ToolCall struct {
 	// ID is the provider's ID of the call. The tool message with the result has the same ID. An ID is unique only among the
-	// calls of one message: providers use an ID again in later messages.
+	// calls of one message, because providers use an ID again in later messages.
 	ID string `json:"id"`
 	// Name is the name of the tool.
 	Name string `json:"name"`
-	// Arguments is the text that the model wrote as the arguments. It should be a JSON object, but it need not be one.
+	// Arguments is the text that the model wrote as the arguments. The text should be a JSON object, but it may be any text.
 	Arguments string `json:"arguments"`
 }
 
@@ -73,7 +73,7 @@ func IsObject(text string) bool {
 type ToolSpec struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Parameters is the JSON schema of the arguments. It describes an object.
+	// Parameters is the JSON schema of the arguments. The schema must describe an object.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
 
@@ -81,11 +81,11 @@ type ToolSpec struct {
 type Usage struct {
 	InputTokens     int `json:"input_tokens,omitempty"`
 	OutputTokens    int `json:"output_tokens,omitempty"`
-	CachedTokens    int `json:"cached_tokens,omitempty"`    // a part of InputTokens
-	ReasoningTokens int `json:"reasoning_tokens,omitempty"` // a part of OutputTokens
+	CachedTokens    int `json:"cached_tokens,omitempty"`    // the part of the input tokens that came from a cache
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"` // the part of the output tokens that was used for reasoning
 }
 
-// Add returns the sum of u and v.
+// Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		InputTokens:     u.InputTokens + v.InputTokens,

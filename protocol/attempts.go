@@ -2,23 +2,23 @@ package protocol
 
 import "github.com/reagent-dev/reagent/llm"
 
-// These constants limit the number of attempts at one model call or one tool call. The activity counts its attempts in
-// [Progress]. Temporal itself sets no limit.
+// These constants limit the attempts at one model call or one tool call. The activity itself counts its attempts, in
+// [Progress], because Temporal's retry policy sets no limit.
 const (
-	// modelAttempts is the maximum number of attempts at one model call. After the last attempt, the turn is held: see
-	// [agent.Held]. If the provider sets no retry delay, 8 attempts take about two minutes.
+	// modelAttempts is the maximum number of attempts at one model call. After the last attempt, the turn is held until a
+	// person or a program acts: see [agent.Held]. If the provider sets no retry delay, 8 attempts take about two minutes.
 	modelAttempts = 8
-	// emptyAttempts is the maximum number of attempts if the last reply was empty. It is lower than modelAttempts, because an
-	// empty reply costs money, too.
+	// emptyAttempts is the maximum number of attempts at a model call whose last reply was empty. It is lower than
+	// modelAttempts, because empty replies cost money, too.
 	emptyAttempts = 3
-	// MaxToolAttempts is the maximum number of attempts at one tool call. After the last attempt, the result of the call is an
-	// error, or says that the outcome is unknown.
+	// MaxToolAttempts is the maximum number of attempts at one tool call. After the last attempt, the call gets an error as
+	// its result, or a result that says that the outcome is unknown.
 	MaxToolAttempts = 5
 )
 
-// MaxModelAttempts returns the maximum number of attempts at one model call whose last attempt failed with an error of the given
-// class. If this class is not retryable, the result is 1. If the request may go to other models, too, the activity still calls
-// those.
+// MaxModelAttempts returns how often an activity may attempt one model call. The number depends on the class of the error
+// with which the last attempt failed. If the class is not retryable, the number is 1. The activity may still send the request
+// to the other models that are allowed to answer it.
 func MaxModelAttempts(class llm.Class) int {
 	switch {
 	case !class.Retryable():

@@ -6,28 +6,31 @@ import (
 	"github.com/reagent-dev/reagent/internal/payload"
 )
 
-// These constants limit the size of tool results in the history. A batch consists of the calls of one model reply,
-// without the calls that the agent refuses because there are too many. The results of a batch are all in the history
-// of one run, because a run does not continue as new while a tool call is open. So their size together is limited.
-// Temporal suggests to continue as new at 4 MB of history, and ends a workflow at 50 MB.
+// These constants limit the size of tool results in the history. A batch is the tool calls of one model reply, without the
+// calls that the agent refuses because there are too many. A run does not continue as new while a tool call is open.
+// Therefore all results of a batch are in the history of one run, and their size together is limited. Temporal suggests to
+// continue as new at 4 MB of history, and ends a workflow at 50 MB. The encoded size of a text is its size in the JSON of a
+// payload.
 const (
-	// batchBytes is the encoded size that all results of a batch may have together in history. Each result gets an
-	// equal share. A result may be larger than its share if the transcript shows more of it.
+	// batchBytes is the encoded size that the results of a batch may usually have together in the history. Each result gets
+	// an equal part of this size. A result may be larger than its part if the transcript shows more than the part.
 	batchBytes = 8_000_000
-	// maxBatchBytes is the largest encoded size of all results of a batch in history. It holds even if the transcript
-	// would show more.
+	// maxBatchBytes is the largest encoded size of all results of a batch together in the history. No result may exceed its
+	// equal part of this size, even if the transcript would show more.
 	maxBatchBytes = 24_000_000
-	// maxStoredBytes is the largest encoded size of one result. A codec may make it a third larger, and Temporal
-	// refuses a payload over 2 MiB.
+	// maxStoredBytes is the largest encoded size of one result. A codec may make the result a third larger, and Temporal
+	// refuses payloads over 2 MiB.
 	maxStoredBytes = 1_500_000
 )
 
-// Stored cuts a tool result to the part that history keeps, and returns this part. Two sizes in bytes are given: the largest size
-// of this part (limit), and the size to which the transcript cuts each result (shown). A size of 0 means [DefaultResultBytes].
+// Stored returns the part of a tool result that the history keeps. If the result is too large, its middle is left out. There
+// are two maximum sizes:
+//   - The text has at most `limit` bytes. A `limit` of 0 means [DefaultResultBytes].
+//   - The encoded text has at most an equal part of the bytes that all results of the same model reply share. The number of
+//     these results is `calls`; 0 means 1.
 //
-// The encoded size of the part is limited, too. A batch, which consists of the calls of one model reply, has one limit for all
-// its results. Each result gets an equal share of this limit, by the number of calls in the batch (calls). If the transcript
-// shows more than fits into a share, the share grows, up to a maximum.
+// The transcript shows at most `shown` bytes of each result; 0 means [DefaultResultBytes]. If these bytes exceed the second
+// maximum, the second maximum grows so that they fit, up to a bound.
 func Stored(content string, limit, shown, calls int) string {
 	calls = max(calls, 1)
 	most := min(maxBatchBytes/calls, maxStoredBytes)
@@ -35,8 +38,8 @@ func Stored(content string, limit, shown, calls int) string {
 	return clip.MiddleEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
 }
 
-// ShownBytes returns the size in bytes to which the transcript cuts each tool result. This is the size that the agent's
-// definition sets (limit), or [DefaultResultBytes] if that size is 0 or less.
+// ShownBytes returns the size in bytes to which the transcript cuts each tool result. It returns `limit`, which is the size
+// in the agent's definition, or [DefaultResultBytes] if `limit` is 0 or less.
 func ShownBytes(limit int) int {
 	if limit <= 0 {
 		return DefaultResultBytes
@@ -44,9 +47,9 @@ func ShownBytes(limit int) int {
 	return limit
 }
 
-// Shown returns a copy of r, the result of the call with the given key, in which the content is cut to the part that the
-// transcript shows. This part has at most the given number of bytes (limit); 0 means [DefaultResultBytes]. An activity returns
-// the copy to keep the history small. For the agent, the copy is the same as r: [ToolEvent] returns the same event for both.
+// Shown returns a copy of r in which the content is cut to what the transcript shows: at most `limit` bytes, where 0 means
+// [DefaultResultBytes]. The given key identifies the tool call that has the result r. An activity returns the copy instead of
+// r to keep the history small. The agent gets the same event for both: see [ToolEvent].
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
 	if !r.Lost {
 		r.Content = shown(key, r.Content, limit)

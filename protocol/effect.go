@@ -2,20 +2,19 @@ package protocol
 
 import "strings"
 
-// Effect is the part of an activity's input that says whether earlier runs of the agent may have the activity's
-// result. A run is one Temporal run of the agent's workflow. An activity has the same ID in all runs: its
-// [agent.Key]. By this ID, the activity finds its result in the history of an earlier run. There is no other store of
-// results.
+// Effect tells an activity whether an earlier run of the agent may have the activity's result. It is a part of the activity's
+// input. A run is one Temporal run of the agent's workflow. In all runs, the activity has the same ID: its [agent.Key], a
+// hash of its content. The activity finds its result by this ID in the histories of earlier runs.
 type Effect struct {
-	// Run is the end of the ID of the run that scheduled the activity: see [RunSuffix]. The activity may belong to
-	// another run. If the workflow is reset while the activity is open, Temporal schedules it in the new run again,
-	// with the same input.
+	// Run is the end of the ID of the run that first scheduled the activity: see [RunSuffix]. If the workflow is reset while
+	// the activity is open, Temporal schedules the activity again in the new run, with the same input. Run then still names
+	// the earlier run.
 	Run string `json:"run,omitempty"`
-	// Base is the ID of an earlier run. If it is set, the activity searches this run and all other earlier runs for
-	// its result. It is empty if no earlier run can have the result: see [agent.State.MayRecall].
+	// Base is the ID of an earlier run. If Base is set, the activity searches that run and all other earlier runs for its
+	// result. Base is empty if no earlier run can have the result: see [agent.State.MayRecall].
 	Base string `json:"base,omitempty"`
 }
 
-// RunSuffix returns the end of a run ID, after the last hyphen. This part has 48 bits. They are random in UUIDs of
-// all versions that Temporal uses, so they distinguish the runs of one agent.
+// RunSuffix returns the part of a run ID after the last hyphen. This part is enough to distinguish the runs of one agent: its
+// 48 bits are random in all versions of UUIDs that Temporal uses.
 func RunSuffix(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }

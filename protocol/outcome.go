@@ -13,40 +13,44 @@ import (
 
 // This file converts the end of an activity or of a sub-agent into an event of the agent. The driver applies the event.
 
-// DefaultResultBytes is the size in bytes to which a tool result is cut if the agent's definition sets no size.
+// DefaultResultBytes is the size in bytes to which a tool result is cut if the agent's definition does not set this size.
 const DefaultResultBytes = 64 << 10
 
-// ModelResult is the result of the activity [CallModel]: the model's reply, and how the activity got it.
+// ModelResult is the result of the activity [CallModel]: the model's reply, and how the activity got this reply.
 type ModelResult struct {
 	llm.Reply
 	// Empty counts the empty replies to the same request before this reply.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`
 	// Repeats counts the failed and lost attempts before this reply.
 	Repeats agent.Repeats `json:"repeats,omitzero"`
-	// Invalid says why the answer does not fit the output schema; empty if it fits or there is no schema.
+	// Invalid says why the answer does not fit the output schema. It is empty if the answer fits or if there is no schema.
 	Invalid string `json:"invalid,omitempty"`
 	// Recalled says that the reply comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
-	// NewIn is set if no earlier run has the reply. It is the end of the ID of the run that searched all its earlier
-	// runs: see [RunSuffix]. It is empty if there was no search, or if the history of an earlier run no longer
-	// exists. NewIn names the run because a reset copies this result into the history of a new run. The new run has
-	// more earlier runs, and NewIn does not say whether one of those has the reply.
+	// NewIn says that the reply is new: a run searched all its earlier runs and did not find the reply. NewIn is the end of
+	// the ID of that run: see [RunSuffix]. It is empty if there was no search, or if the history of an earlier run no longer
+	// exists. A reset may copy this result into the history of another run, which has more earlier runs. For that run, NewIn
+	// does not say that the reply is new.
 	NewIn string `json:"new_in,omitempty"`
 }
 
-// ToolResult is the result of the activity [CallTool].
+// ToolResult is the result of the activity [CallTool], which makes one tool call.
 type ToolResult struct {
+	// Content is the text of the result.
 	Content string `json:"content"`
-	IsError bool   `json:"is_error,omitempty"`
+	// IsError says that the call failed. Content is then the error.
+	IsError bool `json:"is_error,omitempty"`
 	// Lost says that the outcome of the call is unknown: the tool may have run, and its result is lost.
 	Lost bool `json:"lost,omitempty"`
 	// Recalled says that the result comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 }
 
-// OmitDefaults returns a copy of the reply for the history, without fields that are easy to fill in again. It always omits the
-// role. It omits the name of the model that replied if this model is the first candidate of the request (first). It omits the
-// finish reason if the finish reason follows from the message.
+// OmitDefaults makes a model reply smaller for the history. It returns a copy of the reply without the values that can be
+// filled in again:
+//   - The role is always omitted.
+//   - The name of the model that replied is omitted if this model is `first`, the first model to which the request could go.
+//   - The finish reason is omitted if it follows from the message.
 func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	reply.Message.Role = ""
 	if reply.Candidate == first.Name {
@@ -59,42 +63,44 @@ func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 	return reply
 }
 
-// AgentEnd describes the end of an agent: its answer, or the reason why there is none. The JSON of a [Result] can be
-// read as an AgentEnd.
+// AgentEnd describes the end of an agent: its answer, or the reason why there is no answer. The JSON of a [Result] can also
+// be decoded into an AgentEnd.
 type AgentEnd struct {
+	// Answer is the agent's last answer; empty if the agent failed.
 	Answer string `json:"answer,omitempty"`
-	// Stopped names the limit that ended the last turn early; empty if there was none.
+	// Stopped names the limit that ended the last turn early. It is empty if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
-	// Failure says why there is no answer; empty if there is one.
+	// Failure says why there is no answer. It is empty if there is an answer.
 	Failure string `json:"failure,omitempty"`
-	// Spent counts the tokens and the cost of the agent and its sub-agents; nil if unknown.
+	// Spent counts the tokens and the cost of the agent and its sub-agents. It is nil if they are unknown.
 	Spent *agent.Spending `json:"spent,omitempty"`
 }
 
-// ChildEnd is what a resumed sub-agent sends to its parent when it has ended: see [ChildEndSignal]. Key is the key of
-// the sub-agent.
+// ChildEnd tells a parent how its sub-agent has ended. A sub-agent that was resumed sends it: see [ChildEndSignal].
 type ChildEnd struct {
+	// Key is the key of the sub-agent: see [agent.Key].
 	Key agent.Key `json:"key"`
 	AgentEnd
 }
 
-// RecalledCall is the result of the activity [RecallCall]. It contains what earlier runs of the agent have recorded
-// about a call for a sub-agent.
+// RecalledCall is the result of the activity [RecallCall]. It contains what earlier runs of the agent have recorded about one
+// tool call that asked for a sub-agent.
 type RecalledCall struct {
 	agent.Recalled
-	// Run is the end of the ID of the run that searched its earlier runs: see [RunSuffix]. A reset may copy this
-	// result into the history of a new run. The new run has more earlier runs, and may have to search again.
+	// Run is the end of the ID of the run that made the search: see [RunSuffix]. A reset may copy this result into the
+	// history of a new run. The new run has more earlier runs, and may have to search again.
 	Run string `json:"run"`
 }
 
-// AgentProgress is the result of the activity [LookAgent]. IdleMS is the number of milliseconds since the last event
-// in a sub-agent or in a running agent below it. It is 0 for a sub-agent that has ended.
+// AgentProgress is the result of the activity [LookAgent], which looks at a sub-agent.
 type AgentProgress struct {
+	// IdleMS is the number of milliseconds since the last event in the sub-agent or in a running agent below it. It is 0 if
+	// the sub-agent has ended.
 	IdleMS int64 `json:"idle_ms"`
 }
 
-// LoadEvent returns the event by which an agent learns that its activity [LoadAgent] with the given key has ended. The activity
-// returned the definition d or the error err.
+// LoadEvent returns the event that tells an agent that the activity [LoadAgent] has ended. The activity returned the
+// definition d or the error `err`. The given key identifies the activity: see [agent.Key].
 func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
 		class, message := cause(err)
@@ -103,9 +109,9 @@ func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
 }
 
-// ModelEvent returns the event by which an agent learns that its model call with the given key has ended. The activity
-// [CallModel] returned the result r or the error err. ModelEvent returns nil if the call was cancelled. The current time (now) is
-// in Unix milliseconds.
+// ModelEvent returns the event that tells an agent that its model call has ended. The activity [CallModel] returned the
+// result r or the error `err`. The given key identifies the call: see [agent.Key]. The current time is `now`, in Unix
+// milliseconds. If the call was cancelled, ModelEvent returns nil.
 func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	switch {
 	case temporal.IsCanceledError(err):
@@ -117,12 +123,12 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent returns the event by which an agent learns that its tool call with the given key has ended. The activity [CallTool]
-// returned the result r or the error err. If the activity was cancelled, ToolEvent returns nil: an agent cancels the activity
-// only after it has given the call another result.
+// ToolEvent returns the event that tells an agent that its tool call has ended. The activity [CallTool] returned the result r
+// or the error `err`. The given key identifies the call: see [agent.Key]. The given name is that of the tool, for the text of
+// an error.
 //
-// An error is described with the name of the tool. The transcript cuts the result to a given size in bytes (limit). The current
-// time (now) is in Unix milliseconds.
+// The event contains at most `limit` bytes of the result; 0 means [DefaultResultBytes]. The current time is `now`, in Unix
+// milliseconds. If the activity was cancelled, ToolEvent returns nil. The call then has another result already.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
@@ -137,10 +143,10 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }
 
-// ChildEvent returns the event by which an agent learns that its sub-agent has ended. If err is nil, the given [AgentEnd]
-// describes the end. Otherwise, err is the error with which the sub-agent ended. The event also says whether the agent has only
-// waited for the sub-agent, because the sub-agent's workflow already existed (reattached). The answer is cut to a given size in
-// bytes (limit). The current time (now) is in Unix milliseconds.
+// ChildEvent returns the event that tells an agent that its sub-agent has ended. If `err` is nil, `end` describes the end.
+// Otherwise, `err` is the error with which the sub-agent ended. `reattached` says that the agent did not start the sub-agent,
+// but waited for one that existed already. The event contains at most `limit` bytes of the answer; 0 means
+// [DefaultResultBytes]. The current time is `now`, in Unix milliseconds.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -155,17 +161,17 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
 
-// EndedFromOutside reports whether the error err says that a sub-agent was terminated or cancelled, or that its run
-// timed out. A person or program may resume such a sub-agent a moment later. So the parent waits for a moment before
-// it accepts the end.
+// EndedFromOutside reports whether a sub-agent was terminated or cancelled, or whether its run timed out. `err` is the error
+// with which the sub-agent ended. A person or a program may resume such a sub-agent a moment later. Therefore the parent
+// waits for a moment before it accepts such an end.
 func EndedFromOutside(err error) bool {
 	var timeout *temporal.TimeoutError
 	var terminated *temporal.TerminatedError
 	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
 }
 
-// Spent returns the tokens and the cost of an agent that ended with the error err. It reads them from the details of
-// the error, and returns nil if the details do not contain them.
+// Spent returns the tokens and the cost of an agent that ended with the error `err`. They are in the details of the error. If
+// the details do not contain them, Spent returns nil.
 func Spent(err error) *agent.Spending {
 	var spent agent.Spending
 	var details interface {
@@ -183,15 +189,15 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns the part of a tool result that the transcript shows. If the whole result (content) has more bytes than the
-// transcript shows (limit), the function replaces the middle of it with a note. The note tells the model how to read the rest,
-// with the key of the call.
+// shown returns the part of a tool result that the transcript shows, which has at most `limit` bytes. If the result is
+// longer, shown replaces its middle with a note. The note tells the model how to read the middle, and contains the key of the
+// call.
 func shown(key agent.Key, content string, limit int) string {
 	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
 
-// EndText returns a short text that says how an agent ended without an answer, such as "it was terminated". The agent ended with
-// the error err. The transcript of the agent's parent contains the text.
+// EndText says in a few words how an agent ended without an answer, such as "it was terminated". `err` is the error with
+// which the agent ended. The transcript of the agent's parent contains the text.
 func EndText(err error) string {
 	var (
 		failed     *temporal.ApplicationError
@@ -213,10 +219,10 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent returns the event that ends the wait for an idle sub-agent, and nil for a sub-agent that is not idle. A sub-agent is
-// idle if nothing has happened in it, or in an agent below it, for [agent.ChildIdleMS]. The progress p says how long nothing has
-// happened. If the progress could not be read, err is not nil, and IdleEvent returns nil. The current time (now) is in Unix
-// milliseconds.
+// IdleEvent returns the event that ends the wait for an idle sub-agent. A sub-agent is idle if nothing has happened in it, or
+// in an agent below it, for [agent.ChildIdleMS] milliseconds. The progress p says how long nothing has happened. IdleEvent
+// returns nil if the sub-agent is not idle. It also returns nil if `err` is not nil, because the progress could not be read.
+// The current time is `now`, in Unix milliseconds.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil
@@ -224,8 +230,8 @@ func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Eve
 	return agent.ChildIdle(child, now)
 }
 
-// emptyReplies returns how many empty replies a model call got before its activity failed with the error err. It
-// reads this from the details of the error, and returns the zero value if the details have none.
+// emptyReplies counts the empty replies that a model call got before its activity failed with the error `err`. The count is
+// in the details of the error. If the details have no count, emptyReplies returns the zero value.
 func emptyReplies(err error) agent.EmptyReplies {
 	var empty agent.EmptyReplies
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.HasDetails() {
@@ -234,8 +240,8 @@ func emptyReplies(err error) agent.EmptyReplies {
 	return empty
 }
 
-// cause returns why an activity ended with the error err. It returns the type of the failure (class), such as [UnknownAgent] or
-// "Timeout", and the text of the failure (message).
+// cause says why an activity ended with the error `err`. `class` is the type of the failure, such as [UnknownAgent] or
+// "Timeout". `message` is its text.
 func cause(err error) (class, message string) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError
@@ -249,9 +255,9 @@ func cause(err error) (class, message string) {
 	}
 }
 
-// TimeoutText returns a text that says why Temporal timed out an attempt of an activity, for a timeout of the given kind. If the
-// heartbeats stopped, the text names two possible causes, because Temporal cannot tell them apart: the worker died, or it could
-// not reach Temporal.
+// TimeoutText says why Temporal ended an attempt at an activity with a timeout of the given kind. If the heartbeats stopped,
+// the text names two possible causes, which Temporal cannot tell apart: the worker died, or the worker could not reach
+// Temporal.
 func TimeoutText(kind enumspb.TimeoutType) string {
 	if kind == enumspb.TIMEOUT_TYPE_HEARTBEAT {
 		return "the worker sent no more heartbeats: it died, or it could not reach Temporal"

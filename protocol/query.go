@@ -12,30 +12,32 @@ const (
 	PendingQuery = "pending"
 )
 
-// TranscriptInput is the argument of a [TranscriptQuery]. It asks for a page of the transcript, which is the list of
-// the agent's messages.
+// TranscriptInput is the argument of a [TranscriptQuery]. It asks for one page of the transcript, the list of the agent's
+// messages.
 type TranscriptInput struct {
-	// From is the index, in the whole transcript, of the first message of the page. Indexes begin at 0.
+	// From is the index of the first message of the page. Indexes count from 0 in the whole transcript.
 	From int `json:"from"`
-	// Limit is the largest number of messages in the page. Zero means as many as fit into [MaxPageBytes].
+	// Limit is the maximum number of messages in the page. Zero means as many as fit into [MaxPageBytes].
 	Limit int `json:"limit,omitempty"`
 }
 
-// TranscriptPage is the result of a [TranscriptQuery]: a page of the transcript, with the status and the inbox of the
-// agent.
+// TranscriptPage is the result of a [TranscriptQuery]. It contains a page of the transcript, and the status and the inbox of
+// the agent.
 type TranscriptPage struct {
+	// Messages are the messages of the page.
 	Messages []agent.Message `json:"messages,omitempty"`
-	// Count is the number of messages in the whole transcript. First is the index of the first message that the
-	// agent's state still holds. The messages before First were summarised; the histories of earlier runs have them.
+	// Count is the number of messages in the whole transcript.
 	Count int `json:"count"`
+	// First is the index of the first message that the agent's state still holds. A summary has replaced the messages before
+	// First. Only the histories of earlier runs have those messages.
 	First int `json:"first,omitempty"`
-	// Status is "running", "waiting" or "held". For an agent that has ended it is "completed", "failed" or "cancelled".
+	// Status is "running", "waiting" or "held". After the end of the agent, it is "completed", "failed" or "cancelled".
 	Status agent.Status `json:"status"`
-	// Inbox holds the messages that wait in the inbox, shortened for people. The whole messages could exceed the size
+	// Inbox holds the messages that wait in the inbox. They are shortened, because the whole messages could exceed the size
 	// limit of a query result.
 	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
-	// Reading says that the agent is still reading its state from an earlier run. The other fields are then empty,
-	// except Status.
+	// Reading says that the agent is still reading its state from an earlier run. All other fields except Status are then
+	// empty.
 	Reading bool `json:"reading,omitempty"`
 }
 
@@ -44,32 +46,36 @@ type StateView struct {
 	Agent  string       `json:"agent"`
 	Mode   agent.Mode   `json:"mode"`
 	Status agent.Status `json:"status"`
-	// WaitsFor says what the agent waits for. A worker of an earlier version leaves it empty.
+	// WaitsFor says what the agent waits for. It is empty if the worker has an earlier version.
 	WaitsFor agent.WaitsFor `json:"waits_for,omitempty"`
 	Turn     agent.Turn     `json:"turn"`
-	// Messages is the number of messages in the transcript. Inbox is the number of messages that wait in the inbox.
+	// Messages is the number of messages in the transcript.
 	Messages int `json:"messages"`
-	Inbox    int `json:"inbox"`
-	// Run and Entry are for the sender of a steering message, which is a message that enters the running turn. The
-	// sender copies them into the fields Run and After of the [agent.InboxMessage]. Run is the end of the run's ID:
-	// see [RunSuffix]. Entry is the position in the transcript at which the message would enter: see
-	// [agent.State.Entry].
-	Run     string         `json:"run,omitempty"`
-	Entry   int            `json:"entry,omitempty"`
+	// Inbox is the number of messages that wait in the inbox.
+	Inbox int `json:"inbox"`
+	// Run is the end of the ID of the agent's run: see [RunSuffix]. The sender of a steering message, which enters the
+	// running turn, copies Run into [agent.InboxMessage.Run].
+	Run string `json:"run,omitempty"`
+	// Entry is the position in the transcript at which a steering message would enter: see [agent.State.Entry]. The sender
+	// copies Entry into [agent.InboxMessage.After].
+	Entry int `json:"entry,omitempty"`
+	// Usage counts what the agent itself has used, such as tokens and calls.
 	Usage   agent.Usage    `json:"usage"`
 	Held    *agent.Held    `json:"held,omitempty"`
 	Outcome *agent.Outcome `json:"outcome,omitempty"`
-	// Children are the sub-agents that the state holds: all that are running, and the newest that have ended. ChildCount
-	// is the number of all sub-agents that the agent has asked for.
-	Children   []agent.Child `json:"children,omitempty"`
-	ChildCount int           `json:"child_count,omitempty"`
-	Answer     string        `json:"answer,omitempty"`
-	// Reloads counts the reloads of the definition. Reloading is true from the request for a reload to its end. ReloadFailure is
-	// the reason why the last reload failed; the agent then keeps its earlier definition.
-	Reloads       int    `json:"reloads,omitempty"`
-	Reloading     bool   `json:"reloading,omitempty"`
+	// Children are the sub-agents that the state holds: all sub-agents that are running, and the newest that have ended.
+	Children []agent.Child `json:"children,omitempty"`
+	// ChildCount is the number of all sub-agents that the agent has asked for.
+	ChildCount int `json:"child_count,omitempty"`
+	// Answer is the agent's last answer. A long answer is cut.
+	Answer string `json:"answer,omitempty"`
+	// Reloads counts the reloads of the definition, including those that failed.
+	Reloads int `json:"reloads,omitempty"`
+	// Reloading is true while the agent still has to read its definition again.
+	Reloading bool `json:"reloading,omitempty"`
+	// ReloadFailure is the reason why the last reload failed. The agent then keeps its earlier definition.
 	ReloadFailure string `json:"reload_failure,omitempty"`
-	// Reading says that the agent is still reading its state from an earlier run. The other fields are then empty,
-	// except Agent, Mode and Status.
+	// Reading says that the agent is still reading its state from an earlier run. All other fields except Agent, Mode and
+	// Status are then empty.
 	Reading bool `json:"reading,omitempty"`
 }

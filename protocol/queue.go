@@ -1,4 +1,4 @@
 package protocol
 
-// DefaultTaskQueue is the Temporal task queue that clients and workers use for agents if no other is set.
+// DefaultTaskQueue is the Temporal task queue of agents if a client or a worker names no other task queue.
 const DefaultTaskQueue = "agents"

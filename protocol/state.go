@@ -12,37 +12,37 @@ import (
 )
 
 const (
-	// StatePageBytes is the size of a page of a compressed state. In a payload, the page takes a third more. Temporal
-	// warns about payloads over 512 KB.
+	// StatePageBytes is the size of one page of a compressed state: see [Page]. In a payload, the page takes a third more.
+	// Temporal warns about payloads over 512 KB.
 	StatePageBytes = 350_000
-	// MaxStateBytes is the largest size, as JSON, of a state that [Pack] and [Unpack] accept. No provider accepts a
-	// request that is much larger.
+	// MaxStateBytes is the maximum size of the JSON of a state. [Pack] and [Unpack] refuse a larger state. No provider
+	// accepts a request that is much larger than this size.
 	MaxStateBytes = 32 << 20
-	// maxStateValues is the largest number of values in the JSON of a state that [Pack] and [Unpack] accept. A message
-	// has about ten values, and a value takes up to some hundred bytes of memory.
+	// maxStateValues is the maximum number of values in the JSON of a state. [Pack] and [Unpack] refuse a state with more
+	// values. A message has about ten values, and a value takes up to some hundred bytes of memory.
 	maxStateValues = 1_000_000
 )
 
-// ErrStateSize is the error for a state that is too large for [Pack] and [Unpack]: it has more than [MaxStateBytes]
-// bytes, or more values than any working agent needs. The errors of the two functions wrap ErrStateSize and name the
-// limit.
+// ErrStateSize is the error for a state that is too large for [Pack] or [Unpack]. Such a state has more than [MaxStateBytes]
+// bytes, or more values than any working agent needs. The errors of Pack and Unpack wrap ErrStateSize and name the limit.
 var ErrStateSize = errors.New("the state of the agent is too large")
 
 // Page is the result of the activity [ReadAgent]: a part of a state that [Pack] has compressed.
 type Page struct {
+	// Data is this part of the compressed state.
 	Data []byte `json:"data"`
-	// Pages is the number of pages of the state. Events is the number of history events from which the state was
-	// computed.
-	Pages  int   `json:"pages"`
+	// Pages is the number of pages of the state.
+	Pages int `json:"pages"`
+	// Events is the number of history events from which the state was computed.
 	Events int64 `json:"events"`
-	// RunID is empty if the requested run was read. Otherwise it is the ID of the later run that was read instead.
-	// This happens if another resume of the requested run had already started the later run, and the later run has
-	// ended, too.
+	// RunID is empty if the activity has read the requested run. Otherwise RunID is the ID of a later run, which the activity
+	// has read instead. This happens if another resume has already started the later run from the requested run, and the
+	// later run has ended.
 	RunID string `json:"run_id,omitempty"`
 }
 
-// Pack returns the compressed JSON of a state, for the next run of the agent. For a state that is so large that
-// [Unpack] would refuse it, Pack returns an error that wraps [ErrStateSize].
+// Pack compresses the state of an agent, as JSON, for the agent's next run. If the state is too large for [Unpack], Pack
+// returns an error that wraps [ErrStateSize].
 func Pack(s *agent.State) ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -64,7 +64,8 @@ func Pack(s *agent.State) ([]byte, error) {
 }
 
 // Unpack returns the state that [Pack] has compressed. If the state is too large, Unpack returns an error that wraps
-// [ErrStateSize]. It measures the state first, so that a state that is too large does not fill the memory.
+// [ErrStateSize]. Unpack measures the state before it decodes the state. Therefore a state that is too large cannot fill the
+// memory.
 func Unpack(data []byte) (*agent.State, error) {
 	var m measure
 	if err := gunzip(&m, data); err != nil {
@@ -90,14 +91,15 @@ func gunzip(out io.Writer, data []byte) error {
 	return err
 }
 
-// measure is an [io.Writer] that measures a JSON text: it counts the bytes and the values. Write fails if there are
-// more bytes or more values than the limits allow. It does not check the syntax of the text.
+// measure counts the bytes and the values of a JSON text that is written to it. It does not check the syntax of the text. Its
+// counts are limited: see [measure.Write].
 type measure struct {
 	bytes, values   int
 	quoted, escaped bool
 }
 
-// Write implements [io.Writer].
+// Write counts the bytes and the values of a part of the JSON text. It returns an error that wraps [ErrStateSize] if there
+// are more than [MaxStateBytes] bytes or more than maxStateValues values. Write implements [io.Writer].
 func (m *measure) Write(text []byte) (int, error) {
 	if m.bytes += len(text); m.bytes > MaxStateBytes {
 		return 0, fmt.Errorf("%w: its JSON has more than %d bytes; start a new agent instead", ErrStateSize, MaxStateBytes)
@@ -120,8 +122,8 @@ func (m *measure) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Open returns the state with which a new run begins, made from the compressed state of an earlier run (packed). Open unpacks
-// this state and passes it to [Continue].
+// Open returns the state with which a new run of an agent begins. `packed` is the compressed state of an earlier run. Open
+// unpacks that state and passes it to [Continue], which explains the other parameters.
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)
 	if err != nil {
@@ -130,10 +132,11 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 	return Continue(agentID, in, s, now)
 }
 
-// Continue returns the state with which a new run of the agent agentID begins, made from the state s of an earlier run. Continue
-// may change s. The field From of the start input (in) says whether the new run forks, resumes or continues the agent of the
-// earlier run. If the start input has a message, Continue puts this message into the inbox. The current time (now) is in Unix
-// milliseconds. If a fork is not possible, Continue returns the error of [agent.State.Fork].
+// Continue returns the state with which a new run of an agent begins. It makes this state from s, the state of an earlier
+// run, and may change s. `agentID` is the agent's ID, and `in` is the start input of the new run. Its field From says whether
+// the new run forks, resumes or continues the earlier run. If the start input has a message, Continue puts the message into
+// the inbox. The current time is `now`, in Unix milliseconds. If a fork is not possible, Continue returns the error of
+// [agent.State.Fork].
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {
 	case from == nil || !from.Fork && !from.Resume:

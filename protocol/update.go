@@ -2,43 +2,44 @@ package protocol
 
 import "github.com/reagent-dev/reagent/agent"
 
-// ChildEndSignal is the signal by which a resumed sub-agent reports its end to its parent. The argument is a
-// [ChildEnd]. The signal is necessary because the resume has started a new run: Temporal itself reports to a parent
-// only the end of the run that the parent started.
+// ChildEndSignal is the signal by which a sub-agent that was resumed reports its end to its parent. The argument is a
+// [ChildEnd]. Temporal itself reports to a parent only the end of the run that the parent started. A resume starts another
+// run, and therefore needs the signal.
 const ChildEndSignal = "child-end"
 
-// These are the updates of a running agent.
+// These are the updates that a running agent accepts.
 const (
-	// MessageUpdate takes an [agent.InboxMessage], puts it into the agent's inbox, and returns [Accepted]. If the
-	// validator of the update refuses the message, the history gets no event.
+	// MessageUpdate puts a message into the agent's inbox. Its argument is an [agent.InboxMessage], and its result is
+	// [Accepted]. If the validator of the update refuses the message, the history gets no event.
 	MessageUpdate = "message"
-	// CloseUpdate has no argument. The agent accepts no more messages, and ends when its turn has ended and its inbox is
-	// empty.
+	// CloseUpdate closes the agent. The agent then accepts no more messages. It ends when its turn has ended and its inbox is
+	// empty. The update has no argument.
 	CloseUpdate = "close"
-	// UpgradeUpdate has no argument. The agent continues as new, on the current version of its workers, as soon as no model
-	// call or tool call is in flight.
+	// UpgradeUpdate moves the agent to the current version of its workers. The agent continues as new as soon as no model
+	// call and no tool call is in flight. The update has no argument.
 	UpgradeUpdate = "upgrade"
-	// ReloadUpdate takes an ID that the sender chooses for this reload. The agent reads its definition again as soon
-	// as each call has its result and no model call is in flight. The agent ignores a second update with the same ID.
+	// ReloadUpdate tells the agent to read its definition again. The agent does this as soon as each call has its result and
+	// no model call is in flight. The argument is an ID that the sender chooses. The agent ignores a second update with the
+	// same ID.
 	ReloadUpdate = "reload"
-	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent.
-	// It takes the ID of the late resume. The agent only counts it: see [agent.Usage].
+	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
+	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
 )
 
-// Accepted is the result of a [MessageUpdate]: the agent has received the message.
+// Accepted is the result of a [MessageUpdate]. It says that the agent has received the message.
 type Accepted struct {
 	// ID is the ID of the message.
 	ID string `json:"id"`
-	// Duplicate says that the agent had received a message with the same ID before. The agent has dropped this
-	// message, even if its text differs.
+	// Duplicate says that the agent had received a message with the same ID before. The agent has then dropped the new
+	// message, even if the texts of the two messages differ.
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// UpdateEvent returns the event that the update with the given name applies to the agent's state. It returns nil for an
-// [UpgradeUpdate], which does not change the state, and for an unknown name. If the update has an argument, UpdateEvent calls the
-// given function (decode) with a pointer to a variable, into which the function decodes the argument. The error is that of the
-// function. The current time (now) is in Unix milliseconds.
+// UpdateEvent returns the event by which the update with the given name changes the agent's state. It returns nil for an
+// [UpgradeUpdate], which does not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
+// calls `decode` with a pointer to a variable of the right type. The error is the error of `decode`. The current time is
+// `now`, in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:

@@ -2,30 +2,33 @@ package protocol
 
 import "github.com/reagent-dev/reagent/agent"
 
-// AgentWorkflow is the workflow type of an agent. Its input is an [agent.Start] and its result is a [Result].
+// AgentWorkflow is the workflow type of an agent. The input of the workflow is an [agent.Start], and its result is a
+// [Result].
 const AgentWorkflow = "Agent"
 
 // These are the names of the memo fields of an agent. There is one more: [MemoKey].
 const (
 	MemoAgent       = "reagent_agent" // the definition's name
-	MemoIncarnation = "reagent_life"  // the agent's incarnation: see [agent.Start]
+	MemoIncarnation = "reagent_life"  // distinguishes agents with the same ID: see [agent.Start]
 	MemoTask        = "reagent_task"  // the beginning of the first message
 )
 
 // Refused is the type of the application error with which the workflow refuses an update or its own start input.
 const Refused = "Refused"
 
-// Moved is the type of the application error with which the workflow refuses a steering message that comes too late: the agent
-// has made progress since the sender looked at it. The field After of the [agent.InboxMessage] then differs from the value of
-// [agent.State.Entry]. The sender has to look at the agent and send the message again.
+// Moved is the type of the application error for a steering message that comes too late. A steering message enters the
+// running turn. The workflow refuses it if the agent has made progress since the sender looked at the agent: the field After
+// of the [agent.InboxMessage] then differs from [agent.State.Entry]. The sender has to look at the agent and send the message
+// again.
 const Moved = "Moved"
 
-// Result is the result of the workflow of an agent.
+// Result is the result of the workflow of an agent: the answer, and what the agent has used.
 type Result struct {
-	// Answer is the agent's last answer. If AnswerBytes in [agent.Start] is not 0, the answer is cut to at most that size.
+	// Answer is the agent's last answer. If the field AnswerBytes of [agent.Start] is not 0, the answer is cut to at most
+	// that size.
 	Answer string `json:"answer"`
-	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit ended
-	// the turn.
+	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit
+	// ended the turn.
 	Stopped string `json:"stopped,omitempty"`
 	// Usage counts what the agent itself has used, such as tokens and calls.
 	Usage agent.Usage `json:"usage"`

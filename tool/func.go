@@ -12,12 +12,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New makes a [Tool] from a description (spec) and a function (call). The Call method of the tool runs the function, which must
-// do what [Tool] requires of the Call method. If the function panics, the Call method returns an error result. An empty effect in
-// the description becomes [AtMostOnce]. Use [Func] if the schema can be inferred from a Go type.
+// New makes a [Tool] from the description `spec` and the function `call`. The tool's method Call runs this function. Therefore
+// the function must follow the rules of [Tool.Call]. If the function panics, the model gets an error result. An empty effect in
+// the description becomes [AtMostOnce]. Use [Func] instead if the schema can be inferred from a Go type.
 //
-// New returns an error if the function is nil, if the effect is unknown, or if the name or the schema is not valid; see
-// [NameError] and [CheckSchema].
+// New returns an error if the function is nil or the effect is unknown. New also returns an error if the name or the schema is
+// not valid; see [NameError] and [CheckSchema].
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", spec.Name)
@@ -31,24 +31,25 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 	return &function{spec: spec, call: call}, nil
 }
 
-// Func makes a [Tool] from a Go function. The tool decodes the model's arguments into a value of the type In and calls fn with
-// this value. The return value of fn becomes the result that the model reads.
+// Func makes a [Tool] from the Go function `fn`. The tool decodes the model's arguments into a value of the type `In` and calls
+// the function with this value. The return value of the function becomes the result that the model reads.
 //
-// The type In must be a struct or a map with string keys. Func infers the schema of the arguments from this type: the names of
-// the fields come from json tags, and their descriptions from jsonschema tags. A field with omitempty is optional. If the model
-// sends an unknown field, the tool returns an error result and does not call fn. An empty effect means [AtMostOnce].
+// The type `In` must be a struct or a map with string keys. Func infers the schema of the arguments from this type. The names
+// of the arguments come from json tags, and their descriptions come from jsonschema tags. A field with the json option
+// `omitempty` is optional. If the model sends an unknown field, the tool returns an error result and does not call the
+// function. An empty effect means [AtMostOnce].
 //
-// If fn returns a string, the string is the content of the result. If fn returns a [Result], it is the result itself. The
-// content for any other value is its JSON form.
+// If the function returns a string, the string is the content of the result. If the function returns a [Result], the tool
+// returns this Result. For any other value, the content of the result is the value's JSON form.
 //
-// An error of fn becomes an error result, with two exceptions:
+// An error of the function becomes an error result, with two exceptions:
 //   - If the error wraps [ErrOutcomeUnknown] or [ErrNotRun], the tool returns the error unchanged.
 //   - If the call's context has ended and the error wraps [context.Canceled] or [context.DeadlineExceeded], the tool returns an
-//     error. The error of a [ReadOnly] tool is the error of fn. The error of any other tool wraps both [ErrOutcomeUnknown] and
-//     the error of fn, because fn may have done a part of its work.
+//     error. A [ReadOnly] tool returns the function's error. Any other tool returns an error that wraps [ErrOutcomeUnknown] and
+//     the function's error, because the function may have done a part of its work.
 //
-// A panic of fn becomes an error result. fn must be safe for concurrent use. Func returns an error if the schema cannot be
-// inferred from the type In, and in the cases in which [New] returns one.
+// A panic of the function becomes an error result. The function must be safe for concurrent use. Func returns an error if the
+// schema cannot be inferred. Func also returns an error in the cases in which [New] returns one.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("tool %q: the function is nil", name)
@@ -78,8 +79,8 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	})
 }
 
-// MustFunc is like [Func], but panics if Func returns an error. Use it when the name and the types are fixed in the source
-// code.
+// MustFunc is like [Func], but panics instead of returning an error. Use MustFunc when the name and the types are fixed in the
+// source code.
 func MustFunc[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) Tool {
 	t, err := Func(name, description, effect, fn)
 	if err != nil {
@@ -101,8 +102,9 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered converts a panic of a tool into an error result. It must be called with defer. After a panic, recovered stores the
-// error result in *res and sets *err to nil. It writes the stack to the log; the model does not see the stack.
+// recovered converts a panic of a tool into an error result. It must be called with `defer`. After a panic, recovered stores
+// the error result in `*res` and sets `*err` to nil. It writes the stack trace to the log. The model does not see the stack
+// trace.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
@@ -114,8 +116,8 @@ func recovered(ctx context.Context, name string, res *Result, err *error) {
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil
 }
 
-// failure decides what a tool returns after an error of its function. The decision is an error result, which the model reads,
-// or an error for the caller of [Tool.Call]. See [Func] for the rules.
+// failure decides what a tool returns when its function has returned an error. Either the model gets an error result, or the
+// caller of [Tool.Call] gets an error. [Func] describes the rules.
 func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotRun):
@@ -129,8 +131,8 @@ func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	return Result{Content: err.Error(), IsError: true}, nil
 }
 
-// encode converts the return value of a tool's function into a result. If the value cannot be encoded as JSON, the result is an
-// error result.
+// encode converts the return value of a tool's function into a result. If the value cannot be encoded as JSON, encode returns
+// an error result.
 func encode(name string, out any) Result {
 	switch out := out.(type) {
 	case string:
@@ -148,8 +150,8 @@ func encode(name string, out any) Result {
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}
 }
 
-// decodeStrict decodes a JSON text into v. It returns an error if the text has an unknown field or more than one JSON value. A
-// number that is decoded into an interface becomes a [json.Number], which keeps all its digits.
+// decodeStrict decodes a JSON text into `v`. It returns an error if the text has an unknown field or more than one JSON value.
+// If a number is decoded into an interface, the number becomes a [json.Number], which keeps all digits.
 func decodeStrict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -163,7 +165,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// errorResult returns an error result. Its content is the text that [fmt.Sprintf] returns for the same arguments.
+// errorResult returns an error result. The content of the result is formatted as by [fmt.Sprintf].
 func errorResult(format string, args ...any) Result {
 	return Result{Content: fmt.Sprintf(format, args...), IsError: true}
 }

@@ -13,9 +13,9 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // validName reports whether model endpoints accept a name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
 
-// validate returns an error if an agent cannot offer the tool to a model. The error is a [*NameError] if models do not accept
-// the name. It wraps a [*SchemaError] if [CheckSchema] refuses the schema. It has another type for an unknown effect and for a
-// schema that is not a JSON object.
+// validate returns an error if a tool with this description cannot be offered to a model. If models do not accept the name, the
+// error is a [*NameError]. If [CheckSchema] refuses the schema, the error wraps a [*SchemaError]. An unknown effect, or a
+// schema that is not a JSON object, is an error of another type.
 func (s Spec) validate() error {
 	if !validName(s.Name) {
 		return &NameError{Name: s.Name}
@@ -37,19 +37,19 @@ func (s Spec) validate() error {
 	return nil
 }
 
-// UnknownToolError is the error for a reference to a tool that a [Registry] does not have.
+// UnknownToolError means that a [Registry] has no tool with a given reference.
 type UnknownToolError struct {
 	// Ref is the reference that was looked up.
 	Ref string
-	// Known has the known references, sorted: the names of tools, and "name.*" for each source. If Ref is, for example,
-	// "files.read" and there is a source "files", Known also has the references of all tools of this source. It has no
-	// references of tools of other sources.
+	// Known has the references that the registry knows, sorted. A tool is listed with its name, and a source with "name.*". If
+	// `Ref` names a tool of a known source, Known also has all tools of this source. For example, "files.read" names a tool of
+	// the source "files".
 	Known []string
-	// Nearest is the element of Known that is most similar to Ref. It is empty if no element is similar.
+	// Nearest is the element of `Known` that is most similar to `Ref`. It is empty if no element is similar.
 	Nearest string
 }
 
-// Error returns a text with Ref, Nearest and up to 40 elements of Known.
+// Error returns a text with the unknown reference, the most similar reference, and up to 40 known references.
 func (e *UnknownToolError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "unknown tool %q", e.Ref)
@@ -70,13 +70,13 @@ func (e *UnknownToolError) Error() string {
 	return b.String()
 }
 
-// NameError is the error for a tool that cannot be offered to a model because of its name: model endpoints do not accept the
-// name, or two tools of one agent have the same name. The user has to correct the configuration.
+// NameError means that a tool cannot be offered to a model because of its name. Either model endpoints do not accept the name,
+// or two tools of one agent have the same name. The user has to correct the configuration.
 type NameError struct {
 	// Name is the name that the model would see.
 	Name string
-	// Refs are the references of the tools with this name. If two tools have the same name, Refs has both references. If
-	// endpoints do not accept the name, Refs has one reference, or none if the tool was not found through a [Registry].
+	// Refs has the references of the tools with this name. If two tools have the same name, Refs has both references. If
+	// endpoints do not accept the name, Refs has one reference. Refs is empty if the tool was not found through a [Registry].
 	Refs []string
 }
 
@@ -94,8 +94,8 @@ func (e *NameError) Error() string {
 		e.Name, of)
 }
 
-// nearest returns the name in a list that is most similar to ref, so that an error can suggest this name. It returns "" if no
-// name is similar: if every edit distance is larger than len(ref)/3 + 1.
+// nearest returns the element of `names` that is most similar to `ref`. An error text suggests this name. nearest returns "" if
+// no element is similar. An element is similar if its edit distance is at most len(ref)/3 + 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {
@@ -106,7 +106,7 @@ func nearest(ref string, names []string) string {
 	return best
 }
 
-// distance returns the Levenshtein distance of two strings, in bytes.
+// distance returns the edit distance (Levenshtein distance) of two strings, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

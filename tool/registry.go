@@ -12,45 +12,46 @@ import (
 
 // Source lists tools that are not known before the program runs, such as the tools of an MCP server.
 type Source interface {
-	// Tools returns the tools of the source. It may be called often and concurrently, so a Source should cache its list. An
-	// error means that the list is not available now and that another call may succeed.
+	// Tools returns the tools of the source. It may be called often and concurrently. Therefore a Source should cache its list.
+	// An error means that the list is not available now and that another call may succeed.
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// Local is an optional interface for a tool of a [Source]. A tool implements Local if it has two names: its name at the source,
-// and the name that the model sees, for example with a configured prefix. A [Registry] makes the tool's reference from the name
-// at the source. So a change of the prefix does not change the reference.
+// Local is an optional interface for a tool that has two names. One is the tool's name at its [Source]. The other is the name
+// that the model sees, for example with a configured prefix. A [Registry] makes the tool's reference from the name at the
+// source. Therefore a change of the prefix does not change the reference.
 type Local interface {
 	// LocalName returns the tool's name at its source.
 	LocalName() string
 }
 
-// Bound is a tool with its reference, under which a [Registry] finds the tool.
+// Bound is a tool with its reference. By the reference, a [Registry] finds the tool.
 type Bound struct {
-	// Ref is the reference. Examples are "calculator", and "files.read_file" for the tool "read_file" of the source "files".
-	Ref  string
+	// Ref is the reference, such as "calculator". For the tool "read_file" of the source "files", it is "files.read_file".
+	Ref string
+	// Tool is the tool that has this reference.
 	Tool Tool
 }
 
-// Registry finds tools by their references. A tool that was added with [Registry.Add] has its name as reference, such as
-// "calculator". A tool of a source has a reference such as "files.read_file": the name of the source, a dot, and the name of
-// the tool at the source. The zero Registry is empty and ready for use. A Registry is safe for concurrent use.
+// Registry finds tools by their references. The reference of a tool that was added with [Registry.Add] is its name, such as
+// "calculator". The reference of a tool of a source is the name of the source, a dot, and the tool's name at the source, such
+// as "files.read_file". The zero Registry is empty and ready for use. A Registry is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	tools   map[string]Tool
 	sources map[string]Source
 }
 
-// Clone returns a registry with the same tools and sources. Later additions to the original do not change the clone, and
-// later additions to the clone do not change the original.
+// Clone returns a copy of the registry, with the same tools and sources. Later additions to one of the two registries do not
+// change the other.
 func (r *Registry) Clone() *Registry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return &Registry{tools: maps.Clone(r.tools), sources: maps.Clone(r.sources)}
 }
 
-// Add adds a tool under its name. It returns an error if the registry has a tool with this name, if the effect is unknown, or
-// if the name or the schema is not valid; see [NameError] and [CheckSchema].
+// Add adds a tool under its name. It returns an error if the tool is nil, if the registry already has a tool with this name, or
+// if the effect is unknown. It also returns an error if the name or the schema is not valid; see [NameError] and [CheckSchema].
 func (r *Registry) Add(t Tool) error {
 	if t == nil {
 		return fmt.Errorf("registry: the tool is nil")
@@ -72,8 +73,8 @@ func (r *Registry) Add(t Tool) error {
 }
 
 // AddSource adds a source of tools under a name. The name must consist of 1 to 64 of the characters A-Z, a-z, 0-9, _ and -.
-// AddSource returns an error if the name is not valid, or if the registry already has a source with this name. It does not list
-// the tools of the source.
+// AddSource returns an error if the name is not valid, if the source is nil, or if the registry already has a source with this
+// name. AddSource does not list the tools of the source.
 func (r *Registry) AddSource(name string, s Source) error {
 	if s == nil {
 		return fmt.Errorf("registry: the source %q is nil", name)
@@ -93,8 +94,8 @@ func (r *Registry) AddSource(name string, s Source) error {
 	return nil
 }
 
-// Names lists the contents of the registry as patterns for [Registry.Resolve], sorted: the name of each tool, and "name.*" for
-// each source. It does not list the tools of sources.
+// Names returns the name of each tool, and "name.*" for each source, sorted. Each element is a pattern for [Registry.Resolve].
+// Names does not list the tools of sources.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -106,12 +107,12 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Resolve returns the tools that match the given patterns. A pattern is a reference, or "name.*" for all tools of a source.
-// A tool that matches several patterns is in the result only once. The result is sorted by the name that the model sees.
-// Resolve calls [Source.Tools] only for sources that a pattern names.
+// Resolve returns the tools that match at least one of the patterns. A pattern is the reference of a tool, or "name.*" for all
+// tools of a source. A tool that matches several patterns is in the result only once. The result is sorted by the name that the
+// model sees. Resolve calls [Source.Tools] only for sources that a pattern names.
 //
-// The error is an [*UnknownToolError] for a reference that the registry does not have. It is a [*NameError] if models do not
-// accept a tool's name or if two of the tools have the same name. If a source cannot list its tools, the error wraps the
+// If the registry does not have a reference, the error is an [*UnknownToolError]. If models do not accept a tool's name, or if
+// two of the tools have the same name, the error is a [*NameError]. If a source cannot list its tools, the error wraps the
 // source's error.
 func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, error) {
 	listed := map[string][]Bound{} // by source
@@ -140,9 +141,9 @@ func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, err
 	return bound, nil
 }
 
-// Lookup returns the tool with the reference ref. The error is an [*UnknownToolError] if there is no such tool. If the source
-// cannot list its tools, the error wraps the source's error. In contrast to [Registry.Resolve], Lookup does not accept
-// "name.*" and does not check the tool's name.
+// Lookup returns the tool with a given reference. If there is no such tool, the error is an [*UnknownToolError]. If the source
+// of the tool cannot list its tools, the error wraps the source's error. In contrast to [Registry.Resolve], Lookup does not
+// accept "name.*" and does not check the tool's name.
 func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	if strings.HasSuffix(ref, ".*") {
 		return nil, r.unknown(ref, nil)
@@ -155,8 +156,8 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 }
 
 // match returns the tools that match one pattern of [Registry.Resolve]. The pattern "name.*" may match no tool; for any other
-// pattern this is an error. The errors are those of [Registry.Lookup]. match lists the tools of a source only if they are not in
-// the given cache (listed), and adds them to it. The cache maps the name of a source to its tools.
+// pattern, this is an error. The errors are those of [Registry.Lookup]. `listed` is a cache that maps the name of a source to
+// the source's tools. If a source is not in the cache, the method calls [Source.Tools] and adds the tools to the cache.
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -196,8 +197,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for the reference ref. If the tools of a source were listed to find ref, the caller
-// passes them (ofSource), and the error names them, too.
+// unknown returns an [*UnknownToolError] for the reference `ref`. `ofSource` has the tools of the source that `ref` names; nil
+// if they were not listed. The error names these tools, too.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {
@@ -207,8 +208,8 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	return &UnknownToolError{Ref: ref, Known: known, Nearest: nearest(ref, known)}
 }
 
-// withEffect returns a tool that always has a known effect. If the effect of t is empty or unknown, the result is a copy of t
-// with the effect [AtMostOnce]. Otherwise the result is t itself.
+// withEffect returns a tool that always has a known effect. If the effect of `t` is empty or unknown, the returned tool is a
+// copy with the effect [AtMostOnce]. Otherwise withEffect returns `t` itself.
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {
@@ -219,7 +220,7 @@ func withEffect(t Tool) Tool {
 	return described{Tool: t, spec: spec}
 }
 
-// described wraps a tool and replaces its description: the method Spec returns the value of the field spec.
+// described is a tool whose description was replaced. Its method Spec returns the new description.
 type described struct {
 	Tool
 	spec Spec

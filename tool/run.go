@@ -13,18 +13,18 @@ import (
 )
 
 // Run calls a tool with the arguments that a model wrote. It returns the result and the error of [Tool.Call]. If the tool
-// panics, Run returns an error [Result].
+// panics, Run returns an error result.
 //
-// Run checks the arguments before the tool runs: they must be a JSON object and match the tool's schema. Empty arguments count
-// as {}. If they do not match, or are too large or too deeply nested to be checked, the tool does not run. Run then returns an
-// error Result that names the problem and the field. The tool gets the arguments exactly as the model wrote them, without
-// surrounding white space.
+// Run checks the arguments first. They must be a JSON object and match the tool's schema. Empty arguments count as {}. The
+// check fails if the arguments do not match, or if they are too large or too deeply nested to be checked. The tool then does
+// not run, and Run returns an error result that describes the problem. If the check succeeds, the tool gets the arguments
+// exactly as the model wrote them, without surrounding white space.
 //
 // For some schemas, Run checks only that the arguments are a JSON object. These are the empty schema, a schema that
-// [CheckSchema] refuses, and a schema that the validator does not support. For example, it does not support a schema that
+// [CheckSchema] refuses, and a schema that the validator does not support. An unsupported schema is, for example, one that
 // refers to another document.
 //
-// If the tool does not return within 5 seconds after its context has ended, Run abandons the call, which keeps running. Run
+// After the end of its context, the tool has 5 seconds to return. Otherwise Run abandons the call, which keeps running. Run
 // then writes a log entry and returns an error that wraps the context's error. If the tool is not [ReadOnly], the error also
 // wraps [ErrOutcomeUnknown]. Run is safe for concurrent use.
 func Run(ctx context.Context, t Tool, args string) (Result, error) {
@@ -81,8 +81,8 @@ type outcome struct {
 	err    error
 }
 
-// parseObject decodes the arguments of a call for the validator. If they are not a JSON object, it returns a text for the model
-// that says what is wrong (problem), and otherwise "". The text continues the sentence "arguments of <tool> …".
+// parseObject decodes the arguments of a call for the validator. If the arguments are not a JSON object, `problem` says what is
+// wrong. Otherwise `problem` is "". The text continues the sentence "arguments of <tool> …".
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
@@ -103,9 +103,9 @@ func parseObject(args string) (object map[string]any, problem string) {
 	return plainNumbers(m).(map[string]any), ""
 }
 
-// plainNumbers replaces each json.Number in v by an int64 or a float64, because the validator would treat a json.Number as a
-// string. A number that is too large becomes the largest float64. Only the validator uses the new values. plainNumbers modifies
-// the maps and slices in v.
+// plainNumbers replaces each [json.Number] in `v` by an int64 or a float64. Only the validator uses the new values. The
+// validator would treat a json.Number as a string. A number that is too large becomes the largest float64. plainNumbers
+// modifies the maps and slices in `v`.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

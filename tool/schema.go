@@ -34,12 +34,12 @@ type SchemaError struct {
 	Problem string
 }
 
-// Error returns a text with Problem.
+// Error returns a text that says what is wrong with the schema.
 func (e *SchemaError) Error() string { return "the JSON schema is refused: " + e.Problem }
 
-// CheckSchema returns a [*SchemaError] if a JSON schema must not be used, and otherwise nil. It also returns nil for the empty
-// schema, and for a schema that the validator does not support, such as a schema of an unknown draft. Values are not checked
-// against these schemas.
+// CheckSchema checks whether a JSON schema may be used. It returns nil or a [*SchemaError]. The empty schema may be used, and
+// so may a schema that the validator does not support, such as a schema of an unknown draft. However, no value is checked
+// against such a schema.
 func CheckSchema(schema json.RawMessage) error {
 	if len(schema) == 0 {
 		return nil
@@ -47,23 +47,26 @@ func CheckSchema(schema json.RawMessage) error {
 	return lookup(schema).refused
 }
 
-// compiled is a schema that is ready for validation.
+// compiled is a JSON schema that is ready for the check of values.
 type compiled struct {
 	validator *jsonschema.Resolved // nil if values are not checked against the schema
 	graph     *graph               // nil if validator is nil
 	refused   error                // a *SchemaError or nil
 }
 
-// schemas is the cache of compiled schemas. The key is the text of a schema. So a schema need not be compiled again each time
-// that its tool is listed.
+// schemas is the cache of compiled schemas. The key is the JSON text of a schema. Without the cache, a schema would be compiled
+// again each time that its tool is listed.
 var schemas = struct {
 	sync.RWMutex
 	compiled map[string]compiled
 }{compiled: map[string]compiled{}}
 
-// Violation checks a JSON value (text) against a schema. It returns "" if the value matches the schema, and otherwise an
-// explanation for the model. A text that is not valid JSON, or that is too large or too deeply nested to be checked, does not
-// match. Every JSON value matches a schema that is empty, that the validator does not support, or that [CheckSchema] refuses.
+// Violation checks a JSON value against a schema. `text` is the JSON text of the value. Violation returns "" if the value
+// matches the schema, and otherwise an explanation for the model. A value that is too large or too deeply nested to be checked
+// does not match. Text that is not valid JSON does not match either.
+//
+// Some schemas match every JSON value: the empty schema, a schema that the validator does not support, and a schema that
+// [CheckSchema] refuses.
 func Violation(schema json.RawMessage, text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -77,7 +80,8 @@ func Violation(schema json.RawMessage, text string) string {
 	return violation(schema, plainNumbers(v))
 }
 
-// violation is like [Violation], but takes a decoded value, in which [plainNumbers] has already replaced the numbers.
+// violation is like [Violation], but takes a decoded JSON value. [plainNumbers] must already have replaced the numbers in the
+// value.
 func violation(schema json.RawMessage, value any) (problem string) {
 	if len(schema) == 0 {
 		return ""
@@ -102,8 +106,7 @@ func violation(schema json.RawMessage, value any) (problem string) {
 	return ""
 }
 
-// lookup returns the compiled form of a schema from the cache. If the schema is not in the cache, lookup compiles the schema
-// and adds it.
+// lookup returns the compiled form of a schema. If the form is not in the cache [schemas], lookup compiles the schema.
 func lookup(schema json.RawMessage) compiled {
 	if err := checkSize(schema); err != nil {
 		return compiled{refused: err}
@@ -154,8 +157,8 @@ func checkSize(schema json.RawMessage) error {
 	return nil
 }
 
-// compile prepares a schema for validation. The error is a [*SchemaError] if the schema must not be used. It is an error of
-// another type if the validator does not support the schema.
+// compile prepares a schema for the check of values. If the schema must not be used, the error is a [*SchemaError]. If the
+// validator does not support the schema, the error has another type.
 func compile(schema json.RawMessage) (c compiled, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -183,12 +186,12 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	return c, err
 }
 
-// step matches one prefix "validating <schema>: " of an error text of the validator. The validator adds such a prefix for
-// each subschema that contains the problem. The outermost subschema comes first.
+// step matches one prefix "validating <schema>: " of an error text of the validator. The validator adds one such prefix for
+// each subschema that contains the problem. The prefix of the outermost subschema comes first.
 var step = regexp.MustCompile(`^validating ([^:\s]*): `)
 
-// readable converts an error of the validator into a text for the model. The text names the path of the wrong field, if it
-// is known, and the problem. The problem is cut to 1000 bytes, because an error may quote long values.
+// readable converts an error of the validator into a text for the model. The text has the path of the wrong field, if known,
+// and a description of the problem. The description is cut to 1000 bytes, because an error may quote long values.
 func readable(err error) string {
 	text, where := err.Error(), ""
 	for {
@@ -208,8 +211,8 @@ func readable(err error) string {
 	return fmt.Sprintf("%q: %s", where, text)
 }
 
-// field converts the JSON pointer of a subschema into the path of the value that the subschema describes. For example, it
-// converts /properties/a/items/properties/b into a[].b.
+// field converts the JSON pointer of a subschema into a path for the model. The path names the value that the subschema
+// describes. For example, /properties/a/items/properties/b becomes a[].b.
 func field(pointer string) string {
 	var path strings.Builder
 	segments := strings.Split(strings.TrimPrefix(pointer, "/"), "/")

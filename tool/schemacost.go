@@ -19,7 +19,7 @@ const (
 	stepBytes          = 64
 )
 
-// node is a JSON value with the sizes that are needed to estimate the cost of its validation.
+// node is a JSON value with its sizes. From the sizes, [graph.affordable] estimates the cost of checking the value.
 type node struct {
 	size   int              // about the length of the value's JSON form, in bytes
 	fields map[string]*node // the members of an object
@@ -27,7 +27,7 @@ type node struct {
 	text   bool             // the value is a string
 }
 
-// newNode converts a decoded JSON value, and all values inside it, into nodes.
+// newNode converts a decoded JSON value, and all values inside this value, into nodes.
 func newNode(v any) *node {
 	n := &node{size: 8}
 	switch v := v.(type) {
@@ -52,23 +52,24 @@ func newNode(v any) *node {
 	return n
 }
 
-// affordable reports whether a value may be checked against the schema. The estimated cost must be at most maxSteps, and the
-// validator must recurse at most maxValidationDepth levels.
+// affordable reports whether a value may be checked against the schema. It estimates the cost and the recursion depth of the
+// check. The cost must be at most [maxSteps], and the depth must be at most [maxValidationDepth].
 func (g *graph) affordable(value any) bool {
 	w := walk{graph: g}
 	w.visit(g.root, newNode(value), 0)
 	return w.steps <= maxSteps
 }
 
-// walk is the state of one estimate of [graph.affordable]: the schema, and the cost of the parts that were visited so far.
+// walk is the state of one estimate of [graph.affordable]: the schema, and the cost so far.
 type walk struct {
 	*graph
 	steps int // the cost so far
 }
 
-// visit estimates the cost of checking the value n against the schema s, and adds the cost to w.steps. It returns an estimate of
-// the length of the error text that the check may produce, in bytes. visit stops as soon as w.steps is more than maxSteps. If the
-// recursion is more than maxValidationDepth levels deep (depth), visit sets w.steps to such a value.
+// visit estimates the cost of checking the value `n` against the schema `s`, and adds the cost to `w.steps`. It returns the
+// estimated length, in bytes, of the error text that the check may produce. visit stops as soon as `w.steps` is more than
+// [maxSteps]. `depth` is the current recursion depth. If `depth` is more than [maxValidationDepth], visit makes `w.steps`
+// larger than maxSteps.
 func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	if depth > maxValidationDepth {
 		// This ends the whole estimate: the value counts as too expensive.
@@ -126,6 +127,6 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match estimates the cost of matching a text of the given length (bytes) against a regular expression, and adds the cost to
-// w.steps.
+// match estimates the cost of matching a text against a regular expression, and adds the cost to `w.steps`. `bytes` is the
+// length of the text.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

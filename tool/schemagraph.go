@@ -13,30 +13,30 @@ import (
 	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
-// graph has the facts about a JSON schema from which [graph.affordable] estimates the cost of a validation, such as the
-// subschemas and the references between them. A graph does not change after newGraph has returned it, so it is safe for
-// concurrent use.
+// graph has facts about a JSON schema, such as its subschemas and the references between them. From these facts,
+// [graph.affordable] estimates the cost of checking a value. A graph does not change after [newGraph] has returned it.
+// Therefore it is safe for concurrent use.
 type graph struct {
 	root *jsonschema.Schema
-	// pointers maps a JSON pointer to the subschema to which it points. The root has the pointer "".
+	// pointers maps a JSON pointer to the subschema at this place. The root has the pointer "".
 	pointers map[string]*jsonschema.Schema
-	// anchors maps the name of an $anchor or a $dynamicAnchor to the subschema that has the anchor.
+	// anchors maps the name of an `$anchor` or a `$dynamicAnchor` to the subschema that has the anchor.
 	anchors map[string]*jsonschema.Schema
-	// refs maps each subschema that has a $ref to the target of the reference.
+	// refs maps each subschema that has a `$ref` to the target of the reference.
 	refs map[*jsonschema.Schema]*jsonschema.Schema
-	// inPlace maps each subschema to the subschemas that the validator checks against the same value, for example those of
-	// its allOf and $ref. The subschemas of anyOf are not in inPlace.
+	// inPlace maps each subschema to further subschemas that the validator checks against the same value. Examples are the
+	// subschemas of `allOf` and the target of `$ref`. The subschemas of `anyOf` are not in inPlace.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
-	// literal maps each subschema to an estimate of how many bytes an error may quote from the subschema, for example from
-	// its enum.
+	// literal maps each subschema to an estimated number of bytes: how much of the subschema an error may quote, for example of
+	// its `enum`.
 	literal map[*jsonschema.Schema]int
-	// patterns maps each regular expression to the number of its instructions.
+	// patterns maps each regular expression to the number of instructions of its compiled form.
 	patterns map[string]int
 }
 
-// newGraph returns the graph of a schema. It returns a [*SchemaError] if a regular expression in the schema is too large. It
-// returns an error of another type if the schema is not supported: if it has a null subschema, an $id below the root, a
-// $dynamicRef, a $ref without a target in the schema, or a regular expression that is not valid.
+// newGraph returns the graph of a schema. If a regular expression in the schema is too large, the error is a [*SchemaError]. If
+// the schema is not supported, the error has another type. These parts are not supported: a null subschema, an `$id` below the
+// root, a `$dynamicRef`, a `$ref` without a target in the schema, and a regular expression that is not valid.
 func newGraph(root *jsonschema.Schema) (*graph, error) {
 	g := &graph{
 		root: root, pointers: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
@@ -60,7 +60,8 @@ func newGraph(root *jsonschema.Schema) (*graph, error) {
 	return g, nil
 }
 
-// add adds a subschema, which has the given JSON pointer, and all subschemas below it to the graph.
+// add adds a subschema to the graph, and all subschemas below the subschema. `pointer` is the JSON pointer of the subschema.
+// add returns an error in the cases that [newGraph] describes.
 func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
@@ -112,10 +113,10 @@ func (g *graph) add(pointer string, s *jsonschema.Schema) error {
 	return nil
 }
 
-// each calls the function f for every subschema in the value of one field of a [jsonschema.Schema] (field). The value is a
-// subschema, or a list or map of subschemas. f gets a subschema and its key: the index in the list, the key in the map, or "" if
-// there is only one subschema. each stops at the first error of f and returns it. It also returns an error if a subschema in a
-// list or a map is null.
+// each calls the function `f` for every subschema in one field of a [jsonschema.Schema]. `field` is the value of the field: a
+// subschema, or a list or map of subschemas. The function also gets the index in the list, the key in the map, or "" if there
+// is only one subschema. If the function returns an error, each stops and returns this error. A null subschema in a list or a
+// map is also an error.
 func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	switch field := field.(type) {
 	case *jsonschema.Schema:
@@ -144,16 +145,17 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming has the names of those fields of [jsonschema.Schema] whose subschemas are not checked against the whole value. Most
-// of these subschemas apply to a part of the value, such as those in Properties. The others are not checked directly, such as
-// those in Defs. The estimate assumes that the subschemas of all other fields are checked against the whole value.
+// consuming has the names of some fields of [jsonschema.Schema]. The subschemas in these fields are not checked against the
+// whole value. Most of these subschemas apply to a part of the value, such as those in `Properties`. Others are not checked
+// directly, such as those in `Defs`. For all other fields, the estimate assumes that their subschemas are checked against the
+// whole value.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,
 	"Properties": true, "PatternProperties": true, "AdditionalProperties": true, "PropertyNames": true, "UnevaluatedProperties": true,
 }
 
-// keyword returns the JSON schema keyword for a field of [jsonschema.Schema], as it appears in JSON pointers.
+// keyword returns the JSON schema keyword for a field of [jsonschema.Schema]. The keyword is part of JSON pointers.
 func keyword(field reflect.StructField) string {
 	switch field.Name {
 	case "Items", "ItemsArray":
@@ -170,7 +172,8 @@ var (
 	unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// resolve returns the subschema to which a $ref refers. It returns an error if the target is not in the schema.
+// resolve returns the subschema to which the reference `ref` refers; `ref` is the value of a `$ref`. It returns an error if
+// this subschema is not in the schema.
 func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	if g.root.ID != "" {
 		if rest, ok := strings.CutPrefix(ref, g.root.ID); ok && (rest == "" || rest[0] == '#') {
@@ -195,8 +198,8 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	return found, nil
 }
 
-// addPattern adds a regular expression and its size to the graph. It returns a [*SchemaError] if the expression is too
-// large, and an error of another type if the expression is not valid.
+// addPattern adds a regular expression and its size to the graph. If the expression is too large, the error is a
+// [*SchemaError]. If the expression is not valid, the error has another type.
 func (g *graph) addPattern(expr string) error {
 	size, err := pattern.Size(expr)
 	if err != nil {
@@ -209,8 +212,8 @@ func (g *graph) addPattern(expr string) error {
 	return nil
 }
 
-// checkInPlace returns a [*SchemaError] if the check of a value against a subschema would never end, or if one value would be
-// checked against more than maxInPlace subschemas.
+// checkInPlace returns a [*SchemaError] in two cases: the check of a value would never end, or one value would be checked
+// against more than [maxInPlace] subschemas.
 func (g *graph) checkInPlace() error {
 	const underWay = -1
 	cost := map[*jsonschema.Schema]int{}

@@ -10,75 +10,75 @@ import (
 	"log/slog"
 )
 
-// Effect classifies a tool by the changes that it makes. The effect decides whether a call may run again if its outcome is
-// unknown. The values of the Effect constants must never change, because the states of running agents contain them.
+// Effect says what a tool changes. The effect decides whether a call may run again if the outcome of the call is unknown. The
+// values of the constants must never change, because the stored states of running agents contain them.
 type Effect string
 
 const (
-	// ReadOnly is the effect of a tool that changes nothing. It may run any number of times.
+	// ReadOnly is the effect of a tool that changes nothing. Such a tool may run any number of times.
 	ReadOnly Effect = "read-only"
-	// Idempotent is the effect of a tool that makes its change once per [Info.Key], even if it runs several times with
-	// that key.
+	// Idempotent is the effect of a tool that makes its change only once per [Info.Key]. Such a tool may run several times with
+	// the same key.
 	Idempotent Effect = "idempotent"
-	// AtMostOnce is the effect of a tool that must never run twice for the same call. It is the default: the zero Effect
-	// means AtMostOnce.
+	// AtMostOnce is the effect of a tool that must never run twice for the same call. It is the default: the empty Effect means
+	// AtMostOnce.
 	AtMostOnce Effect = "at-most-once"
 )
 
-// Repeatable reports whether a call with an unknown outcome may run again with the same [Info.Key]. It is false for the zero
-// Effect and for an unknown value.
+// Repeatable reports whether a call with an unknown outcome may run again with the same [Info.Key]. Repeatable is false for the
+// empty Effect and for an unknown value.
 func (e Effect) Repeatable() bool { return e == ReadOnly || e == Idempotent }
 
-// Spec describes a tool. An agent stores the Spec when it starts and keeps it.
+// Spec describes a tool. When an agent starts, it stores the Spec of each of its tools. Later the agent uses the stored Spec.
 type Spec struct {
-	// Name must match [A-Za-z0-9_-]{1,64}, the pattern that model endpoints require.
+	// Name is the name that the model sees. It must match [A-Za-z0-9_-]{1,64}, the pattern that model endpoints require.
 	Name string `json:"name"`
 	// Description tells the model what the tool does.
 	Description string `json:"description,omitempty"`
-	// Schema is the JSON schema of the arguments. It must describe an object. If it is empty, [Run] checks only that the
+	// Schema is the JSON schema of the arguments. It must describe an object. If Schema is empty, [Run] checks only that the
 	// arguments are a JSON object.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Effect says whether a call may run again. Empty means [AtMostOnce].
+	// Effect says whether a call may run again if its outcome is unknown. Empty means [AtMostOnce].
 	Effect Effect `json:"effect,omitempty"`
-	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own
-	// task queue can run it.
+	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own task
+	// queue can run the tool.
 	Queue string `json:"queue,omitempty"`
 }
 
 // Tool is a function that a model may call.
 type Tool interface {
-	// Spec describes the tool. It returns the same value every time.
+	// Spec returns the description of the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool with a JSON object of arguments (args). [Run] has checked the object against the tool's schema, with the
-	// exceptions that are described there.
+	// Call runs the tool with the arguments `args`, a JSON object. [Run] has checked the arguments against the tool's schema,
+	// with the exceptions that Run describes.
 	//
-	// Call returns a Result for everything that the model should read, including failures. It returns a Go error only for a
+	// Call returns a [Result] for everything that the model should read, including failures. It returns a Go error only for a
 	// problem that the model cannot solve. An error that wraps [ErrOutcomeUnknown] means that the tool may have run. Any other
 	// error means that the tool did not run and that another attempt may succeed.
 	//
-	// ctx has the call's [Info] and its deadline. Call must be safe for concurrent use.
+	// `ctx` has the [Info] and the deadline of the call. Call must be safe for concurrent use.
 	Call(ctx context.Context, args json.RawMessage) (Result, error)
 }
 
-// Result is the result of a tool call.
+// Result is the result of a tool call. The model reads it.
 type Result struct {
 	// Content is the text that the model reads.
 	Content string `json:"content"`
-	// IsError says that Content describes a failure.
+	// IsError is true if the content describes a failure. Such a Result is called an error result.
 	IsError bool `json:"is_error,omitempty"`
 }
 
-// Info describes the call that a tool is running. The tool gets it from its context with [InfoFrom].
+// Info describes the call that a tool is running. The tool calls [InfoFrom] to get the Info from its context.
 type Info struct {
-	// Key identifies the call. It is the same for every attempt at the call. A tool that changes an external system passes
-	// Key to that system as the idempotency key.
+	// Key identifies the call. Every attempt at the call has the same Key. A tool that changes an external system passes Key to
+	// that system as the idempotency key.
 	Key string
-	// CallID is the model's ID of the call.
+	// CallID is the ID that the model gave to the call.
 	CallID string
 	// AgentID is the ID of the agent that called the tool.
 	AgentID string
-	// ResultBytes is the size limit of the result, in bytes. A longer result is cut. 0 means that the caller set no limit.
+	// ResultBytes is the maximum size of the result, in bytes. A longer result is cut. 0 means that the caller set no maximum.
 	ResultBytes int
 	// Logger gets messages about the call. Nil means [slog.Default]. The worker's logger hides the secrets that the worker knows.
 	Logger *slog.Logger
@@ -87,25 +87,25 @@ type Info struct {
 // logger returns the logger for messages about the call that runs with this context.
 func logger(ctx context.Context) *slog.Logger { return cmp.Or(InfoFrom(ctx).Logger, slog.Default()) }
 
-// ErrOutcomeUnknown means that a call was sent and may have taken effect, for example because the connection broke before the
-// response came. In this case, [Tool.Call] returns an error that wraps ErrOutcomeUnknown. After this error, an [AtMostOnce]
-// tool is not run again for the same call.
+// ErrOutcomeUnknown means that a call was sent and may have taken effect. For example, the connection broke before the response
+// came. In this case, [Tool.Call] returns an error that wraps ErrOutcomeUnknown. After this error, an [AtMostOnce] tool is not
+// run again for the same call.
 var ErrOutcomeUnknown = errors.New("outcome unknown")
 
-// ErrNotRun means that a tool did nothing and that another attempt may succeed, for example because a server is busy. In this
-// case, a function that was passed to [Func] returns an error that wraps ErrNotRun, and [Tool.Call] returns the error
-// unchanged. Most other errors of the function become a result that the model reads; see [Func].
+// ErrNotRun means that a tool did nothing and that another attempt may succeed. For example, a server is busy. A function that
+// was passed to [Func] then returns an error that wraps ErrNotRun, and [Tool.Call] returns this error unchanged. Most other
+// errors of the function become a result that the model reads; see [Func].
 var ErrNotRun = errors.New("did not run")
 
-// infoKey is the key of the [Info] in a context.
+// infoKey is the type of the key under which a context stores an [Info].
 type infoKey struct{}
 
-// WithInfo returns a copy of ctx that contains the given [Info]. [InfoFrom] gets the Info from this context.
+// WithInfo returns a copy of `ctx` that contains the given [Info]. [InfoFrom] gets the Info from this copy.
 func WithInfo(ctx context.Context, info Info) context.Context {
 	return context.WithValue(ctx, infoKey{}, info)
 }
 
-// InfoFrom returns the [Info] that [WithInfo] put into ctx, or the zero Info if there is none.
+// InfoFrom returns the [Info] that [WithInfo] added to a context, or the zero Info if there is none.
 func InfoFrom(ctx context.Context) Info {
 	info, _ := ctx.Value(infoKey{}).(Info)
 	return info

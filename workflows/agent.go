@@ -13,20 +13,20 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Options are the options of the agent workflow. Different workers may have different options, and you may change
-// them at any time, because a replay does not compare them with the history.
+// Options are the options of the agent workflow. Different workers may have different options. You may change them at any
+// time, because a replay does not compare them with the history.
 type Options struct {
-	// HeartbeatTimeout is the time without a heartbeat after which Temporal considers an activity as lost and gives
-	// it to another worker. Zero means 3 seconds. An activity sends a heartbeat every second, or three times in
-	// HeartbeatTimeout if that is more often.
+	// HeartbeatTimeout is how long an activity may send no heartbeat before Temporal gives it to another worker. Zero means 3
+	// seconds. An activity sends a heartbeat every second. If HeartbeatTimeout is shorter than 3 seconds, it sends three
+	// heartbeats in that time.
 	HeartbeatTimeout time.Duration
 }
 
-// Workflows contains the workflow function of an agent, which is [Workflows.Agent], with its options. Create it with
-// [New].
+// Workflows holds the workflow function of an agent, [Workflows.Agent], and the options of this function. [New] returns a
+// Workflows.
 type Workflows struct{ options Options }
 
-// New returns the agent workflow with the given options. The zero Options mean the defaults.
+// New returns the agent workflow with the given options. The zero Options select the defaults.
 func New(o Options) *Workflows {
 	if o.HeartbeatTimeout == 0 {
 		o.HeartbeatTimeout = 3 * time.Second
@@ -39,21 +39,21 @@ type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
 
-// Register registers the workflow with a worker, under the workflow type "Agent".
+// Register registers the agent workflow with a worker, under the workflow type "Agent".
 func (w *Workflows) Register(r Registry) {
 	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 }
 
-// Agent is the workflow function. It runs one agent until the agent ends. If the agent fails, the workflow fails with
-// an application error. The type of this error is the class of the failure, such as an [llm.Class]. Do not start the
-// workflow with a retry policy: a retry would repeat the agent's work.
+// Agent is the workflow function. It runs one agent until the agent ends, and returns the result of the agent. If the agent
+// fails, the workflow fails with an application error. The type of this error is the class of the failure, such as an
+// [llm.Class]. Do not start the workflow with a retry policy: a retry would repeat the agent's work.
 func (w *Workflows) Agent(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run implements [Workflows.Agent]. In addition, it hands the driver of the agent to the caller, so that [Replay] can read the
-// agent's state: it calls the given function (begun) with the driver, before the driver does anything. If run refuses the input,
-// there is no driver, and run does not call the function.
+// run does the work of [Workflows.Agent]. It also gives its caller the driver of the agent, from which [Replay] reads the
+// agent's state. For this, run calls the function `begun` with the driver, before the driver does anything. If run refuses
+// the input, there is no driver, and run does not call `begun`.
 func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver)) (protocol.Result, error) {
 	if err := in.Check(); err != nil {
 		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)

@@ -10,14 +10,14 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Attributes returns the search attributes with which an agent starts.
+// Attributes returns the search attributes with which the workflow of an agent starts. It takes the start input of the agent.
 func Attributes(in agent.Start) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(
 		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
 }
 
-// attributes returns the search attributes with which a sub-agent starts. It returns none if this agent itself has none, because
-// the namespace may then not have registered them.
+// attributes returns the search attributes with which a sub-agent starts. It returns none if the parent agent has none. The
+// namespace may then not have registered the attributes.
 func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
 	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus); !known {
 		return temporal.SearchAttributes{}
@@ -25,7 +25,8 @@ func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
 	return Attributes(in)
 }
 
-// index updates the agent's search attributes if its status has changed. It does nothing if the agent has no search attributes.
+// index updates the search attributes of the agent if the agent's status has changed. It does nothing for an agent without
+// search attributes.
 func (d *driver) index() {
 	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus)
 	status := string(d.state.CopiedStatus())
@@ -39,8 +40,8 @@ func (d *driver) index() {
 	}
 }
 
-// reason returns the class of the error or the name of the limit that explains the agent's status. It returns "" if there is no
-// such error or limit.
+// reason explains the agent's status. It returns the class of the error that held or ended the agent, or the name of the
+// limit that stopped the turn. Without such an error or limit, reason returns "".
 func (d *driver) reason() string {
 	switch s := d.state; {
 	case s.Held != nil:

@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// watchChild starts a coroutine that waits for the end of the sub-agent with the given key, and then applies the end to the
-// state. The coroutine first starts the sub-agent if it was not started before. watchChild does nothing if there is such a
-// coroutine already: several calls may wait for one sub-agent.
+// watchChild starts a coroutine for the sub-agent with the given key: see [agent.Key]. The coroutine starts the sub-agent,
+// unless the sub-agent was started before. Then it waits for the end of the sub-agent, and applies the end to the state.
+// Several calls may wait for one sub-agent. Therefore watchChild does nothing if the sub-agent has such a coroutine already.
 func (d *driver) watchChild(key agent.Key) {
 	if d.inFlight(key) {
 		return
@@ -29,10 +29,12 @@ func (d *driver) watchChild(key agent.Key) {
 	})
 }
 
-// limitWait starts a coroutine that limits how long a call waits for its sub-agent. The limit is the time budget of the tool.
-// If the tool has none, the call waits until the sub-agent has made no progress for [agent.ChildIdleMS]. At the limit, the
-// coroutine answers all calls that wait for the sub-agent as interrupted, so that the agent can go on without the real answer.
-// The sub-agent keeps running, and the driver still waits for its answer.
+// limitWait starts a coroutine that limits how long a call waits for its sub-agent. The longest time is the time budget of
+// the tool. If the tool has no budget, the call waits until nothing has happened in the sub-agent for [agent.ChildIdleMS]
+// milliseconds.
+//
+// Then the coroutine answers all calls that wait for the sub-agent as interrupted, and the agent goes on without the real
+// answer. The sub-agent keeps running, and the driver still waits for the real answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
@@ -44,9 +46,9 @@ func (d *driver) limitWait(call agent.Call) {
 	})
 }
 
-// budgetLeft returns how many milliseconds a call may still wait for its sub-agent; at least 1. The whole time budget of the call
-// is budgetMS. It counts from call.Began, the time at which the call began to wait, in this run or in an earlier one. If Began is
-// 0, because an earlier version did not record this time, budgetLeft returns the whole budget.
+// budgetLeft returns how many milliseconds a call may still wait for its sub-agent; at least 1. The whole time budget is
+// `budgetMS`. It counts from call.Began, the time at which the call began to wait, in this run or in an earlier one. If
+// call.Began is 0, because an earlier version did not record it, budgetLeft returns the whole budget.
 func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 	if call.Began == 0 {
 		return budgetMS
@@ -54,10 +56,10 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 	return min(max(call.Began+budgetMS-d.now(), 1), budgetMS)
 }
 
-// watchProgress waits until the sub-agent of a call makes no more progress. Then it answers the calls that wait for the
-// sub-agent as interrupted, so that the agent can go on. From time to time, it runs the activity LookAgent, which returns how
-// long nothing has happened in the sub-agent or in an agent below it. The limit is [agent.ChildIdleMS]. watchProgress returns
-// early if ctx is cancelled.
+// watchProgress waits until the sub-agent of a call is idle: nothing has happened in the sub-agent, or in an agent below it,
+// for [agent.ChildIdleMS] milliseconds. Then watchProgress answers the calls that wait for the sub-agent as interrupted, and
+// the agent goes on. To find out whether the sub-agent is idle, watchProgress runs the activity LookAgent from time to time.
+// It returns early if `ctx` is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -78,20 +80,20 @@ func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	}
 }
 
-// pause waits for ms milliseconds, and then returns true. It returns false if ctx is cancelled earlier. The Web UI shows the
-// given summary with the timer.
+// pause waits for `ms` milliseconds, and then returns true. If `ctx` is cancelled earlier, pause returns false. The Web UI
+// shows the given summary with the timer.
 func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 	timer := workflow.NewTimerWithOptions(ctx, time.Duration(ms)*time.Millisecond, workflow.TimerOptions{Summary: oneLine(summary)})
 	return timer.Get(ctx, nil) == nil
 }
 
-// runChild starts a sub-agent, waits until it has ended, and returns its end. If a sub-agent with the same key was started
-// before, runChild does not start a second one, but waits for the first one. The sub-agent keeps running if this run ends or is
-// reset; the next run finds the sub-agent by its ID.
+// runChild starts a sub-agent, waits until the sub-agent has ended, and returns its end. If a sub-agent with the same key was
+// started before, runChild waits for that one instead: see [agent.Key]. If this run ends or is reset, the sub-agent keeps
+// running, and the next run finds it by its ID.
 //
-// runChild also reports whether the end comes from the activity AwaitAgent (reattached). Otherwise Temporal has reported the end
-// to this run, because this run is the parent. The error is the error with which the sub-agent's workflow ended, or the error of
-// the activity.
+// There are two ways to learn of the end. Usually Temporal reports the end to this run, because this run is the parent.
+// Otherwise the activity AwaitAgent returns the end, and `reattached` is true. `err` is the error with which the sub-agent's
+// workflow ended, or the error of the activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
 		end, err = d.awaitChild(ctx, child)
@@ -142,12 +144,12 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent by the activity AwaitAgent, in a run that began by a reset. Call it only if the
-// start of the sub-agent is in the part of the history that the reset copied. In such a run, the future of the child workflow
-// (running) may never become ready.
+// pollChildEnd waits for the end of a sub-agent in a run that began by a reset. Call it only if the reset copied the start of
+// the sub-agent into this run. Temporal may then never report the end to this run: the future of the child workflow,
+// `running`, may never become ready. Therefore pollChildEnd also waits by the activity AwaitAgent.
 //
-// pollChildEnd returns the future of the activity as soon as the activity or the child workflow has ended. It returns nil if the
-// child workflow has ended before the activity was started.
+// When the activity or the child workflow has ended, pollChildEnd returns the future of the activity. If the child workflow
+// has ended before the activity was started, pollChildEnd returns nil.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by
 	// a reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future of the
@@ -166,7 +168,7 @@ func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running w
 }
 
 // find starts the activity AwaitAgent, which waits for the end of a sub-agent that was started before. The value of the
-// returned future is a [protocol.AgentEnd]. The activity finds the sub-agent by its ID alone, without a run ID, because the
+// returned future is a [protocol.AgentEnd]. The activity gets only the agent ID of the sub-agent and no run ID, because the
 // sub-agent may have been reset, resumed or continued as new.
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -176,14 +178,14 @@ func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
 }
 
-// awaitChild waits for the end of a sub-agent that was started before, and returns this end. It uses the activity of
-// [driver.find].
+// awaitChild waits for the end of a sub-agent that was started before, and returns this end. It uses the activity AwaitAgent:
+// see [driver.find].
 func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
 	err = d.find(ctx, child).Get(ctx, &end)
 	return end, err
 }
 
-// cancelChildren cancels every sub-agent that has not ended, and waits until Temporal has answered these requests. Each
+// cancelChildren cancels every sub-agent that has not ended. It waits until Temporal has answered all cancel requests. Each
 // sub-agent then cancels its own sub-agents in the same way.
 func (d *driver) cancelChildren() {
 	var asked []workflow.Future
@@ -199,10 +201,10 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// recalled reports whether the driver may carry out the given calls for sub-agents now. Before it carries out a call, the
-// driver may have to search earlier runs for the result of the call: see asksEarlier. The result is false until all searches
-// for the given calls have ended. The method also starts the searches that are not in flight. When a search has ended, the loop
-// runs again and calls the method again.
+// recalled reports whether the driver may carry out the given calls for sub-agents now. If an earlier run may have the result
+// of a call, the driver first has to search the earlier runs: see [driver.asksEarlier]. recalled starts these searches, and
+// returns false until all searches for the given calls have ended. When a search ends, the loop runs again and calls recalled
+// again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
@@ -220,22 +222,22 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 	return all
 }
 
-// mayAsk reports whether earlier runs of the agent may have a result of the call with the given key. It returns false if the
-// agent was never reset or resumed.
+// mayAsk reports whether earlier runs of the agent may have a result of the call with the given key: see [agent.Key]. It
+// returns false if the agent was never reset or resumed.
 func (d *driver) mayAsk(call agent.Key) bool {
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
 }
 
-// asksEarlier reports whether the driver has to search earlier runs for the result of a call before it carries the call out. A
-// workflow version (workflow.GetVersion) for each call keeps the answer the same in a replay of the history. This also holds
-// after a reset, when the new run replays the part of the history that the reset copied.
+// asksEarlier reports whether the driver has to search earlier runs for the result of the call with the given key, before it
+// carries out the call. It records the answer for each call in the history, as a workflow version (workflow.GetVersion).
+// Therefore the answer is the same in a replay, even in the part of the history that a reset copied.
 func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
-// recall searches the earlier runs of the agent for the result of a call for a sub-agent, and applies what it finds to the
-// state. It uses the activity RecallCall. If this activity is already in flight for the call, the method only waits until the
-// activity has ended.
+// recall searches the earlier runs of the agent for the result of a call for a sub-agent. It uses the activity RecallCall,
+// and applies the result of the activity to the state. If this activity is already in flight for the call, recall only waits
+// until the activity has ended.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)
 	if d.inFlight(key) {
@@ -259,11 +261,12 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
 }
 
-// childEnded applies the end of a sub-agent, as [driver.runChild] returns it, to the state: the calls that wait for the sub-agent
-// get its result.
+// childEnded applies the end of a sub-agent to the state: the calls that wait for the sub-agent get its result. The arguments
+// are the results of [driver.runChild].
 //
-// If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, it may have
-// answered them as interrupted. childEnded then first applies the recorded results, so that the transcript stays the same.
+// If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, the earlier
+// run may have answered the calls as interrupted. childEnded then applies the recorded results first. Therefore the
+// transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
@@ -277,17 +280,18 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked looks at the calls that wait for the sub-agent with the given key. It returns those for which this run still has to
-// search the earlier runs. The history of this run may contain a search that another run made, because a reset copied it. Such a
-// search does not count. This run searches again, because it has more earlier runs than the other run.
+// unasked returns the calls for which this run still has to search the earlier runs. It considers the calls that wait for the
+// sub-agent with the given key: see [agent.Key]. A reset may have copied the search of another run into the history of this
+// run. Such a search does not count, because this run has more earlier runs than the other run.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")
 	})
 }
 
-// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. By this signal, a resumed sub-agent sends
-// its answer. The driver ignores the signal if the state does not have the sub-agent, or has its answer already.
+// receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends its
+// answer by this signal. The driver ignores the signal if the state does not have the sub-agent, or has the sub-agent's
+// answer already.
 func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
@@ -312,9 +316,9 @@ func (d *driver) receiveChildEnds() {
 	}
 }
 
-// notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It does so only in a
-// run that a resume started. Temporal does not report the end of such a run to the parent, because the parent did not start the
-// run. If the signal cannot be sent, for example because the parent has ended, notifyParent only logs this.
+// notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It sends the signal
+// only from a run that a resume started. Temporal does not report the end of such a run to the parent, because the parent did
+// not start it. If the signal cannot be sent, for example because the parent has ended, notifyParent only logs this.
 func (d *driver) notifyParent(o agent.Outcome) {
 	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
 		return

@@ -11,14 +11,14 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxInlineState is the largest size, in bytes, of a compressed state that a run passes to the next run in its input.
-// The payload is a third larger, and Temporal refuses payloads over 2 MB. The next run reads a larger state from the
-// history of the run before it.
+// maxInlineState is the largest compressed state, in bytes, that a run passes to the next run in its input. The next run
+// reads a larger state from the history of the earlier run. In a payload, the state takes a third more, and Temporal refuses
+// payloads over 2 MB.
 const maxInlineState = 1_000_000
 
-// open gives the driver its state in a run that continues, resumes or forks an earlier run. It does nothing if the
-// driver has a state already. It takes the compressed state from the start input. If the input has none, it reads the
-// state from the history of the earlier run.
+// open gives the driver its state in a run that continues, resumes or forks an earlier run. The compressed state comes from
+// the start input. If the start input has no state, open reads the state from the history of the earlier run. It does nothing
+// if the driver has a state already.
 func (d *driver) open(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -42,9 +42,8 @@ func (d *driver) open(ctx workflow.Context) error {
 	return workflow.Await(d.root, func() bool { return d.served == d.early })
 }
 
-// read returns the compressed state of the earlier run that the start input names. It reads the state page by page,
-// by the activity ReadAgent. Afterwards, d.start.From names the run that the activity has read, and the number of
-// events that it has read.
+// read returns the compressed state of the earlier run that the start input names. It reads the state page by page, by the
+// activity ReadAgent. It stores in d.start.From which run the activity has read, and how many events.
 func (d *driver) read() ([]byte, error) {
 	id := d.start.Identity(workflow.GetInfo(d.root).WorkflowExecution.ID)
 	start, from := d.start, *d.start.From
@@ -69,9 +68,9 @@ func (d *driver) read() ([]byte, error) {
 	}
 }
 
-// mustContinueAsNew reports whether the run has to continue as new before it carries out the agent's next step (step). There are
-// two reasons to do so: a [protocol.UpgradeUpdate], or the size of the history (see historyGrew). The result is always false in
-// these cases:
+// mustContinueAsNew reports whether the run has to continue as new before it carries out the given step of the agent. There
+// are two reasons to continue as new: a [protocol.UpgradeUpdate], or the size of the history (see [driver.historyGrew]). But
+// the result is always false in these cases:
 //   - An update handler is running.
 //   - A model call, a tool call or a search for messages is in flight.
 //   - The driver has received the end of a sub-agent and has not applied it yet.
@@ -98,15 +97,15 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	return !loads
 }
 
-// leastEvents is how many events a run has to add to its history before it follows Temporal's suggestion to continue
-// as new. A run that has doubled the size of its history follows the suggestion earlier: see historyGrew.
+// leastEvents is the number of events that a run usually adds to its history before it follows Temporal's suggestion to
+// continue as new. A run that has doubled the size of its history may add fewer events: see [driver.historyGrew].
 const leastEvents = 1000
 
-// historyGrew reports whether the history is so large that the run should continue as new. Two conditions must hold:
-//   - Temporal suggests to continue as new, because the history has 4 MB (limit.historySize.suggestContinueAsNew)
-//     or many events.
-//   - This run has added at least leastEvents events to its history, or the history is at least twice as large as
-//     when the run got its state.
+// historyGrew reports whether the history is so large that the run should continue as new. Two conditions must both hold:
+//   - Temporal suggests to continue as new, because the history has 4 MB (limit.historySize.suggestContinueAsNew) or many
+//     events.
+//   - This run has added at least [leastEvents] events to its history, or the history is at least twice as large as when the
+//     run got its state.
 func (d *driver) historyGrew(ctx workflow.Context) bool {
 	// The second condition is for agents with a large state, which is at the beginning of each run's history. Without this
 	// condition, each of their runs could continue as new immediately.
@@ -115,9 +114,9 @@ func (d *driver) historyGrew(ctx workflow.Context) bool {
 		(info.GetCurrentHistorySize() >= 2*d.begunBytes || info.GetCurrentHistoryLength() >= d.begunEvents+leastEvents)
 }
 
-// continueAsNew returns the error that makes Temporal continue the agent as new. The new run gets the state. It makes
-// the same keys, and finds the sub-agents for which it waits by their IDs. If the state is too large for a new run,
-// the error wraps [protocol.ErrStateSize].
+// continueAsNew returns the error that makes Temporal continue the agent as new. The new run gets the agent's state. If the
+// agent waits for sub-agents, the new run finds them by their IDs. If the state is too large for a new run, the error wraps
+// [protocol.ErrStateSize].
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := agent.Start{

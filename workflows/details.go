@@ -23,8 +23,9 @@ const (
 	detailsMessages = 12
 )
 
-// Memo returns the memo with which an agent starts. It contains the fields [protocol.MemoAgent], [protocol.MemoIncarnation],
-// [protocol.MemoKey] and [protocol.MemoTask], without those that the start input does not set.
+// Memo returns the memo with which the workflow of an agent starts. It takes the start input of the agent. The memo has the
+// fields [protocol.MemoAgent], [protocol.MemoIncarnation], [protocol.MemoKey] and [protocol.MemoTask]. MemoKey is left out if
+// the start input has no key. MemoTask is left out if the start input has no message, or continues an earlier run.
 func Memo(in agent.Start) map[string]any {
 	memo := map[string]any{protocol.MemoAgent: in.Agent, protocol.MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
@@ -36,10 +37,11 @@ func Memo(in agent.Start) map[string]any {
 	return memo
 }
 
-// TaskText returns the beginning of an agent's first message, on one line. Lists of agents show it.
+// TaskText shortens an agent's first message to one line, for lists of agents.
 func TaskText(text string) string { return oneLine(text) }
 
-// StaticSummary returns the summary of an agent, on one line. Lists of workflows in the Web UI show it.
+// StaticSummary describes an agent on one line, for lists of workflows in the Web UI. The line has the name of the definition
+// and the beginning of the first message.
 func StaticSummary(in agent.Start) string {
 	if in.Message == nil {
 		return oneLine(in.Agent)
@@ -47,7 +49,8 @@ func StaticSummary(in agent.Start) string {
 	return oneLine(in.Agent + " · " + in.Message.Text)
 }
 
-// StaticDetails returns the details of an agent that do not change, in Markdown: definition, mode, depth and first message.
+// StaticDetails returns the details of an agent that do not change, in Markdown: the name of the definition, the mode, the
+// depth and the first message.
 func StaticDetails(in agent.Start) string {
 	var b strings.Builder
 	mode := in.Mode
@@ -61,8 +64,8 @@ func StaticDetails(in agent.Start) string {
 	return closed(b.String())
 }
 
-// showDetails sets the current details of the workflow, which the Web UI shows. Temporal reads them by a query, so they add
-// nothing to the history.
+// showDetails updates the current details of the workflow, which the Web UI shows. Temporal reads these details by a query.
+// Therefore they add nothing to the history.
 func (d *driver) showDetails() {
 	workflow.SetCurrentDetails(d.root, d.details())
 }
@@ -111,8 +114,8 @@ func (d *driver) details() string {
 	return closed(b.String())
 }
 
-// costs returns a text with the cost of the agent. If its sub-agents have a cost, too, the text also has the cost of all
-// together. The text is empty if the cost is 0.
+// costs describes the cost of the agent in a short text. If the sub-agents cost something, too, the text also has the cost of
+// the agent and its sub-agents together. The text is empty if the total cost is 0.
 func costs(s *agent.State) string {
 	own, tree := s.Usage.Cost, s.Spent().Cost
 	switch tree {
@@ -124,8 +127,8 @@ func costs(s *agent.State) string {
 	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)
 }
 
-// nextAct returns the line of the details that says who has to act next: a person, with a given command, or the agent, or
-// nobody.
+// nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person,
+// the line names the command to use.
 func nextAct(s *agent.State) string {
 	id := shellWord(s.AgentID)
 	send, resume := code("starter send "+id+` "…"`, 1100), code("starter resume "+id, 1100)
@@ -142,7 +145,7 @@ func nextAct(s *agent.State) string {
 	return "**Next**: the agent. Nobody has to act."
 }
 
-// lastTask returns the text of the newest user message that the agent sends to the model, or "".
+// lastTask returns the text of the newest user message in the next model request. It returns "" if there is none.
 func lastTask(s *agent.State) string {
 	for i := s.SentCount() - 1; i >= 0; i-- {
 		if m := s.Sent(i); m.Role == llm.User {
@@ -155,9 +158,8 @@ func lastTask(s *agent.State) string {
 // detailsCalls is the largest number of calls in one list of the details.
 const detailsCalls = 20
 
-// callLines returns the lines of a list of n calls: one line for each of the first detailsCalls calls, and then a line with the
-// number of the remaining calls. It gets the name and the arguments of the call with a certain index from the given function
-// (call).
+// callLines returns the lines of a list of n calls. Each of the first [detailsCalls] calls has a line. If there are more
+// calls, a last line has their number. The function `call` returns the name and the arguments of the call with a given index.
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
@@ -170,8 +172,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting returns a text that says how many messages are in the inbox (n), and when the agent reads them. The time depends on
-// whether the turn is held (held).
+// waiting returns a text about the messages in the inbox: their number n, and when the agent reads them. If the turn is held,
+// the agent reads them later, after the next message. `held` says whether the turn is held: see [agent.Held].
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
@@ -179,12 +181,12 @@ func waiting(held bool, n int) string {
 	return plural(n, "message") + " that the agent reads next"
 }
 
-// detailsChildren is the largest number of sub-agents that the details show. childLines chooses them.
+// detailsChildren is the largest number of sub-agents that the details show: see [childLines].
 const detailsChildren = 20
 
-// childLines returns a list of the agent's sub-agents, in Markdown, in the order in which the agent called them. The list has
-// at most detailsChildren sub-agents, and a last line with the number of the others. childLines chooses running sub-agents
-// before ended ones, and newer ones before older ones.
+// childLines returns a list of the agent's sub-agents, in Markdown. The list shows at most [detailsChildren] sub-agents. It
+// prefers running sub-agents to ended ones, and newer ones to older ones. They stand in the order in which the agent called
+// them. A last line has the number of sub-agents that are not shown.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""
@@ -217,15 +219,15 @@ func childLines(s *agent.State, namespace string) string {
 	return b.String()
 }
 
-// shown holds the texts of the last messages in the details, so that each message is converted to Markdown only once.
+// shown keeps the texts of the last messages in the details. Therefore each message is converted to Markdown only once.
 type shown struct {
 	texts []string
 	next  int               // index in the transcript of the first message that has no text yet
 	tools map[string]string // names of tools by call ID, for the newest message with calls: an ID is unique within a message only
 }
 
-// last returns the texts of the last detailsMessages messages of the transcript. Each call of last converts only the messages
-// that were added since the previous call.
+// last returns the texts of the last [detailsMessages] messages of the transcript. It converts only the messages that were
+// added since its previous call.
 func (h *shown) last(s *agent.State) []string {
 	for h.next = max(h.next, s.Dropped, s.Count()-detailsMessages); h.next < s.Count(); h.next++ {
 		m := s.Messages[h.next-s.Dropped]
@@ -241,8 +243,8 @@ func (h *shown) last(s *agent.State) []string {
 	return h.texts
 }
 
-// recoveries returns the counts of unusual events, such as recalled results and repeated attempts, on one line. It leaves out
-// counts of 0, and returns "" if all counts are 0.
+// recoveries returns one line with the counts of unusual events, such as recalled results and repeated attempts. It leaves
+// out counts of 0. If all counts are 0, it returns "".
 func recoveries(u agent.Usage) string {
 	var counts []string
 	for _, c := range []struct {
@@ -260,8 +262,8 @@ func recoveries(u agent.Usage) string {
 	return strings.Join(counts, " · ")
 }
 
-// line returns one message in Markdown. If the message is the result of a tool call, toolName is the name of the tool;
-// otherwise it is empty.
+// line returns one message in Markdown. If the message is the result of a tool call, `toolName` is the name of the tool.
+// Otherwise `toolName` is empty.
 func line(m agent.Message, toolName string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**", m.Role)

@@ -13,18 +13,19 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// driver runs the loop of one agent. Besides the state, it knows which effects of this run are in flight. A replay of the
-// history restores all of its fields.
+// driver runs the loop of one agent. It has the agent's state, and knows which activities, sub-agents and timers of this run
+// are in flight: see [effect]. A replay of the history restores all fields of the driver.
 type driver struct {
 	start   agent.Start
 	state   *agent.State // nil while it is read from an earlier run
 	options Options
 
-	// root is a disconnected context: a cancel of the workflow does not cancel it. So the driver can still start
-	// activities and send signals after a cancel.
+	// root is a context that a cancel of the workflow does not cancel. Therefore the driver can still start activities and
+	// send signals after a cancel.
 	root    workflow.Context
 	effects []*effect
-	// turnTimer is the timer for the time limit of the running turn. The deadline is in Unix milliseconds; 0 means none.
+	// turnTimer is the timer for the time limit of the running turn. Its deadline is in Unix milliseconds; 0 means that there
+	// is no deadline.
 	turnTimer struct {
 		deadline int64
 		cancel   workflow.CancelFunc
@@ -34,28 +35,30 @@ type driver struct {
 	runSuffix string
 	// reset says that this run began by a reset of an earlier run.
 	reset bool
-	// version increases with each event that changes the state, and whenever the loop has to run again for another reason.
+	// version is the number of reasons to run the loop again. It increases with each event that changes the state, and with
+	// each other reason.
 	version int
-	// early is the number of updates that arrived before the driver had a state. served is the number of these updates for
-	// which [driver.await] has returned.
+	// early and served count updates that arrived before the driver had a state. early is the number of these updates. served
+	// is the number of those for which [driver.await] has returned.
 	early, served int
 	// upgrade says that the agent has received a [protocol.UpgradeUpdate].
 	upgrade bool
-	// begunEvents and begunBytes are the length and the size of the history at the time at which the run got its state.
+	// begunEvents and begunBytes describe the history at the time at which the run got its state: the number of its events,
+	// and its size in bytes.
 	begunEvents, begunBytes int
 	// unmovable says that the state is too large to continue as new.
 	unmovable bool
-	// ends receives the signals with which sub-agents that were resumed report their ends.
+	// ends receives the signals by which resumed sub-agents report their ends.
 	ends workflow.ReceiveChannel
-	// recalledBy records the searches that have ended: searches of earlier runs for the result of a call for a sub-agent. The
-	// key is the key of the call. The value is the end of the ID of the run that made the search, or "unknown" if the search
-	// failed.
+	// recalledBy records which searches have ended. Each search looked in earlier runs for the result of a call for a
+	// sub-agent. The map's key is the key of the call. The value is the end of the ID of the run that made the search, or
+	// "unknown" if the search failed.
 	recalledBy map[agent.Key]string
 }
 
-// effect is something that this run has started and that has not ended, such as a model call, a tool call, a
-// sub-agent, a search of earlier runs, or a timer. There is at most one effect with a key at a time, because Temporal
-// refuses an activity ID that is in use.
+// effect is work that this run has started and that has not ended: for example a model call, a tool call, a sub-agent, a
+// search of earlier runs, or a timer. At most one effect has a given key at a time, because Temporal refuses an activity ID
+// that is in use.
 type effect struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
@@ -63,8 +66,8 @@ type effect struct {
 	keeps  bool                // the effect holds data that is not in the state yet, so the run must not continue as new before it ends
 }
 
-// newDriver returns the driver of a run with the given start input. If the input says that the run begins with the state of an
-// earlier run, the driver has no state yet: see [driver.open].
+// newDriver returns the driver of a run. It takes the context, the start input and the options of the workflow. If the run
+// begins with the state of an earlier run, the new driver has no state yet: see [driver.open].
 func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
@@ -86,16 +89,17 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	return d
 }
 
-// checkVersion panics if the agent's keys have a version that this worker cannot make, because the worker is older than the
-// agent. The panic fails the workflow task, and Temporal gives the task to another worker.
+// checkVersion checks that this worker can make the agent's keys: see [agent.KeyVersion]. A worker that is older than the
+// agent may not know the version of these keys. checkVersion then panics. The panic fails the workflow task, and Temporal
+// gives the task to another worker.
 func checkVersion(version int) {
 	if version > agent.KeyVersion {
 		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", version, agent.KeyVersion))
 	}
 }
 
-// begin sets the state with which the run begins, and records the size of the history. If the run began by a reset,
-// the method also applies the event [agent.Rewound], which tells the state about the reset.
+// begin gives the driver the state with which the run begins, and records the size of the history. If the run began by a
+// reset, begin also applies the event [agent.Rewound], because the state must know of the reset.
 func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
@@ -106,9 +110,9 @@ func (d *driver) begin(s *agent.State) {
 	}
 }
 
-// run is the loop of the driver. It asks the state for the next step, starts the effects of the step, and waits for the next
-// event. It returns when the agent has ended or continues as new. The loop itself stores no position: only the state knows what
-// comes next.
+// run is the loop of the driver. It asks the state for the next step, starts the work of this step, and waits for the next
+// event. It returns when the agent has ended or continues as new. The loop stores no position of its own: the state alone
+// knows what comes next.
 func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
 		d.yield() // no effect is in flight yet
@@ -152,42 +156,42 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	}
 }
 
-// yield waits until the handlers of all updates in the run's first workflow task have started. The loop calls it if
-// the workflow is already cancelled in that task. Without yield, the agent would end before it has received the
-// messages in these updates. After a reset, such messages would be lost: Temporal delivers earlier messages in the
-// first task again, and their senders do not send them again.
+// yield lets the handlers of all updates in the run's first workflow task start before the loop goes on. The loop calls yield
+// if the workflow is already cancelled in that task. Otherwise the agent would end before it receives the messages in these
+// updates. After a reset, such messages would be lost: Temporal delivers earlier messages again in the first task, and their
+// senders do not send them again.
 func (d *driver) yield() {
 	passed := false
 	workflow.Go(d.root, func(workflow.Context) { passed = true })
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// cancelsFirst reports whether the driver handles a cancel of the workflow before it starts the next step. This
-// matters if a cancel and another event arrive in the same workflow task. cancelsFirst returns false in histories of
-// the first version of the driver, which started the next step before it handled the cancel.
+// cancelsFirst reports whether the driver handles a cancel of the workflow before it starts the next step. The order matters
+// if a cancel and another event arrive in the same workflow task. The first version of the driver started the next step
+// first. cancelsFirst returns false in a replay of its histories.
 func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether the driver carries out a step that searches other runs for messages. A run that began by
-// a reset replays workflow tasks of another run. In such a task, looksBack returns true only if the other run made
-// the search in the same task. A workflow version (workflow.GetVersion) records this. Its name contains the key of
-// the search.
+// looksBack reports whether the driver carries out a step that searches other runs for messages. The answer matters in a run
+// that began by a reset, because such a run replays workflow tasks of another run. In such a task, looksBack returns true
+// only if the other run made the search in the same task. A workflow version (workflow.GetVersion) in the history records the
+// search. The name of the version contains the key of the search.
 func (d *driver) looksBack(search agent.FindMessages) bool {
 	return d.inFlight(search.Key) || d.since(string(search.Key))
 }
 
-// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from another
-// run. The method uses a workflow version (workflow.GetVersion), whose name begins with the given text (point). So if a run calls
-// the method twice, it must give two different texts.
+// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from
+// another run. The method records its answer as a workflow version (workflow.GetVersion), whose name begins with the text
+// `point`. If a run calls own twice, the two texts must differ.
 func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the driver takes an optional action in the current workflow task. The caller gives a name for the action
-// (point). If the task runs for the first time, the method returns true, and records this as a workflow version
-// (workflow.GetVersion). In a replay, the method returns true only if the history has this version. So, in tasks that a reset
-// copied from another run, the method returns true only if the other run took the action in the same task.
+// since reports whether the driver takes an optional action in the current workflow task. `point` is a name for the action.
+// If the task runs for the first time, the method returns true and records this as a workflow version (workflow.GetVersion).
+// In a replay, it returns true only if the history has this version. A reset copies tasks from another run. In a copied task,
+// the method returns true only if the other run took the action in that task.
 func (d *driver) since(point string) bool {
 	// The length of the history is different in each workflow task. With the same name in all tasks, the result in the first
 	// copied task would also be the result in all later tasks.
@@ -195,8 +199,8 @@ func (d *driver) since(point string) bool {
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
 }
 
-// apply applies the event e to the state and reports whether e changed the state. After a change, the loop runs
-// again. If e is nil, the method does nothing and returns false.
+// apply applies an event to the state. It reports whether the event changed the state. If so, the loop runs again. For a nil
+// event, apply does nothing and returns false.
 func (d *driver) apply(e agent.Event) (changed bool) {
 	changed = e != nil && d.state.Apply(e)
 	if changed {
@@ -208,9 +212,9 @@ func (d *driver) apply(e agent.Event) (changed bool) {
 // now returns the time of the workflow clock, in Unix milliseconds.
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
-// carryOut starts what the step asks for, such as a model call or tool calls. It does not start what is already in
-// flight. It also makes the driver wait for sub-agents whose calls were answered as interrupted, because the real
-// answer may still come.
+// carryOut starts the work that the step asks for, such as a model call or tool calls. It does not start work that is already
+// in flight. It also makes the driver wait for each sub-agent whose calls were answered as interrupted, because the sub-agent
+// may still send the real answer.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
 		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
@@ -243,8 +247,8 @@ func (d *driver) carryOut(step agent.Step) {
 	}
 }
 
-// callsAtOnce returns how many of the step's calls may run at the same time. The number is [agent.CallsAtOnce]. Only
-// in histories of earlier versions, which had no such limit, it is the number of all calls of the step.
+// callsAtOnce returns how many calls of the step may run at the same time: [agent.CallsAtOnce]. Earlier versions had no such
+// limit. In a replay of their histories, the result may be the number of all calls of the step.
 func (d *driver) callsAtOnce(step agent.RunTools) int {
 	if len(step.Calls) <= agent.CallsAtOnce {
 		return agent.CallsAtOnce
@@ -256,8 +260,8 @@ func (d *driver) callsAtOnce(step agent.RunTools) int {
 	return agent.CallsAtOnce
 }
 
-// started reports whether the driver has begun to carry out a call: the tool call, the sub-agent, or the search of
-// earlier runs for the result of the call is in flight.
+// started reports whether the driver has begun to carry out a call. This is the case if the tool call or the sub-agent is in
+// flight, or the search of earlier runs for the result of the call.
 func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
 		return d.inFlight(call.Key)
@@ -265,15 +269,15 @@ func (d *driver) started(call agent.Call) bool {
 	return d.inFlight(call.Child) || d.inFlight(agent.RecallKey(call.Key))
 }
 
-// startEffect starts the effect with the given key: it calls the given function (run) in a coroutine of its own. It does nothing
-// if an effect with this key is in flight.
+// startEffect calls the function `run` in a coroutine of its own, and records that the effect with the given key is in
+// flight: see [effect]. It does nothing if this effect is in flight already.
 func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
 	d.launch(&effect{key: key}, run)
 }
 
-// launch records that the effect f is in flight, and calls the given function (run) in a coroutine of its own. When the function
-// returns, f is no longer in flight. The method sets f.cancel, which cancels the context of the function. It does nothing if an
-// effect with the same key is in flight.
+// launch calls the function `run` in a coroutine of its own. While the function runs, the driver counts the effect f as in
+// flight: see [effect]. The method sets `f.cancel`, which cancels the context of the function. It does nothing if an effect
+// with the same key is in flight.
 func (d *driver) launch(f *effect, run func(workflow.Context)) {
 	if d.inFlight(f.key) {
 		return
@@ -295,8 +299,8 @@ func (d *driver) endEffect(f *effect) {
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// cancelUnwanted cancels the effects in flight for which the step no longer asks. For example, a call may have been
-// answered as interrupted when the turn reached a limit. Then the step no longer asks for this call.
+// cancelUnwanted cancels work in flight for which the step no longer asks. For example, the turn may have reached a limit,
+// and a call was answered as interrupted. Then the step no longer asks for this call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {
@@ -308,8 +312,8 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 	}
 }
 
-// watchDeadline makes sure that a timer is running for the time limit of the running turn. If the deadline of the
-// turn has changed, the method cancels the earlier timer and starts a new one.
+// watchDeadline keeps a timer running for the time limit of the running turn. If the deadline of the turn has changed, it
+// cancels the old timer and starts a new one. If there is no deadline, it starts none.
 func (d *driver) watchDeadline() {
 	deadline := d.state.Deadline()
 	if deadline == d.turnTimer.deadline {
@@ -336,9 +340,9 @@ func (d *driver) watchDeadline() {
 	})
 }
 
-// finish ends the run with the outcome o, and returns the result or the error of the workflow. It cancels the effects
-// in flight. It also cancels the sub-agents that are still running, because no call waits for their answers. There is
-// one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running.
+// finish ends the run. It returns the result or the error of the workflow, according to the given outcome. It cancels the
+// work that is in flight. It also cancels the sub-agents that are still running, because no call waits for their answers.
+// There is one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running.
 func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 	for _, f := range d.effects {
 		if f.cancel != nil {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// effectTimeout is the start-to-close timeout of a model or tool call. It is long because the activity has shorter
-	// limits of its own, and because Temporal notices a crashed worker by the missing heartbeat.
+	// effectTimeout is the start-to-close timeout of a model call or a tool call. It is long for two reasons: the activity
+	// has shorter limits of its own, and Temporal notices a crashed worker by the missing heartbeat.
 	effectTimeout = 24 * time.Hour
 	// lookTimeout is the start-to-close timeout of the activities that look at a sub-agent, which take milliseconds. They
 	// have no heartbeat timeout, so only this timeout reveals that the worker crashed.
 	lookTimeout = 10 * time.Second
-	// loadTimeout is the start-to-close timeout of the activity that reads a definition. The timeout of the activities that read
-	// histories is readTimeout.
+	// loadTimeout is the start-to-close timeout of the activity that reads a definition.
 	loadTimeout = time.Minute
+	// readTimeout is the start-to-close timeout of the activities that read histories.
 	readTimeout = 10 * time.Minute
 	// lostInterval is the time between a lost attempt of an activity and its first retry. If a model or a tool fails, or
 	// asks to wait, the activity itself sets the delay of the next attempt.
@@ -36,14 +36,14 @@ const (
 	deltaBytes = 1024
 )
 
-// backoff returns the retry policy of all activities. It does not limit the number of attempts: the activity decides
-// when to give up, because only the activity knows whether an attempt reached the model or the tool.
+// backoff returns the retry policy of all activities. The policy does not limit the number of attempts. The activity itself
+// decides when to give up, because only the activity knows whether an attempt reached the model or the tool.
 func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-// load reads the agent's definition by the activity LoadAgent, and applies the definition to the state. If the
-// definition cannot be read, the method applies the reason instead.
+// load reads the agent's definition by the activity LoadAgent, and applies the definition to the state. If the activity
+// fails, load applies the failure instead.
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
@@ -63,9 +63,9 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	d.apply(event)
 }
 
-// removedTool is the name of a workflow version (workflow.GetVersion). The version decides how open calls of a tool
-// are answered if the agent reads a new definition without this tool. With the version, the answer is that the call
-// may have run. Histories of earlier drivers do not have the version; there, the answer is that the call did not run.
+// removedTool is the name of a workflow version (workflow.GetVersion). It decides which answer open calls of a tool get when
+// the agent has read a new definition without this tool. If the history has the version, the answer says that the call may
+// have run. Histories of earlier drivers do not have the version. There, the answer says that the call did not run.
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
@@ -82,8 +82,8 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-// askModel makes a model call, by the activity CallModel, and applies its result. The summary of the activity contains a short
-// description of the call (label).
+// askModel makes a model call by the activity CallModel, and applies the result to the state. `label` is a short description
+// of the call, for the summary of the activity. The given key is the ID of the activity.
 func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -104,8 +104,8 @@ func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in 
 	d.apply(e)
 }
 
-// findMessages gets the messages that other runs of the agent received, page by page, by the activity FindMessages.
-// It applies the messages of all pages as one event.
+// findMessages gets the messages that other runs of the agent received. It reads them page by page, by the activity
+// FindMessages. It applies the messages of all pages as one event.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	var found agent.MessagesFound
 	var in protocol.FindMessagesInput
@@ -137,9 +137,9 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	d.apply(found)
 }
 
-// delta returns the user's messages at the end of a request, for the field Delta of [protocol.CallModelInput]. The request has a
-// given number of messages (count). The method begins with the last message and goes back. It stops at a message that is not from
-// the user, or if the messages would exceed deltaBytes.
+// delta returns the user's messages at the end of a request, for the field Delta of [protocol.CallModelInput]. The request
+// has `count` messages. delta begins with the last message and goes back. It stops at a message that is not from the user, or
+// when the messages would exceed [deltaBytes].
 func (d *driver) delta(count int) []llm.Message {
 	var delta []llm.Message
 	size := 0
@@ -180,8 +180,8 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	d.apply(protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()))
 }
 
-// recalls returns the beginning of the summary of an activity, which the Web UI shows. It returns "recall or run · "
-// if the activity with the given key first searches earlier runs for its result, and "" otherwise.
+// recalls returns the beginning of the summary of an activity, which the Web UI shows. If the activity first searches earlier
+// runs for its result, this is "recall or run · ". Otherwise it is empty. The given key is the ID of the activity.
 func (d *driver) recalls(key agent.Key) string {
 	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""
@@ -189,8 +189,8 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect returns a part of the input of the activity with the given key. By this part, the activity searches earlier runs for its
-// result: see [protocol.Effect]. The method leaves the field Base empty if no earlier run can have the result.
+// effect returns the part of an activity's input that names the runs to search for an earlier result: see [protocol.Effect].
+// The given key is the ID of the activity. If no earlier run can have the result, the field Base is empty.
 func (d *driver) effect(key agent.Key) protocol.Effect {
 	e := protocol.Effect{Run: d.runSuffix}
 	if d.state.MayRecall(key) {

@@ -12,12 +12,11 @@ import (
 
 // This file converts untrusted text to Markdown.
 
-// lineRunes is the largest length of a line of a quoted text, in characters.
+// lineRunes is the largest length, in characters, of one line that [quote] returns, without the indent.
 const lineRunes = 90
 
-// quote returns untrusted text as an indented code block in Markdown. The text cannot end the block, whatever it contains. The
-// function first cuts the text to a given number of bytes (limit). Lines of more than lineRunes characters are broken, so that
-// they fit into the page.
+// quote returns untrusted text as an indented code block in Markdown. No text can end the block. If the text has more than
+// `limit` bytes, quote cuts it. Lines of more than [lineRunes] characters are broken to fit into the page.
 func quote(text string, limit int) string {
 	var b strings.Builder
 	for part := range strings.Lines(visible(clip.Text(text, limit))) {
@@ -43,15 +42,15 @@ func quote(text string, limit int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// code returns untrusted text as Markdown code on one line, or a dash for an empty text. The function first cuts the text to a
-// given number of bytes (limit).
+// code returns untrusted text as Markdown code on one line, or a dash for an empty text. If the text has more than `limit`
+// bytes, code cuts it.
 func code(text string, limit int) string {
 	text = cmp.Or(strings.Join(strings.Fields(visible(clip.Text(text, limit))), " "), "–")
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
-// oneLine returns text as one line of at most summaryBytes bytes, for a summary in the Web UI. The Web UI shows summaries as
-// Markdown, so oneLine replaces the characters of HTML, links and code.
+// oneLine shortens a text to one line of at most [summaryBytes] bytes, for a summary in the Web UI. The Web UI shows
+// summaries as Markdown. Therefore oneLine replaces the characters of HTML, links and code.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(visible(clip.Text(text, 4*summaryBytes))), " ")
 	return clip.Text(noMarkup.Replace(text), summaryBytes)
@@ -59,18 +58,18 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed prepares a Markdown text for the details of a workflow in the Web UI. It cuts the text, and adds a paragraph that
-// looks empty, because the Web UI does not show the last line. The result has at most detailsBytes bytes.
+// closed prepares a Markdown text for the details of a workflow in the Web UI. It cuts the text. Then it adds a paragraph
+// that looks empty, because the Web UI does not show the last line. The result has at most [detailsBytes] bytes.
 func closed(text string) string {
 	const end = "\n\n&nbsp;\n"
 	return clip.Text(text, detailsBytes-len(end)) + end
 }
 
-// lineBreaks replaces everything that Markdown or a browser treats as a line break with "\n".
+// lineBreaks replaces with "\n" everything that Markdown or a browser treats as a line break.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// visible returns text as valid UTF-8, with "\n" as the only line break. It removes control characters other than tabs, and the
-// characters that change the direction of writing.
+// visible removes invisible characters from a text: control characters other than tabs, and characters that change the
+// direction of writing. The result is valid UTF-8, and its only line break is "\n".
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -88,7 +87,7 @@ func workflowPath(namespace, id string) string {
 // noParentheses escapes parentheses, because they would end a Markdown link.
 var noParentheses = strings.NewReplacer("(", "%28", ")", "%29")
 
-// shellWord returns an agent's ID as one word of a shell command. It quotes the ID if that is necessary.
+// shellWord returns an agent's ID in a form that a shell reads as one word. It quotes the ID if that is necessary.
 func shellWord(id string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+=,", r)

@@ -80,8 +80,9 @@ func (d *driver) listen(ctx workflow.Context) error {
 	return nil
 }
 
-// receive carries out an update. It waits until the driver has a state, applies the event e of the update, and reports whether
-// e changed the state. If e is a message and the agent has ended, receive returns an error of type [protocol.Refused].
+// receive carries out an update. It waits until the driver has a state, and then applies the event of the update. It reports
+// whether the event changed the state. If the event is a message and the agent has ended, receive returns an error of type
+// [protocol.Refused].
 func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
 		return false, err
@@ -97,8 +98,8 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 	return d.apply(e), nil
 }
 
-// accepts returns an error that says why the agent refuses the message m, or nil if the agent accepts it. While the driver has
-// no state, it accepts every valid message.
+// accepts checks whether the agent accepts a message. If not, the returned error says why. While the driver has no state, the
+// agent accepts every valid message.
 func (d *driver) accepts(m agent.InboxMessage) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
@@ -121,13 +122,15 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	return nil
 }
 
-// errMoved is the error for a steering message if its field After differs from [agent.State.Entry]: see [protocol.Moved].
+// errMoved is the error for a steering message, which enters the running turn, if it comes too late: see [protocol.Moved].
 var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
 
-// await waits until the driver has a state. Each update handler calls it before it does anything to the state. The handlers
-// then go on in the order in which their updates arrived. Without await, a later message could enter the inbox before an
-// earlier message, because the SDK runs the handlers of later workflow tasks first. A cancel of the workflow does not end the
-// wait: the workflow has accepted the update, so the agent has to receive the message.
+// await waits until the driver has a state. Each update handler calls await before it changes the state. After the wait, the
+// handlers go on in the order in which their updates arrived. Otherwise a later message could enter the inbox first, because
+// the SDK runs the handlers of later workflow tasks first.
+//
+// A cancel of the workflow does not end the wait. The workflow has accepted the update, and therefore the agent has to
+// receive the message.
 func (d *driver) await(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -140,11 +143,11 @@ func (d *driver) await(ctx workflow.Context) error {
 	return err
 }
 
-// errReading is the error of [protocol.RequestQuery] while the driver has no state.
+// errReading is the error of a [protocol.RequestQuery] while the driver has no state.
 var errReading = errors.New("the agent is reading its state from an earlier run; repeat the query")
 
-// refusal converts err to the error with which an update handler refuses an update: a non-retryable application error of type
-// [protocol.Moved] or [protocol.Refused]. It returns nil for nil.
+// refusal returns the error with which an update handler refuses an update because of `err`. It is a non-retryable
+// application error of type [protocol.Moved] or [protocol.Refused]. If `err` is nil, refusal returns nil.
 func refusal(err error) error {
 	switch {
 	case err == nil:
@@ -155,7 +158,8 @@ func refusal(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 }
 
-// transcript answers a [protocol.TranscriptQuery]. While the driver has no state, the page has only the status.
+// transcript answers a [protocol.TranscriptQuery] with a page of the transcript. While the driver has no state, the page has
+// only the status.
 func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPage, error) {
 	if d.state == nil {
 		return protocol.TranscriptPage{Status: agent.Running, Reading: true}, nil
@@ -174,8 +178,8 @@ func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPag
 // waitingBytes is the size, in bytes, to which [Waiting] cuts the text of a message.
 const waitingBytes = 1000
 
-// Waiting returns copies of the messages in an inbox, shortened for people. It returns at most [agent.MaxInbox] messages, each
-// with the beginning of its text and without its images and late result. It returns nil for an empty inbox.
+// Waiting returns copies of the messages in an inbox, shortened for people. There are at most [agent.MaxInbox] copies. Each
+// has only the beginning of the text. The images and the field Late are left out. For an empty inbox, Waiting returns nil.
 func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 	var short []agent.InboxMessage
 	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {
@@ -186,7 +190,7 @@ func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
 }
 
 // request answers a [protocol.RequestQuery] with one page of a request to the model. While the driver has no state, it
-// returns errReading. While the agent has no definition, the page is empty.
+// returns [errReading]. While the agent has no definition, the page is empty.
 func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error) {
 	var page protocol.RequestPage
 	if d.state == nil {
@@ -219,7 +223,8 @@ func (d *driver) request(in protocol.RequestInput) (protocol.RequestPage, error)
 	return page, nil
 }
 
-// view answers a [protocol.StateQuery]. While the driver has no state, the view has only the agent, the mode and the status.
+// view answers a [protocol.StateQuery] with a description of the agent. While the driver has no state, the description has
+// only the name of the definition, the mode and the status.
 func (d *driver) view() (protocol.StateView, error) {
 	s := d.state
 	if s == nil {
@@ -233,7 +238,8 @@ func (d *driver) view() (protocol.StateView, error) {
 	}, nil
 }
 
-// pending answers a [protocol.PendingQuery]. It returns nil while the driver has no state.
+// pending answers a [protocol.PendingQuery] with the tool calls that have no result yet. While the driver has no state, it
+// returns nil.
 func (d *driver) pending() ([]agent.Call, error) {
 	if d.state == nil {
 		return nil, nil

@@ -16,11 +16,12 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Replay replays the history of the given execution with the code of the workflow, and returns the agent's state at the
-// end of the history. The state is nil if the history ends before the workflow had a state. Replay needs no server and no
-// worker. It returns an error if the history does not fit this code, or if a payload could not be decoded.
+// Replay computes the state of an agent from its history. It replays the history with the code of the agent workflow, and
+// returns the state at the end of the history. If the history ends before the workflow had a state, the result is nil. Replay
+// needs no server and no worker. It returns an error if the history does not fit this code, or if a payload could not be
+// decoded.
 //
-// The data converter dc must be that of the Temporal client. Nil means the SDK's default.
+// The data converter `dc` must be the data converter of the Temporal client. Nil means the SDK's default.
 func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter) (*agent.State, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()

@@ -11,22 +11,22 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// AgentFailed is the type of the application error that [Run] returns if the agent ended without an answer. Run uses it only
-// for an agent that existed before Run was called. For an agent that Run has started, Run returns the error of the agent's
-// workflow.
+// AgentFailed is the type of the application error that [Run] returns if an existing agent has ended without an answer. If
+// Run itself has started the agent, Run returns the error of the agent's workflow instead.
 const AgentFailed = "AgentFailed"
 
-// Run runs the agent id as a child of the calling workflow, and waits until the agent has ended. taskQueue is the task queue of
-// the agent's workers; empty means the task queue of the calling workflow. Set task mode in the input of the agent (start),
-// because an agent in chat mode ends only when it is closed. Run gives the agent no search attributes.
+// Run runs the agent with the given ID as a child of the calling workflow, and waits until the agent has ended. The given
+// task queue is the task queue of the agent's workers; empty means the task queue of the calling workflow. `start` is the
+// input of the agent. Set task mode in it, because an agent in chat mode ends only when it is closed. Run gives the agent no
+// search attributes.
 //
-// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, an agent with this ID
-// may exist already. Run then waits for that agent, and nothing is done or paid for twice. Run recognises the agent by start.Key.
-// If this key is empty, Run sets it to id. If the ID belongs to a workflow with another key, Run returns an error of type
-// [protocol.ForeignAgent]. A cancel of ctx cancels the agent only if this call of Run has started it.
+// The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, an agent with
+// this ID may exist already. Run then waits for that agent, and no work is done or paid for twice. Run recognises the agent
+// by `start.Key`, which defaults to the ID. If the ID belongs to a workflow with another key, Run returns an error of type
+// [protocol.ForeignAgent]. A cancel of `ctx` cancels the agent only if this call of Run has started it.
 //
-// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this time,
-// Run waits for the end of the resumed agent.
+// If the agent is terminated, is cancelled from outside or times out, Run waits 2 seconds. If the agent is resumed in this
+// time, Run waits for the end of the resumed agent.
 func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protocol.Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
 	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)
@@ -62,8 +62,8 @@ func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protoco
 	return result, nil
 }
 
-// childOptions returns the options with which a workflow starts the agent with the given ID. By these options, the agent keeps
-// running if the workflow ends, and Temporal refuses to start an agent with an ID that has been used before. There is no retry
+// childOptions returns the options with which a workflow starts the agent with the given ID. With these options, the agent
+// keeps running if the workflow ends. Temporal refuses to start an agent with an ID that was used before. There is no retry
 // policy, because the agent's activities have their own retries.
 func childOptions(id string, start agent.Start) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{

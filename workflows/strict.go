@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// strict is a data converter that ends a replay if a codec fails. Without it, the workflow would treat the error of a
-// codec server as the failure of an activity.
+// strict is a data converter for a replay that must end if a codec fails. With another data converter, the workflow would
+// treat the error of a codec server as the failure of an activity.
 type strict struct {
 	converter.DataConverter
 
@@ -19,7 +19,8 @@ type strict struct {
 
 var _ workflow.ContextAware = strict{}
 
-// WithWorkflowContext implements [workflow.ContextAware].
+// WithWorkflowContext implements [workflow.ContextAware]. It returns a strict data converter for the workflow with the given
+// context.
 func (s strict) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
 	if aware, ok := s.DataConverter.(workflow.ContextAware); ok {
 		return strict{aware.WithWorkflowContext(ctx), s.failed}
@@ -27,22 +28,22 @@ func (s strict) WithWorkflowContext(ctx workflow.Context) converter.DataConverte
 	return s
 }
 
-// WithContext implements [workflow.ContextAware].
+// WithContext implements [workflow.ContextAware]. It returns s itself.
 func (s strict) WithContext(context.Context) converter.DataConverter { return s }
 
-// FromPayload implements [converter.DataConverter].
+// FromPayload implements [converter.DataConverter]. It panics if a codec fails: see [strict.check].
 func (s strict) FromPayload(p *commonpb.Payload, value any) error {
 	return s.check(s.DataConverter.FromPayload(p, value))
 }
 
-// FromPayloads implements [converter.DataConverter].
+// FromPayloads implements [converter.DataConverter]. It panics if a codec fails: see [strict.check].
 func (s strict) FromPayloads(p *commonpb.Payloads, values ...any) error {
 	return s.check(s.DataConverter.FromPayloads(p, values...))
 }
 
-// check ends the replay if err is an error of a codec: it panics with err. If this is the first such error, check
-// also stores it in the field failed. The workflow handles all other errors, so check returns them. These errors say
-// that a JSON text does not fit the Go type. For nil, check returns nil.
+// check ends the replay if `err` is an error of a codec: it panics with `err`. It stores the first such error in s.failed.
+// Any other error only says that a JSON text does not fit the Go type. check returns such an error, and the workflow handles
+// it. For nil, check returns nil.
 func (s strict) check(err error) error {
 	if err == nil || errors.Is(err, converter.ErrUnableToDecode) {
 		return err

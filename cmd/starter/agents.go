@@ -17,9 +17,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// agents connects to Temporal and returns c, a client that starts agents. It also returns the name of the task queue that c
-// uses (queue; see [globals.taskQueue]), and a function that closes the connection (done). The caller must call this
-// function.
+// agents connects to Temporal and returns a client that can start agents. The second result is the task queue of this client;
+// see [globals.taskQueue]. The third result is a function that closes the connection. The caller must call this function.
 func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -31,10 +30,10 @@ func (g *globals) agents(ctx context.Context) (c *client.Client, queue string, d
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentsOf connects to Temporal for a command on an agent that exists already. Its results are those of [globals.agents],
-// except for the task queue. This queue is the value of the flag --task-queue. Without this flag, agentsOf asks Temporal for
-// the task queue of the agent with the given id, and reads no configuration file. A command that needs no task queue passes
-// an empty id.
+// agentsOf connects to Temporal for a command on an agent that exists already. It returns the same kinds of results as
+// [globals.agents]. Only the choice of the task queue differs. The flag `--task-queue` sets the task queue. Without this
+// flag, agentsOf asks Temporal for the task queue of the agent with the given ID. It reads no configuration file. A command
+// that needs no task queue passes an empty ID.
 func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.dial(ctx)
 	if err != nil {
@@ -50,9 +49,10 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// agentName returns the name of the agent that a command has to start. It gets the value of the flag --agent (name). If
-// this value is not empty, agentName returns it; the configuration, if there is one, must have this agent. If the value is
-// empty, the configuration must have exactly one agent, and agentName returns its name. All errors have the code exitUsage.
+// agentName returns the name of the agent that a command has to start. Its argument is the value of the flag `--agent`. If
+// this value is not empty, agentName returns the value. The configuration, if there is one, must then have an agent with this
+// name. If the value is empty, the configuration must have exactly one agent, and agentName returns the name of this agent.
+// All errors have the code [exitUsage].
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.queue != "" {
@@ -79,10 +79,10 @@ func (g *globals) agentName(name string) (string, error) {
 	return name, nil
 }
 
-// text returns the task or the message that the user gives an agent on a command line. It joins the arguments with spaces.
-// If there are no arguments, or the only argument is "-", text reads standard input instead and removes one newline at the
-// end. The error has the code exitUsage if standard input is empty. It has the same code if there are no arguments and
-// standard input is a terminal.
+// text returns the task or the message that the user gives an agent on a command line. It joins the arguments with spaces. If
+// there are no arguments, or the only argument is "-", text reads standard input instead and removes one newline at the end.
+// The error has the code [exitUsage] if standard input is empty. It has the same code if there are no arguments and standard
+// input is a terminal.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -103,8 +103,7 @@ func text(cmd *cobra.Command, args []string) (string, error) {
 }
 
 // withExitCode prepares an error of package client for the user. It adds an exit code and, in most cases, a text that says
-// what the user can do next. Other errors stay unchanged. The text for [client.ErrNoWorker] names the agent's task queue
-// (queue).
+// what the user can do next. It returns other errors unchanged. The text for [client.ErrNoWorker] names the given task queue.
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var exit *exitError

@@ -20,13 +20,14 @@ const (
 	completeLimit = 200
 )
 
-// completion is a function that cobra calls when the user presses Tab. It returns the possible values of an argument.
+// completion is a function that returns the possible values of an argument. The library cobra calls the function when the
+// user presses Tab.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeIDs returns a completion for the arguments of a command that takes agent IDs. It offers the IDs of agents with
-// one of the given statuses, or of all agents if no status is given. For [client.Running] it also offers agents that wait
-// or are held. maxIDs is the largest number of IDs that the command accepts; 0 means any number. The completion offers
-// nothing if Temporal does not answer.
+// completeIDs returns the completion for a command whose arguments are agent IDs. The completion offers the IDs of agents
+// with one of the given statuses. Without statuses, it offers the IDs of all agents. For [client.Running], it also offers
+// agents that wait, and agents that are held (stopped by a failure). The command accepts at most `maxIDs` IDs; 0 means any
+// number. If Temporal does not answer, the completion offers nothing.
 func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if maxIDs > 0 && len(args) >= maxIDs {
@@ -57,8 +58,8 @@ func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	}
 }
 
-// completeAgentNames adds a completion to the flag --agent of a command. It offers the names of the agents in the
-// configuration.
+// completeAgentNames adds a completion to the flag `--agent` of a command. The completion offers the names of the agents in
+// the configuration.
 func completeAgentNames(g *globals, cmd *cobra.Command) {
 	// This fails only if the command has no such flag, or the flag has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -70,8 +70,8 @@ when the demo ends, also after Ctrl-C.`,
 }
 
 // demoPrinter returns a function that shows what the demo's agent does. The function prints the agent's messages and its
-// problems, like the commands run and tail. It must be called with every [client.Progress] that [client.Client.Watch]
-// yields. It prints nothing about a missing worker, because the demo starts the workers itself.
+// problems, as `starter run` does. It must be called with every [client.Progress] that [client.Client.Watch] yields. It does
+// not report a missing worker, because the demo starts the workers itself.
 func demoPrinter(w io.Writer) func(client.Progress) {
 	follow := newFollower(w, w, "", "", 0, false)
 	follow.wait.stop()
@@ -82,8 +82,8 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 	}
 }
 
-// verdict returns the error with which the demo ends. Nil means that the demo has succeeded. The demo fails if a model
-// request or a tool call was repeated that must happen only once. It also fails if the agent did not complete.
+// verdict says whether the demo has succeeded. For a success, it returns nil. It returns an error if a model request or a
+// tool call was repeated that must happen only once. It also returns an error if the agent did not complete.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
@@ -94,8 +94,9 @@ func verdict(s demo.Summary) error {
 	return nil
 }
 
-// newDemoWorker returns the command of the demo's worker process, which serves agents like cmd/worker. The process exits at once
-// when its standard input is closed. It therefore never outlives the demo, even if the demo is killed.
+// newDemoWorker returns the hidden command that runs the demo's worker process. This process serves agents, like the program
+// cmd/worker. It exits at once when its standard input is closed. Therefore it never outlives the demo, even if the demo is
+// killed.
 func newDemoWorker(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: demoWorker, Hidden: true, Args: usage.NoArguments,

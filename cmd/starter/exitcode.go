@@ -32,13 +32,14 @@ const exitCodeHelp = `Exit codes:
   7    the ID is taken by another agent, or by an agent with another task
   130  interrupted`
 
-// exitError is an error together with the exit code with which the process ends because of it.
+// exitError is an error with an exit code. If a command returns this error, the process ends with this exit code.
 type exitError struct {
 	code exitCode
 	err  error
 }
 
-// exitf returns an error with an exit code. The message must be one line that says what is wrong and what to do next.
+// exitf returns an error with an exit code. The other arguments are those of [fmt.Errorf]. The message must be one line that
+// says what is wrong and what to do next.
 func exitf(code exitCode, format string, args ...any) error {
 	return &exitError{code: code, err: fmt.Errorf(format, args...)}
 }
@@ -49,7 +50,8 @@ func (e *exitError) Error() string { return e.err.Error() }
 // Unwrap returns the error without its exit code.
 func (e *exitError) Unwrap() error { return e.err }
 
-// codeOf returns the exit code for err: 0 for nil, exitUsage for a *noConfigError, the code of an exitError, else exitFailure.
+// codeOf returns the exit code of the process for a command's error. For nil, it returns 0. For a [*noConfigError], it
+// returns [exitUsage]. For an [*exitError], it returns the code in the error. For all other errors, it returns [exitFailure].
 func codeOf(err error) exitCode {
 	var coded *exitError
 	switch {

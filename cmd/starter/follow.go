@@ -12,9 +12,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// following says how the commands run, resume and fork show an agent to the user. Most of its fields are flags of these
-// commands.
+// following holds the options that say how a command shows an agent to the user. The commands `starter run`, `starter resume`
+// and `starter fork` use it. Most of its fields are values of flags.
 type following struct {
+	// detach, json and quiet are the values of the flags with these names.
 	detach, json, quiet bool
 	// limit is how long the command waits for a worker to answer; 0 means no limit.
 	limit time.Duration
@@ -31,10 +32,10 @@ func (f *following) addFlags(cmd *cobra.Command) {
 	addWait(cmd, &f.limit, 0)
 }
 
-// show prints an agent's messages as they come, until the agent waits for the user, is held by a failure ([client.Held]) or
-// has ended. With --quiet it prints only the answer, with --json only the agent as JSON. With --detach it prints only the
-// agent's ID and returns at once. If the agent is held, has ended without an answer or has reached a limit, show returns an
-// error.
+// show prints an agent's messages as they come. It returns when the agent waits for the user, has ended, or is held (stopped
+// by a failure; see [client.Held]). With the flag `--quiet`, show prints only the answer. With `--json`, it prints only the
+// agent as JSON. With `--detach`, it prints only the agent's ID and returns at once. The result is an error if the agent is
+// held, has ended without an answer, or has reached a limit.
 func (f following) show(cmd *cobra.Command, c *client.Client, queue string, started client.Started) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.detach {
@@ -87,21 +88,21 @@ type ending struct {
 	Usage   agent.Usage
 }
 
-// endOf reads from an agent's history how the agent's last turn ended. It needs no worker. The caller knows the agent's
-// status already; endOf copies this status into its result.
+// endOf reads from an agent's history how the agent's last turn ended. It needs no worker. It copies the given status of the
+// agent into its result.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
 }
 
-// answered reports whether the agent has completed or waits for the user. An answer has then ended the turn; it may be a
-// notice that the agent has reached a limit. There is one exception: the agent may also wait for a person's decision on a
-// tool call.
+// answered reports whether the agent has completed or waits for the user. The turn has then ended with an answer. The answer
+// may be a notice that the agent has reached a limit. There is one exception: an agent that waits for a person's decision on
+// a tool call counts as answered, but has no answer yet.
 func (e ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
 
-// verdict returns the error with which a command ends after it has waited for an agent. If the agent is held, or has ended
-// without an answer, the error has the code exitAgentFailed. If a limit ended the turn, the error has the code exitLimit.
-// Otherwise, verdict returns nil.
+// verdict returns the error with which a command ends after it has waited for an agent. The error has the code
+// [exitAgentFailed] if the agent is held, or has ended without an answer. The error has the code [exitLimit] if a limit ended
+// the turn. Otherwise, verdict returns nil.
 func (e ending) verdict() error {
 	switch {
 	case !e.answered():
@@ -112,8 +113,8 @@ func (e ending) verdict() error {
 	return nil
 }
 
-// pastLimit returns the end of an error text about a turn that a limit has ended. It tells the user how to go on with the
-// agent.
+// pastLimit returns the last part of the error text for a turn that a limit has ended. This part tells the user how to go on
+// with the agent.
 func (e ending) pastLimit() string {
 	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
 	again := fmt.Sprintf("`starter send %s TEXT`", e.ID)
@@ -129,7 +130,7 @@ func (e ending) pastLimit() string {
 }
 
 // usageLine returns one line with the tokens and the cost of an agent and of its sub-agents that have ended. The line ends
-// with the address of the agent's page in the Web UI (link). If the address is empty, the line ends without one.
+// with the given address of the agent's page in the Web UI, unless this address is empty.
 func usageLine(u agent.Usage, link string) string {
 	all := u.Spent()
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))

@@ -8,8 +8,9 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// follower shows a user what an agent does: its new messages, the text of the running model call so far, and why the agent
-// does not go on. The commands run, resume, fork, send, tail and demo use it. Create it with newFollower.
+// follower shows a user what an agent does: its new messages, and the text of the running model call so far. It also says why
+// the agent does not go on. The commands `run`, `resume`, `fork`, `send`, `tail` and `demo` of the starter use a follower.
+// [newFollower] creates one.
 type follower struct {
 	id string
 	// stdout and stderr write above the preview.
@@ -20,9 +21,9 @@ type follower struct {
 	messages *transcriptPrinter
 }
 
-// newFollower returns a follower of the agent with the given id and task queue. The command waits for a worker to answer,
-// at most for the given time (limit); 0 means no limit. On request (live), the follower also shows the text of the running
-// model call, if stdout is a terminal. The caller must call end.
+// newFollower returns a follower of the agent with the given ID and task queue. The command waits for a worker to answer, at
+// most for the time `limit`; 0 means no limit. If `live` is set and standard output is a terminal, the follower also shows
+// the text of the running model call. The caller must call [follower.end].
 func newFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration, live bool) *follower {
 	words := newPreview(stdout, live)
 	f := &follower{id: id, words: words, stdout: words.beside(stdout), stderr: words.beside(stderr)}
@@ -32,14 +33,15 @@ func newFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration
 	return f
 }
 
-// end must be called when the command no longer follows the agent. It removes the text of the running model call from the
-// terminal, and stops the timer that reports a missing worker. It may be called several times.
+// end ends the output about the agent. It must be called when the command no longer follows the agent. It removes the text of
+// the running model call from the terminal. It also stops the timer that reports a missing worker. It may be called several
+// times.
 func (f *follower) end() {
 	f.wait.stop()
 	f.words.end()
 }
 
-// see shows the user one step of the agent's progress. It must be called with every [client.Progress] that
+// see shows the user one report about the agent's progress. It must be called with every [client.Progress] that
 // [client.Client.Watch] yields.
 func (f *follower) see(p client.Progress) {
 	f.wait.update(p)
@@ -48,10 +50,10 @@ func (f *follower) see(p client.Progress) {
 	}
 }
 
-// watch shows the agent to the user until the agent waits, is held ([client.Held]) or has ended. It returns the agent's
-// status. If no worker answers for the time f.wait.limit, the error is [client.ErrNoWorker]. This time starts again when a
-// worker answers. It also starts again when Temporal does not answer, because it is then not known whether a worker is
-// missing.
+// watch shows the agent to the user until the agent waits, has ended, or is held (stopped by a failure; see [client.Held]).
+// It returns the agent's status. If no worker answers for the time `f.wait.limit`, the error is [client.ErrNoWorker]. This
+// time starts again when a worker answers. It also starts again while Temporal does not answer, because nobody can then see
+// whether a worker is missing.
 func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

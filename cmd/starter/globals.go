@@ -20,23 +20,24 @@ import (
 )
 
 const (
-	// configEnv is the environment variable that names the configuration file if --config does not.
+	// configEnv is the environment variable that names the configuration file if the flag `--config` does not.
 	configEnv = "REAGENT_CONFIG"
-	// defaultConfig is the configuration file if neither --config nor configEnv names one. This file need not exist.
+	// defaultConfig is the configuration file if neither the flag `--config` nor [configEnv] names one. This file need not
+	// exist.
 	defaultConfig = "agents.yaml"
-	// dialTimeout limits the time to connect to Temporal. It suffices for a distant server. If the server on this machine is
-	// missing, dial does not wait for this time, because it calls listens first.
+	// dialTimeout limits the time to connect to Temporal. It suffices for a distant server. For a missing server on this
+	// machine, [globals.dial] does not wait for this time, because it calls [listens] first.
 	dialTimeout = 10 * time.Second
 )
 
-// globals holds the flags of all commands. Its methods read the configuration file and connect to Temporal. Each command calls
-// only the methods that it needs.
+// globals holds the values of the flags that all commands have. Its methods read the configuration file and connect to
+// Temporal. Each command calls only the methods that it needs.
 type globals struct {
 	configPath string
 	queue      string
 	address    string
 	namespace  string
-	// converter is the data converter of the client that dial returned; nil means the SDK's default.
+	// converter is the data converter of the client that [globals.dial] returned; nil means the SDK's default.
 	converter converter.DataConverter
 }
 
@@ -48,9 +49,9 @@ func (g *globals) register(root *cobra.Command) {
 	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
-// config reads the configuration file that is named by the flag --config or by the variable REAGENT_CONFIG. If this file
-// does not exist, the error is a [*noConfigError]. If no file is named, config reads agents.yaml. If agents.yaml does not
-// exist, config returns nil without an error.
+// config reads the configuration file. The flag `--config` or the environment variable REAGENT_CONFIG names this file. If the
+// named file does not exist, the error is a [*noConfigError]. Without the flag and the variable, config reads agents.yaml. If
+// agents.yaml does not exist, config returns nil without an error.
 func (g *globals) config() (*config.Config, error) {
 	path := cmp.Or(g.configPath, os.Getenv(configEnv))
 	named := path != ""
@@ -66,10 +67,10 @@ func (g *globals) config() (*config.Config, error) {
 	return nil, exitf(exitUsage, "%w", err)
 }
 
-// noConfigError says that the named configuration file does not exist.
+// noConfigError says that the configuration file that the user named does not exist.
 type noConfigError struct {
 	path string
-	// fromEnv says that the file was named by REAGENT_CONFIG, not by --config.
+	// fromEnv says that the environment variable REAGENT_CONFIG named the file, and not the flag `--config`.
 	fromEnv bool
 }
 
@@ -86,8 +87,8 @@ func (e *noConfigError) Error() string {
 	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, configEnv)
 }
 
-// taskQueue returns the name of the task queue of the agents. It is the value of the flag --task-queue, else the task queue
-// in the configuration, else [config.DefaultTaskQueue].
+// taskQueue returns the name of the task queue of the agents. It is the value of the flag `--task-queue`. Without this flag,
+// it is the task queue in the configuration. Without a configuration, it is [config.DefaultTaskQueue].
 func (g *globals) taskQueue() (string, error) {
 	if g.queue != "" {
 		return g.queue, nil
@@ -102,8 +103,8 @@ func (g *globals) taskQueue() (string, error) {
 	return cfg.TaskQueue, nil
 }
 
-// dial connects to Temporal and returns the client, which the caller must close. It also sets g.address, g.namespace and
-// g.converter to the values that this client uses.
+// dial connects to Temporal and returns the client. The caller must close the client. dial also sets `g.address`,
+// `g.namespace` and `g.converter` to the values that the client uses.
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	opts, err := config.ClientOptions(g.address, g.namespace)
 	if err != nil {
@@ -135,9 +136,9 @@ func noTemporal(address string) error {
 	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
-// listens reports whether a program accepts connections at an address of this machine. It is called before the client
-// connects, because gRPC would report a missing server only after its retries. For an address of another machine, listens
-// always returns true, because the connection may need a proxy. It also returns true if ctx has ended.
+// listens reports whether a program accepts connections at an address of this machine. [globals.dial] calls it before it
+// connects, because gRPC reports a missing server only after its retries. For an address of another machine, listens always
+// returns true, because the connection may need a proxy. It also returns true if the context has ended.
 func listens(ctx context.Context, address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -10,8 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// readImages returns the images of a message. A web address stays as it is. A file becomes a data: URL with its content. The
-// error has the code exitUsage if a file cannot be read, is larger than [agent.MaxImageBytes], or is not an image.
+// readImages returns the images of a message. Each argument is a web address or the name of a file. A web address stays as it
+// is. A file becomes a data: URL with the content of the file. The error has the code [exitUsage] if a file cannot be read,
+// is larger than [agent.MaxImageBytes], or is not an image.
 func readImages(names []string) ([]string, error) {
 	var images []string
 	for _, name := range names {

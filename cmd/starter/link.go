@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// uiEnv is the environment variable with the address of the Web UI. Users set it if the starter does not find the Web UI
-// itself.
+// uiEnv is the environment variable with the address of the Web UI. Users set this variable if the starter does not find the
+// Web UI itself.
 const uiEnv = "REAGENT_UI_URL"
 
 // uiTimeout limits the request that checks whether there is a Web UI.
 const uiTimeout = 500 * time.Millisecond
 
-// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The Web UI is
-// at REAGENT_UI_URL, if this variable is set. A server in Temporal Cloud has the Web UI of Temporal Cloud. For a server on
-// this machine, link tries Temporal's port plus 1000. `starter dev` uses this port by default.
+// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. Users can set
+// the address of the Web UI in the environment variable REAGENT_UI_URL. Without this variable, the Web UI of Temporal Cloud
+// is used for a server in Temporal Cloud. For a server on this machine, link tries Temporal's port plus 1000. This is the
+// port that `starter dev` uses by default.
 func (g *globals) link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	if base == "" {
@@ -33,7 +34,7 @@ func (g *globals) link(ctx context.Context, id string) string {
 }
 
 // uiOf returns the base address of the Web UI that belongs to the Temporal server at the given address. If this Web UI is
-// unknown, it returns an empty string.
+// unknown, uiOf returns an empty string.
 func uiOf(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -53,8 +54,8 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI answers at the given address (base). It requests the settings of the Web
-// UI, because other programs do not have them.
+// answersAsUI reports whether Temporal's Web UI answers at the given address. It requests the settings of the Web UI, because
+// other programs do not have these settings.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

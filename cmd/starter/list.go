@@ -68,7 +68,8 @@ sub-agent.`,
 	return cmd
 }
 
-// statuses returns the statuses that the flags --running, --waiting, --held and --failed select. Nil means all statuses.
+// statuses returns the statuses that the user wants to see. The flags `--running`, `--waiting`, `--held` and `--failed`
+// select them. Nil means all statuses.
 func (o listOptions) statuses() []client.Status {
 	var all []client.Status
 	if o.running {
@@ -117,16 +118,16 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	return err
 }
 
-// row is one agent in the output of the command list.
+// row is one agent in the output of `starter list`.
 type row struct {
 	entry client.Entry
 	snap  client.Snapshot
 }
 
-// find returns the agents that match the query, the newest first, at most the given number (limit); 0 means any number. It
-// also reports whether more agents match (more). It reads the status of each agent from the agent's history: see
-// [reading.all]. An agent whose history cannot be read has the status [client.Unknown]. The list must not hide such an
-// agent, so find returns it whatever statuses the query asks for.
+// find returns the agents that match the query, the newest first. It returns at most `limit` agents; 0 means any number. The
+// result `more` says whether more agents match. find reads the status of each agent from the agent's history; see
+// [reading.all]. An agent whose history cannot be read has the status [client.Unknown]. find returns such an agent for every
+// query, because the list must not hide an agent.
 func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry
@@ -172,7 +173,8 @@ func printRows(w io.Writer, rows []row, now time.Time) error {
 	return table.Flush()
 }
 
-// rowStatus returns the status and, in parentheses, the limit that ended the last turn, if there is one.
+// rowStatus returns the text for an agent's status. If a limit ended the agent's last turn, the name of the limit follows in
+// parentheses.
 func rowStatus(s client.Snapshot) string {
 	if s.Stopped == "" {
 		return string(s.Status)
@@ -180,8 +182,8 @@ func rowStatus(s client.Snapshot) string {
 	return fmt.Sprintf("%s (%s limit)", s.Status, strings.ReplaceAll(printable.Name(s.Stopped), "_", " "))
 }
 
-// spentText returns the text for two columns of the list, TOKENS and COST, with a tab between them. If s is nil, the tokens
-// and the cost are unknown, and both columns are "?". A cost of 0 is "-".
+// spentText returns the text for two columns of the list, TOKENS and COST, with a tab between them. For nil, both columns are
+// "?", because the tokens and the cost are unknown. A cost of 0 is "-".
 func spentText(s *agent.Spending) string {
 	if s == nil {
 		return "?\t?"
@@ -206,19 +208,20 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// rowView is the JSON form of one agent in the output of the command list. Scripts read it: fields may be added, but must
-// not be changed.
+// rowView is the JSON form of one agent in the output of `starter list`. Scripts read this form. Fields may be added, but
+// must not be changed.
 type rowView struct {
 	ID     string        `json:"id"`
 	Agent  string        `json:"agent"`
 	Status client.Status `json:"status"`
 	// WaitsFor is absent if the agent works or has ended.
 	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
-	// Stopped names the limit that ended the last turn. It is absent if no limit ended it.
+	// Stopped names the limit that ended the last turn. The field is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
-	// Class is the type of the failure that holds the agent, or with which the agent ended.
+	// Class is the kind of the agent's failure. The field is absent if the agent has no failure.
 	Class string `json:"class,omitempty"`
-	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. It is absent if unknown.
+	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. The field is absent if they
+	// are unknown.
 	Usage   *treeUsage `json:"usage,omitempty"`
 	Task    string     `json:"task,omitempty"`
 	Parent  string     `json:"parent,omitempty"`

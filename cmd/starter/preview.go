@@ -14,9 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows the text of the running model call so far, in the last lines of a terminal. Below the text it shows one line
-// that says what the agent works on. The preview disappears when the complete message arrives. If the output is not a
-// terminal, the preview is nil. The methods update and end of a nil preview do nothing.
+// preview shows the text of the running model call so far, in the last lines of a terminal. Below the text, one line says
+// what the agent works on. The preview disappears when the complete message arrives. If the output is not a terminal, the
+// preview is nil, and [preview.update] and [preview.end] do nothing.
 type preview struct {
 	out  io.Writer
 	size func() (width, height int)
@@ -27,8 +27,8 @@ type preview struct {
 	drawn []int               // the width of each line that is on the terminal
 }
 
-// newPreview returns the preview for a command's standard output. It returns nil if no preview is wanted, or if stdout is
-// not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
+// newPreview returns the preview for a command's standard output. It returns nil if the caller wants no preview. It also
+// returns nil if standard output is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
 	file, ok := printable.Unwrap(stdout).(*os.File)
 	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
@@ -43,10 +43,10 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// update shows the text of the running model call and, below it, a line that says what the agent works on (work). It must
-// be called with every [client.Progress] that [client.Client.Watch] yields. If the progress contains a message, update
-// removes the preview. It does the same if a reset of the agent has discarded messages. While no worker answers, or
-// Temporal does not answer, the preview stays as it is.
+// update shows the text of the running model call. Below the text, it shows the line `work`, which says what the agent works
+// on. update must be called with every [client.Progress] that [client.Client.Watch] yields. It removes the preview if the
+// progress contains a message, or if a reset of the agent has discarded messages. The preview stays as it is while no worker
+// answers, or while Temporal does not answer.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -75,9 +75,9 @@ func (p *preview) show(words *client.PartialText, work string) {
 	p.draw(p.clear())
 }
 
-// beside returns a writer for text that must appear above the preview. The writer passes the text on to the given writer,
-// which is on the same terminal as the preview. Each Write must write whole lines. If the preview is nil, beside returns
-// the given writer.
+// beside returns a writer for text that must appear above the preview. This writer passes the text on to the given writer.
+// The given writer must be on the same terminal as the preview. Each Write must write whole lines. For a nil preview, beside
+// returns the given writer.
 func (p *preview) beside(out io.Writer) io.Writer {
 	if p == nil {
 		return out
@@ -102,8 +102,8 @@ func (a above) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// clear returns the control sequence that removes the preview from the terminal. The caller must write the sequence, because
-// clear no longer counts the lines as drawn. The caller must hold mu.
+// clear returns the control sequence that removes the preview from the terminal. It also marks the preview as removed.
+// Therefore the caller must write the sequence. The caller must hold `p.mu`.
 func (p *preview) clear() string {
 	if len(p.drawn) == 0 {
 		return ""
@@ -120,8 +120,8 @@ func (p *preview) clear() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-// draw writes the given text, and after it the preview. It writes both at once, so that the terminal does not flicker. The
-// caller must hold mu.
+// draw writes the given text and then the preview. It writes both at once, because two writes would make the terminal
+// flicker. The caller must hold `p.mu`.
 func (p *preview) draw(before string) {
 	width, height := p.size()
 	lines := p.lines(width, height)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// batchSize is the number of agents whose statuses find reads together. It then drops the agents that the status flags
-	// exclude.
+	// batchSize is the number of agents whose statuses [find] reads together. After each batch, find drops the agents that
+	// the status flags exclude.
 	batchSize = 64
 	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
 	readAtOnce = 8
@@ -25,8 +25,8 @@ const (
 	readTimeout = 20 * time.Second
 )
 
-// reading reads the statuses of agents from their histories. If this takes longer than [silence], it writes to out how many
-// histories it has read. [reading.all] may be called several times; stop must be called at the end.
+// reading reads the statuses of agents from their histories. During a long read, it reports how many histories it has read;
+// see [reading.progress]. [reading.all] may be called several times. At the end, [reading.stop] must be called.
 type reading struct {
 	out io.Writer
 
@@ -40,10 +40,10 @@ type entryReader interface {
 	ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 }
 
-// all reads the status of each agent of a list (entries) and returns a row for each agent, in the same order. It omits
-// agents that Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the
-// reason is written to r.out. It returns an error if Temporal does not answer. If ctx has ended, the error is
-// [context.Cause] of ctx.
+// all reads the status of each of the given agents. It returns a row for each agent, in the same order, but none for agents
+// that Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the reason
+// is written to `r.out`. The result is an error if Temporal does not answer. If the context has ended, the error is
+// [context.Cause] of the context.
 func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]row, error) {
 	r.begin()
 	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
@@ -90,8 +90,8 @@ func (r *reading) begin() {
 	}
 }
 
-// progress writes the number of histories that have been read so far. A timer calls it for the first time after [silence],
-// and then at longer intervals.
+// progress writes the number of histories that have been read so far. A timer calls progress for the first time after the
+// time [silence], and then at longer intervals.
 func (r *reading) progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *reading) sayf(format string, args ...any) {
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// stop stops the timer that writes the number of histories during a long read: see [reading.progress].
+// stop ends the reports about a long read; see [reading.progress].
 func (r *reading) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,9 +63,9 @@ resumed, it may start the sub-agent again.`,
 	return cmd
 }
 
-// closedTrees checks that the agents with the given ids and all sub-agents below them have ended. Only such agents can be
-// deleted. If one of them is still running, the error wraps [client.ErrRunning]. closedTrees returns the number of the
-// sub-agents (below). It does not count a sub-agent whose ID is among the given ids.
+// closedTrees checks that the agents with the given IDs and all sub-agents below them have ended. Only such agents can be
+// deleted. If one of them is still running, the error wraps [client.ErrRunning]. Otherwise, closedTrees returns the number of
+// the sub-agents. A sub-agent whose ID is among the given IDs does not count.
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {
@@ -101,8 +101,8 @@ func removeQuestion(ids []string, below int) string {
 	return "Delete " + what + "?"
 }
 
-// confirm asks the user a question and reports whether the answer is "y" or "yes". An empty standard input is an error. A
-// script without --yes thus notices that nothing was deleted.
+// confirm asks the user a question and reports whether the answer is "y" or "yes". An empty standard input is an error.
+// Therefore a script without the flag `--yes` notices that nothing was deleted.
 func confirm(stdin io.Reader, out io.Writer, question string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	line, err := bufio.NewReader(stdin).ReadString('\n')

@@ -40,8 +40,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runRoot(newRoot(), args, stdin, stdout, stderr)
 }
 
-// runRoot runs the root command with the arguments of a command line. It prints the error, if there is one, and returns the
-// exit code.
+// runRoot runs the root command with the arguments of a command line and returns the exit code. If the command returns an
+// error, runRoot prints the error.
 func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// Handle SIGHUP, too: a closed terminal must not leave a server behind. After the first signal, all signals have their
 	// default effect again. A second Ctrl-C therefore ends a program that does not react to the first one.
@@ -94,8 +94,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// execute runs the root command with the arguments of a command line. If an error occurs before a command begins, the
-// command line is wrong, and the error has the code exitUsage.
+// execute runs the root command with the arguments of a command line. An error before a command begins means that the command
+// line is wrong. Therefore such an error has the code [exitUsage].
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -111,8 +111,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	return err
 }
 
-// similar returns the part of an error text that suggests commands with names similar to the given name. It is empty if
-// there are none.
+// similar returns the part of an error text that suggests other commands. These commands have names that are similar to the
+// given name. If there are none, the part is empty.
 func similar(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 && near[0] != name {

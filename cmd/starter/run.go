@@ -61,8 +61,8 @@ command. While no worker answers, run waits; --wait limits this.`,
 	return cmd
 }
 
-// runAgent starts an agent and shows it to the user. If an agent with the same ID and the same task is already running,
-// runAgent shows this agent instead.
+// runAgent starts an agent and shows the agent to the user. If an agent with the same ID and the same task is already
+// running, runAgent shows that agent instead.
 func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	name, err := g.agentName(o.agent)
@@ -129,8 +129,8 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	return o.show(cmd, c, queue, started)
 }
 
-// nextStep returns the end of an error text about an agent whose turn ended without an answer. It tells the user what to do
-// next.
+// nextStep returns the last part of the error text for an agent whose turn ended without an answer. This part tells the user
+// what to do next.
 func nextStep(snap ending) string {
 	again := "go on with `starter resume --reload " + snap.ID + "`"
 	if snap.Status == client.Held {

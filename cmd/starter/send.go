@@ -105,14 +105,14 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 	return cmd
 }
 
-// sentView is the JSON form of the result of the command send. Scripts read it: fields may be added, but must not be
+// sentView is the JSON form of the result of `starter send`. Scripts read this form. Fields may be added, but must not be
 // changed.
 type sentView struct {
 	ID        string        `json:"id"`
 	MessageID string        `json:"message_id"`
 	Duplicate bool          `json:"duplicate,omitempty"`
 	Status    client.Status `json:"status,omitempty"`
-	// Stopped names the limit that ended the turn. It is absent if no limit ended it.
+	// Stopped names the limit that ended the turn. The field is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
 	Reply   string `json:"reply,omitempty"`
 }

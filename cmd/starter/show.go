@@ -63,25 +63,26 @@ Temporal's histories.`,
 	return cmd
 }
 
-// agentView is the JSON form of an agent. Scripts read it: fields may be added, but must not be changed.
+// agentView is the JSON form of an agent. Scripts read this form. Fields may be added, but must not be changed.
 type agentView struct {
 	ID       string        `json:"id"`
 	Agent    string        `json:"agent"`
 	Status   client.Status `json:"status"`
 	Messages []messageView `json:"messages"`
-	// Earlier is the number of messages before Messages. They were summarised; --all shows them.
+	// Earlier is the number of older messages, which are not in `Messages`. A summary has replaced them; the flag `--all`
+	// shows them.
 	Earlier int           `json:"earlier_messages,omitempty"`
 	Retry   *retryView    `json:"retry,omitempty"`
 	Pending []pendingView `json:"pending"`
 	// Inbox holds the messages that the agent has not taken yet.
 	Inbox    []inboxView `json:"inbox,omitempty"`
 	Children []childView `json:"children"`
-	// EarlierChildren is the number of sub-agents that are not in Children. They are sub-agents that ended long ago, and
+	// EarlierChildren is the number of sub-agents that are not in `Children`. They are sub-agents that ended long ago, and
 	// sub-agents that have not started yet.
 	EarlierChildren int       `json:"earlier_children,omitempty"`
 	Usage           usageView `json:"usage"`
 	Result          string    `json:"result,omitempty"`
-	// Stopped names the limit that ended the last turn. It is absent if no limit ended it.
+	// Stopped names the limit that ended the last turn. The field is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
@@ -92,7 +93,7 @@ type retryView struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Attempt int    `json:"attempt"`
-	// Next is the time of the next attempt. It is absent while an attempt runs.
+	// Next is the time of the next attempt. The field is absent while an attempt runs.
 	Next *time.Time `json:"next,omitempty"`
 }
 
@@ -131,28 +132,31 @@ type usageView struct {
 	ToolCalls    int `json:"tool_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens is a part of InputTokens. ReasoningTokens is a part of OutputTokens. CostUSD is the cost in US dollars. Tree
-	// counts the agent and all sub-agents that have ended.
-	CachedTokens    int       `json:"cached_tokens"`
-	ReasoningTokens int       `json:"reasoning_tokens"`
-	CostUSD         float64   `json:"cost_usd"`
-	Tree            treeUsage `json:"tree"`
-	Compactions     int       `json:"compactions"`
+	// CachedTokens is a part of InputTokens.
+	CachedTokens int `json:"cached_tokens"`
+	// ReasoningTokens is a part of OutputTokens.
+	ReasoningTokens int `json:"reasoning_tokens"`
+	// CostUSD is the cost in US dollars.
+	CostUSD float64 `json:"cost_usd"`
+	// Tree counts the agent and all sub-agents that have ended.
+	Tree        treeUsage `json:"tree"`
+	Compactions int       `json:"compactions"`
 	// These four fields count what recovery did: see [agent.Usage].
 	Recalled    int `json:"recalled"`
 	Reattached  int `json:"reattached"`
 	Interrupted int `json:"interrupted"`
 	Repaired    int `json:"repaired"`
-	// EmptyReplies counts replies without content, after which the model was called again. RepairedReplies counts replies in an
-	// unusual form that the worker could repair.
-	EmptyReplies    int `json:"empty_replies"`
+	// EmptyReplies counts replies without content. After such a reply, the model was called again.
+	EmptyReplies int `json:"empty_replies"`
+	// RepairedReplies counts replies in an unusual form that the worker could repair.
 	RepairedReplies int `json:"repaired_replies"`
 	// RepeatedAttempts counts the attempts at model calls that failed or were lost before another attempt brought the reply.
-	// LostAttempts counts the lost attempts among them: their worker did not report. The provider may have billed lost attempts
-	// in addition to the tokens above. LostInputTokens are the input tokens of the lost attempts.
 	RepeatedAttempts int `json:"repeated_attempts"`
-	LostAttempts     int `json:"lost_attempts"`
-	LostInputTokens  int `json:"lost_input_tokens"`
+	// LostAttempts counts those of the repeated attempts that their worker did not report. The provider may have billed the
+	// lost attempts in addition to the tokens above.
+	LostAttempts int `json:"lost_attempts"`
+	// LostInputTokens counts the input tokens of the lost attempts.
+	LostInputTokens int `json:"lost_input_tokens"`
 
 	ResumeConflicts int `json:"resume_conflicts"`
 	DuplicateEvents int `json:"duplicate_events_ignored"`
@@ -223,7 +227,7 @@ func viewMessage(m agent.Message) messageView {
 
 func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// encodeJSON writes v as JSON and a newline. Each level is indented by the given text (indent). If this text is empty, the
+// encodeJSON writes a value as JSON and a newline. Each level is indented by the text `indent`. If this text is empty, the
 // JSON is on one line.
 func encodeJSON(w io.Writer, v any, indent string) error {
 	var encoded bytes.Buffer
@@ -280,9 +284,10 @@ type transcriptPrinter struct {
 	calls map[string]printedCall // the printed tool calls by call ID
 }
 
-// printedCall is a tool call that was printed: the tool's name, and the time of the model's reply in Unix milliseconds.
+// printedCall is a tool call that a [transcriptPrinter] has printed.
 type printedCall struct {
-	name  string
+	name string // the tool's name
+	// asked is the time of the model's reply with this call, in Unix milliseconds.
 	asked int64
 }
 
@@ -312,9 +317,9 @@ func (p *transcriptPrinter) message(m agent.Message) {
 	}
 }
 
-// repeatsText returns a text about the attempts at model calls that were repeated. It gives their number, and how many of
-// them were lost with their worker. The provider may have billed the lost attempts. The text is empty if no attempt was
-// repeated.
+// repeatsText returns a text about the attempts at model calls that were repeated. It gives the number of these attempts. It
+// also says how many of them were lost with their worker, because the provider may have billed the lost attempts. The text is
+// empty if no attempt was repeated.
 func repeatsText(r agent.Repeats) string {
 	if r.Attempts == 0 {
 		return ""
@@ -329,8 +334,8 @@ func repeatsText(r agent.Repeats) string {
 	return text
 }
 
-// costText returns the end of a line about an agent's usage: ", " and the cost of the agent and of its sub-agents that have
-// ended. It is empty if the cost is 0, for example because the models have no price.
+// costText returns the last part of a line about an agent's usage: a comma, and the cost of the agent and of its sub-agents
+// that have ended. The part is empty if the cost is 0, for example because the models have no price.
 func costText(u agent.Usage) string {
 	cost := u.Cost + u.Descendants.Cost
 	if cost == 0 {

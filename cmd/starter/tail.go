@@ -51,18 +51,20 @@ A line with "status" follows whenever the agent waits, is held or has ended.`,
 	return cmd
 }
 
-// tailView is the JSON form of a message in tail --json. Scripts read it: fields may be added, but must not be changed.
+// tailView is the JSON form of a message in the output of `starter tail --json`. Scripts read this form. Fields may be added,
+// but must not be changed.
 type tailView struct {
 	Index int `json:"index"`
 	messageView
 }
 
-// statusView is the JSON form of a status in tail --json. It says that the agent waits, is held or has ended.
+// statusView is the JSON form of a status in the output of `starter tail --json`. The status says that the agent waits, is
+// held (stopped by a failure) or has ended.
 type statusView struct {
 	Status client.Status `json:"status"`
 }
 
-// tail prints the messages of an agent until the agent has ended or ctx ends.
+// tail prints the messages of an agent until the agent has ended or the context ends.
 func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
 	follow := newFollower(stdout, stderr, queue, id, 0, !o.json)
 	defer follow.end()
@@ -99,8 +101,8 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	return nil
 }
 
-// hint returns the end of a line about an agent with the given status. It names the command that shows why the agent failed,
-// is held or ran out of time. It is empty for all other statuses.
+// hint returns the last part of a line about an agent with the given status. If the agent failed, is held or ran out of time,
+// this part names the command that shows why. For all other statuses, the part is empty.
 func hint(id string, status client.Status) string {
 	switch status {
 	case client.Held:
@@ -111,9 +113,9 @@ func hint(id string, status client.Status) string {
 	return ""
 }
 
-// firstOf returns the index of the first message that the command tail prints. The first message of the transcript has the
-// index 0. The user wants the given number of messages from the end of the transcript (last); a negative number means all
-// messages. To count the messages, firstOf may have to wait for a worker. The given waitNotice then informs the user.
+// firstOf returns the index of the first message that `starter tail` prints. The first message of the transcript has the
+// index 0. The user wants the newest messages; `last` is their number, and a negative number means all messages. To count the
+// messages, firstOf may have to wait for a worker. During a long wait, it informs the user with the waitNotice `wait`.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil

@@ -14,12 +14,12 @@ import (
 const (
 	// startWorker is the command that error texts recommend to start a worker.
 	startWorker = "go run ./cmd/worker --config agents.yaml"
-	// defaultWait is the default of --wait for commands that need a worker only for a moment.
+	// defaultWait is the default of the flag `--wait` for commands that need a worker only for a moment.
 	defaultWait = time.Minute
 )
 
-// addWait adds the flag --wait to a command. The flag says how long the command waits for a worker; 0 means no limit. Its
-// value is stored in *limit, and its default is defaultLimit.
+// addWait adds the flag `--wait` to a command. The flag says how long the command waits for a worker; 0 means no limit. The
+// value of the flag is stored in `*limit`. Its default is `defaultLimit`.
 func addWait(cmd *cobra.Command, limit *time.Duration, defaultLimit time.Duration) {
 	*limit = defaultLimit
 	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
@@ -46,9 +46,9 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends when the given time (limit) has passed. The cause is then [context.DeadlineExceeded].
-// 0 means that the time is not limited. within also returns two functions. The first function (lift) removes the limit; it
-// has no effect after the time has passed. The second function (cancel) ends the context; the caller must call it.
+// within returns a context that ends when the time `limit` has passed; 0 means no limit. The cause is then
+// [context.DeadlineExceeded]. The function `lift` removes the limit. It has no effect after the time has passed. The function
+// `cancel` ends the context. The caller must call `cancel`.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	if limit == 0 {
@@ -58,9 +58,9 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent, and returns a snapshot of the agent, as [client.Client.Look] does. If
-// the time wait.limit passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
-// During a long wait, the given waitNotice informs the user.
+// reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Client.Look] does. If the
+// time `wait.limit` passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
+// During a long wait, reach informs the user with the waitNotice `wait`.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
@@ -71,9 +71,9 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 	return snap, err
 }
 
-// unanswered returns the error with which a command ends if it needs a worker. For [client.ErrNoWorker], the error text
-// says how long the command has waited and how to start a worker. It also contains the given clause about what the command
-// has done (effect), such as "nothing was changed". Other errors get their text from withExitCode.
+// unanswered prepares the error of a command that needs a worker. For [client.ErrNoWorker], the new error text says how long
+// the command has waited and how to start a worker. The text also contains `effect`, which says what the command has done,
+// such as "nothing was changed". For other errors, the result is that of [withExitCode].
 func unanswered(err error, wait *waitNotice, effect string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
@@ -82,10 +82,10 @@ func unanswered(err error, wait *waitNotice, effect string) error {
 		wait.queue, wait.limit, effect, startWorker)
 }
 
-// change runs a command that changes an agent and needs a worker for this. It waits until a worker answers for the agent,
-// and then calls the given function (do), which changes the agent. The wait may take the given time (limit), and the
-// function may take the same time again; 0 means no limit. The function gets another function (accepted), which it may call
-// when the agent has accepted the change. The rest of the change then has no time limit.
+// change runs a command that changes an agent with the help of a worker. It waits until a worker answers for the agent. Then
+// it calls the function `do`, which changes the agent. The wait may take the time `limit`, and `do` may take the same time
+// again; 0 means no limit. When the agent has accepted the change, `do` may call the function `accepted`. The rest of the
+// change then has no time limit.
 func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do func(ctx context.Context, c *client.Client, accepted func()) error) error {
 	ctx := cmd.Context()
 	c, queue, done, err := g.agentsOf(ctx, id)
@@ -103,9 +103,9 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent has received the command; you can repeat the command safely")
 }
 
-// goesOn returns the error with which a command ends that waits for an agent. If the user has interrupted the command, the
-// error says that the agent goes on, and how to follow or end the agent. Otherwise, goesOn returns err. The user has
-// interrupted the command if err is not nil and ctx has ended.
+// goesOn returns the error of a command that has waited for an agent. If the user has interrupted the command, the error says
+// that the agent goes on. It also says how to follow or end the agent. Otherwise, goesOn returns the given error. An
+// interrupt means that the given error is not nil and the context has ended.
 func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -113,8 +113,8 @@ func goesOn(ctx context.Context, err error, id string) error {
 	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `starter tail %s`, end it with `starter cancel %s`", id, id, id)
 }
 
-// goOnFrom returns the end of an error text about an agent that has ended. It names the commands with which the user can
-// look at the agent or let it go on.
+// goOnFrom returns the last part of an error text about an agent that has ended. This part names two commands. With the
+// first, the user can look at the agent. With the second, the user can go on from the agent's last state.
 func goOnFrom(id string, status client.Status) string {
 	if status == client.Completed {
 		return fmt.Sprintf("see what it did with `starter show %s`; go on from its answer in a new agent with `starter fork %s --message TEXT`", id, id)

@@ -15,10 +15,10 @@ import (
 // silence is how long a problem must last before the user is informed. Most problems end sooner.
 const silence = 2 * time.Second
 
-// waitNotice tells a user who waits for an agent why the agent does not go on: no worker answers, Temporal does not answer,
-// or a failed call is tried again. It reports a problem when the problem has lasted for the time [silence]. It reports each
-// problem once, and each attempt at a failed call once. It also reports when a worker or Temporal answers again. It is safe
-// for concurrent use.
+// waitNotice tells a user who waits for an agent why the agent does not go on. There are three problems: no worker answers,
+// Temporal does not answer, or a failed call is tried again. A waitNotice reports a problem when the problem has lasted for
+// the time [silence]. It reports each problem once, and each attempt at a failed call once. It also reports when a worker or
+// Temporal answers again. A waitNotice is safe for concurrent use.
 type waitNotice struct {
 	out   io.Writer
 	queue string
@@ -28,7 +28,7 @@ type waitNotice struct {
 	first *time.Timer
 	// limit is how long the command waits for a worker; 0 means no limit.
 	limit time.Duration
-	// live shows what the agent works on. If it is nil, waitNotice writes lines to out instead.
+	// live shows what the agent works on. If it is nil, the waitNotice writes lines to `out` instead.
 	live *preview
 
 	mu    sync.Mutex
@@ -37,12 +37,12 @@ type waitNotice struct {
 	told  string        // identifies the last report of the trouble; empty before the first report
 	tried *client.Retry // the call that is tried again
 	work  work
-	// reported is the time of the last line that report wrote, of the last message, or of the last progress without work,
-	// whichever is the latest. report writes its next line when [reportEvery] has passed since then.
+	// reported is the latest of three times: of the last line of [waitNotice.report], of the last message, and of the last
+	// progress without work. The next line follows when the time [reportEvery] has passed since then.
 	reported time.Time
 }
 
-// trouble is a kind of problem because of which an agent does not go on.
+// trouble is the kind of problem because of which an agent does not go on.
 type trouble string
 
 const (
@@ -53,8 +53,8 @@ const (
 )
 
 // newWaitNotice returns the waitNotice of a command that waits for a worker on the given task queue. The command waits at
-// most for the given time (limit); 0 means no limit. If nothing answers within the time [silence], the waitNotice reports
-// that no worker has answered. The caller must call stop.
+// most for the time `limit`; 0 means no limit. If nothing answers within the time [silence], the waitNotice reports that no
+// worker has answered. The caller must call [waitNotice.stop].
 func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNotice {
 	now := time.Now()
 	p := &waitNotice{out: stderr, queue: queue, limit: limit, kind: noWorker, since: now, reported: now, work: work{since: now}}
@@ -66,11 +66,11 @@ func newWaitNotice(stderr io.Writer, queue string, limit time.Duration) *waitNot
 	return p
 }
 
-// stop stops the timer that reports a missing worker at the beginning. It may be called several times.
+// stop stops the timer of the first report, which says that no worker has answered. It may be called several times.
 func (p *waitNotice) stop() { p.first.Stop() }
 
-// over must be called when a worker has answered. It ends the current problem. If the user was told that no worker answers,
-// or that Temporal does not answer, over reports that this has ended.
+// over ends the current problem. It must be called when a worker has answered. If the user was told that no worker answers,
+// or that Temporal does not answer, over reports the end of this problem.
 func (p *waitNotice) over() {
 	p.first.Stop()
 	p.mu.Lock()
@@ -78,9 +78,9 @@ func (p *waitNotice) over() {
 	p.turn(noTrouble)
 }
 
-// update tells the user what the agent works on. It also reports a problem that has lasted for the time [silence]. It must
-// be called with every [client.Progress] that [client.Client.Watch] yields. One problem is reported at once: the worker has
-// no definition of the agent.
+// update tells the user what the agent works on. It also reports a problem that has lasted for the time [silence]. It reports
+// one problem at once: the worker has no definition of the agent. update must be called with every [client.Progress] that
+// [client.Client.Watch] yields.
 func (p *waitNotice) update(progress client.Progress) {
 	p.first.Stop()
 	p.mu.Lock()
@@ -104,8 +104,8 @@ func (p *waitNotice) update(progress client.Progress) {
 	}
 }
 
-// report shows what the agent works on. On a terminal, the preview shows this. Otherwise, report writes a line to p.out, at
-// most one in each period of [reportEvery]. The caller must hold mu.
+// report shows what the agent works on. On a terminal, it uses the preview. Otherwise, it writes a line to `p.out`, at most
+// one in each period of [reportEvery]. The caller must hold `p.mu`.
 func (p *waitNotice) report(progress client.Progress) {
 	now := time.Now()
 	text := p.work.line(progress, now)
@@ -121,8 +121,8 @@ func (p *waitNotice) report(progress client.Progress) {
 	}
 }
 
-// turn sets the current problem to the given kind; noTrouble means that there is no problem. If the user was told that a
-// worker or Temporal does not answer, and it answers now, turn reports this. The caller must hold mu.
+// turn sets the current problem to the given kind; [noTrouble] means that there is no problem. If the user was told that a
+// worker or Temporal does not answer, and this problem has ended, turn reports its end. The caller must hold `p.mu`.
 func (p *waitNotice) turn(kind trouble) {
 	if kind == p.kind {
 		return
@@ -140,7 +140,8 @@ func (p *waitNotice) turn(kind trouble) {
 	p.kind, p.since, p.told = kind, time.Now(), ""
 }
 
-// print reports the current problem, unless it has reported the same before. The caller must hold mu.
+// print reports the current problem. It does nothing if its last report of this problem was the same. The caller must hold
+// `p.mu`.
 func (p *waitNotice) print() {
 	var text string
 	switch p.kind {
@@ -173,7 +174,7 @@ func (p *waitNotice) print() {
 }
 
 // retryText describes a call that failed and is tried again. If the worker has no definition of the agent, the text also
-// contains a command that ends the agent with the given ID.
+// contains the command that ends the agent. For this command, retryText needs the agent's ID.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
 		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",
@@ -190,8 +191,8 @@ func retryText(r client.Retry, id string) string {
 	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
 }
 
-// attemptText returns a text such as "attempt 3 of 8". The second number is the largest number of attempts (limit). If it
-// is 0, the largest number is unknown, and the text is "attempt 3".
+// attemptText returns a text such as "attempt 3 of 8". The second number is `limit`, the largest number of attempts. If
+// `limit` is 0, the largest number is unknown, and the text is "attempt 3".
 func attemptText(attempt, limit int) string {
 	if limit == 0 {
 		return fmt.Sprintf("attempt %d", attempt)

@@ -11,23 +11,24 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// reportEvery is the shortest time between two lines that say what an agent works on. It applies if the output is not a terminal.
+// reportEvery is the shortest time between two lines that say what an agent works on. Such lines are written only if the
+// output is not a terminal.
 const reportEvery = 10 * time.Second
 
-// work holds what an agent works on: the model or tool calls. Its method line keeps it up to date and returns it as a text
-// for the user.
+// work holds what an agent works on: a model call or tool calls. [work.line] updates a work and returns a text about it for
+// the user.
 type work struct {
-	// since is when the current work began: the start of the command, the last message, or the last progress without work,
-	// whichever is the latest. [work.line] shows the time that has passed since then.
+	// since is when the current work began. It is the latest of three times: of the start of the command, of the last
+	// message, and of the last progress without work. [work.line] shows the time that has passed since then.
 	since time.Time
 	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall
 }
 
-// line returns one line that says what the agent works on: the model or the tools, the time so far, the number of words of
-// the reply so far, and the attempt. It must be called with every [client.Progress] that [client.Client.Watch] yields. The
-// line is empty if the progress contains a message, or if the agent does not work. It is also empty if no worker answers, or
-// if Temporal does not answer.
+// line returns one line that says what the agent works on: the model or the tools. The line also contains the time so far,
+// the number of words of the reply so far, and the number of the attempt. line must be called with every [client.Progress]
+// that [client.Client.Watch] yields. The result is empty if the progress contains a message, or if the agent does not work.
+// The result is also empty if no worker answers, or if Temporal does not answer.
 func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)
@@ -58,8 +59,8 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// message updates w with a message of the transcript that arrived at the given time (now). A reply of the model begins tool
-// calls, and the result of a tool ends one.
+// message updates the work with a message of the transcript. The message arrived at the time `now`. A reply of the model
+// begins tool calls. The result of a tool ends one tool call.
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since = now
 	if m.Role != llm.Tool {
@@ -88,8 +89,8 @@ func callsText(calls []llm.ToolCall) string {
 	return strings.Join(names, ", ")
 }
 
-// partialText returns a text with the number of words of the reply so far, such as "12 words". The client has only the end
-// of a long reply. The number is then an estimate, and the text begins with "about".
+// partialText returns a text with the number of words of the reply so far, such as "12 words". Of a long reply, the client
+// has only the end. The number is then an estimate, and the text begins with "about".
 func partialText(w client.PartialText) string {
 	n, about := len(strings.Fields(w.Text)), ""
 	if w.Said > len(w.Text) && len(w.Text) > 0 {
@@ -110,8 +111,8 @@ func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
 }
 
-// tookText returns a text in parentheses that says how long a tool took. It is empty for less than 0.1 s, and for a negative
-// time.
+// tookText returns a text in parentheses that says how long a tool took. The text is empty for less than 0.1 s, and for a
+// negative time.
 func tookText(milliseconds int64) string {
 	d := time.Duration(milliseconds) * time.Millisecond
 	switch {

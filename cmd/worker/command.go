@@ -37,7 +37,7 @@ version until they continue in a new run (starter upgrade).
 The exit code is 0 after a drain, and 1 if the worker could not start or go on or was
 stopped at once.`
 
-// newCommand returns the cobra command that is the program worker, with its flags.
+// newCommand returns the only command of the worker program, with its flags.
 func newCommand() *cobra.Command {
 	var o serve.Options
 	cmd := &cobra.Command{

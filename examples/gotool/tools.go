@@ -43,14 +43,15 @@ func tools() []reagent.Tool {
 	}
 }
 
-// book takes the place of a remote service that accepts orders. If it gets two orders with the same idempotency key, it
-// enters only the first. A real service would keep its data when the worker ends.
+// book stands for a remote service that accepts orders. If it gets two orders with the same idempotency key, it enters only
+// the first. Unlike a real service, it loses its orders when the worker ends.
 type book struct {
 	mu      sync.Mutex
 	numbers map[string]int
 }
 
-// enter enters an order and returns the number of the order. The same idempotency key always gets the same number.
+// enter enters an order and returns the number of the order. `key` is the idempotency key of the order. The same key always
+// gets the same number.
 func (b *book) enter(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -60,8 +60,8 @@ func run(ctx context.Context, queue, name, task string, now bool) error {
 	return nil
 }
 
-// daily returns the options of a schedule that starts an agent every day at 07:00 UTC. The schedule has the given ID; the IDs
-// of the agents begin with it. The agents have the definition with the given name, and each gets the task as its message.
+// daily returns the options of a schedule that starts an agent every day at 07:00 UTC. `id` is the ID of the schedule, and
+// the ID of each agent begins with it. `name` is the name of the agents' definition. Each agent gets `task` as its message.
 func daily(agents *reagent.Client, id, name, task string) (client.ScheduleOptions, error) {
 	action, err := agents.ScheduleAction(reagent.StartOptions{ID: id, Agent: name, Message: task})
 	return client.ScheduleOptions{

@@ -20,9 +20,9 @@ import (
 // forbids: invalid UTF-8, an unpaired surrogate, or an object with two members of the same name.
 var ErrNotJSON = errors.New("the text is not valid JSON, or has no canonical form (RFC 8785)")
 
-// Text returns the canonical form of a JSON text. Two texts have the same canonical form if they differ only in white space, in
-// the order of members, or in the escapes of strings. The form is that of RFC 8785, except that numbers stay as written. Every
-// error wraps [ErrNotJSON].
+// Text returns the canonical form of a JSON text. Two texts have the same canonical form if they differ only in white space,
+// in the order of object members, or in the escapes of strings. The form is that of RFC 8785, except that numbers stay as
+// written. Every error wraps [ErrNotJSON].
 func Text(text []byte) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, fmt.Errorf("canon: %w", ErrNotJSON)
@@ -56,14 +56,15 @@ func Value(v any) ([]byte, error) {
 	return canonical(text)
 }
 
-// encoder converts a valid JSON text to the canonical form. Its methods remove the bytes that they convert from the start of
-// the field "in", and append the converted bytes to the field "out".
+// encoder converts a valid JSON text to the canonical form. Each method converts the beginning of `in`: it removes these
+// bytes from `in` and appends the converted bytes to `out`.
 type encoder struct {
 	in  []byte // the part of the text that is not converted yet
 	out []byte // the canonical form of the part that is converted
 }
 
-// next removes white space from the start of e.in and returns the first byte after the white space. It does not remove this byte.
+// next removes white space from the start of `e.in`. It returns the first byte after the white space, and leaves this byte in
+// place.
 func (e *encoder) next() byte {
 	e.in = bytes.TrimLeft(e.in, " \t\r\n")
 	return e.in[0]
@@ -88,13 +89,13 @@ func (e *encoder) value() error {
 	return nil
 }
 
-// copy moves the first n bytes of e.in to the end of e.out, unchanged.
+// copy moves the first n bytes of `e.in` to the end of `e.out`, unchanged.
 func (e *encoder) copy(n int) {
 	e.out = append(e.out, e.in[:n]...)
 	e.in = e.in[n:]
 }
 
-// array converts a JSON array. Like value, it returns an error if an object in the array has two members with the same name.
+// array converts a JSON array. It returns an error if an object in the array has two members with the same name.
 func (e *encoder) array() error {
 	for e.copy(1); e.next() != ']'; {
 		if e.in[0] == ',' {
@@ -108,8 +109,8 @@ func (e *encoder) array() error {
 	return nil
 }
 
-// object converts a JSON object and sorts its members. It returns an error if two members of the object, or of an object in it,
-// have the same name.
+// object converts a JSON object and sorts its members. It returns an error if this object, or an object in it, has two
+// members with the same name.
 func (e *encoder) object() error {
 	type member struct {
 		name     string
@@ -173,7 +174,7 @@ func compare(a, b string) int {
 const hex = "0123456789abcdef"
 
 // text converts a JSON string to the form of RFC 8785 section 3.2.2.2. This form escapes only quotes, backslashes and control
-// characters. It uses the two-character escape of a character if there is one, such as \n, and \u00XX otherwise.
+// characters. For a character with a two-character escape, such as \n, text uses this escape. For all others, it uses \u00XX.
 func (e *encoder) text() {
 	e.copy(1)
 	for {
@@ -202,7 +203,8 @@ func (e *encoder) text() {
 	}
 }
 
-// appendRune appends a rune of a JSON string to a text (out). It appends an escape sequence if RFC 8785 requires one.
+// appendRune appends a rune of a JSON string to the text `out`. If RFC 8785 requires an escape sequence for the rune, it
+// appends this sequence instead.
 func appendRune(out []byte, r rune) []byte {
 	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
 		return append(out, '\\', `"\btnfr`[short])
@@ -213,8 +215,8 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form:
-// package encoding/json would replace the surrogate by U+FFFD, and then different texts would be equal.
+// loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form. The
+// reason is that package encoding/json replaces every unpaired surrogate by U+FFFD. Different texts would then be equal.
 func loneSurrogate(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -235,8 +237,8 @@ func loneSurrogate(text []byte) bool {
 	return false
 }
 
-// escaped returns the UTF-16 code unit that a \uXXXX escape at the beginning of a text represents. It returns -1 if the text does
-// not begin with such an escape.
+// escaped returns the UTF-16 code unit of the \uXXXX escape at the beginning of a text. It returns -1 if the text does not
+// begin with such an escape.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1

@@ -5,8 +5,8 @@ import "unicode/utf8"
 
 const ellipsis = "…"
 
-// Prefix returns the longest prefix of a text that has at most the given number of bytes (limit) and does not end within a rune.
-// A negative limit counts as 0.
+// Prefix returns the longest prefix of a text that has at most `limit` bytes and does not end within a rune. A negative
+// `limit` counts as 0.
 func Prefix(text string, limit int) string {
 	limit = max(limit, 0)
 	if len(text) <= limit {
@@ -19,9 +19,9 @@ func Prefix(text string, limit int) string {
 	return text[:end]
 }
 
-// Text shortens a text to at most the given number of bytes (limit). It cuts off the end and appends an ellipsis ("…", 3 bytes),
-// which counts, too. A text that is short enough is returned unchanged. If the limit is below 3, even the ellipsis does not fit;
-// the result for a text that is too long is then the ellipsis alone.
+// Text shortens a text to at most `limit` bytes. It cuts off the end and appends an ellipsis ("…"). The 3 bytes of the
+// ellipsis count, too. A text that is short enough is returned unchanged. If `limit` is below 3, not even the ellipsis fits.
+// Text then returns the ellipsis alone for a text that is too long.
 func Text(text string, limit int) string {
 	if len(text) <= limit {
 		return text

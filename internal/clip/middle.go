@@ -6,56 +6,57 @@ import (
 	"unicode/utf8"
 )
 
-// minEncoded is the minimum, in bytes, of the limit that [Middle] sets for the JSON form of a text. It is well below 2 MiB, the
-// size above which Temporal refuses a payload.
+// minEncoded is a size in bytes. [Middle] always accepts a JSON form of at most this size. The size is well below 2 MiB,
+// because Temporal refuses larger payloads.
 const minEncoded = 3 << 19 // 1.5 MiB
 
-// Middle shortens a text for a model to at most the given number of bytes (limit). It keeps the beginning (about two thirds) and
-// the end (about one third). A note between them says how many bytes are missing. Middle replaces invalid UTF-8 by U+FFFD, so the
+// Middle shortens a text for a model to at most `limit` bytes. It keeps the beginning (about two thirds) and the end (about
+// one third). A note between them says how many bytes are missing. Middle replaces invalid UTF-8 by U+FFFD. Therefore the
 // returned text is always valid UTF-8.
 //
-// The JSON form of the text, as encoding/json writes it, can be six times as long as the text. So Middle also limits the JSON
-// form: to 1.5 times the limit, or to 1.5 MiB if this is more. It does not shorten a text that is within both limits.
+// The JSON form of a text, as encoding/json writes it, can be six times as long as the text. Therefore Middle also shortens a
+// text whose JSON form is too long. A JSON form is too long if it has more than 1.5 MiB and also more than 1.5 times `limit`
+// bytes.
 //
-// If the limit is below 100, there is no room for a note, and Middle returns only the beginning of the text. If the limit is 0 or
+// If `limit` is below 100, there is no room for a note, and Middle returns only the beginning of the text. If `limit` is 0 or
 // less, Middle returns "".
 func Middle(text string, limit int) string {
 	return MiddleNoting(text, limit, leftOut)
 }
 
-// MiddleEncoded is like [Middle], but the caller can limit the JSON form of the text further, to a number of bytes
-// (encodedLimit). So several texts can share one payload. This limit counts the quotes of the JSON form, too. A limit above that
-// of Middle has no effect.
+// MiddleEncoded is like [Middle], but the JSON form of the text may have at most `encodedLimit` bytes, with the quotes. With
+// a small `encodedLimit`, several texts can share one payload. An `encodedLimit` above the size that Middle allows has no
+// effect.
 func MiddleEncoded(text string, limit, encodedLimit int) string {
 	return middle(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
 }
 
-// leftOut returns the note that [Middle] inserts for a number of missing bytes, such as "[500 bytes left out]". It does not use
-// its first argument, the offset of the first missing byte.
+// leftOut returns the note that [Middle] inserts, such as "[500 bytes left out]". Its second argument is the number of
+// missing bytes. Its first argument, the offset of the first missing byte, is not used.
 func leftOut(_, bytes int) string { return fmt.Sprintf("[%d bytes left out]", bytes) }
 
-// defaultEncoded returns the limit that [Middle] sets for the JSON form of a text, including its quotes, in bytes. It depends on
-// the limit for the text itself (limit).
+// defaultEncoded returns the number of bytes that [Middle] allows for the JSON form of a text, with the quotes. `limit` is
+// the number of bytes that Middle allows for the text itself.
 func defaultEncoded(limit int) int { return max(limit+limit/2, minEncoded) }
 
 // maxNote is the number of bytes that [MiddleNoting] reserves for the note and the line breaks around the note.
 const maxNote = 128
 
-// MiddleNoting is like [Middle], but the caller makes the note between the beginning and the end of the text. The given function
-// (note) gets the offset of the first missing byte and the number of missing bytes, and returns the note. MiddleNoting does not
-// call the function if nothing is missing or if the limit is below 100.
+// MiddleNoting is like [Middle], but the caller makes the note between the beginning and the end of the text. The function
+// `note` gets the offset of the first missing byte and the number of missing bytes. It returns the note. MiddleNoting does
+// not call `note` if nothing is missing, or if `limit` is below 100.
 //
-// The note should have at most 120 bytes; MiddleNoting shortens a longer note. If the limit is below 256, the note and the line
-// breaks around it have at most half as many bytes as the limit.
+// The note should have at most 120 bytes; MiddleNoting shortens a longer note. If `limit` is below 256, the note and the line
+// breaks around it have at most half as many bytes as `limit`.
 //
-// If a result of MiddleNoting is passed to MiddleNoting again with the same limit, it stays the same.
+// A second call with the same `limit` does not change the result of the first call.
 func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	return middle(text, limit, defaultEncoded(limit)-2, note)
 }
 
-// middle implements [Middle], [MiddleEncoded] and [MiddleNoting]. encodedLimit limits the JSON form of the text, without its
-// quotes, in bytes.
+// middle implements [Middle], [MiddleEncoded] and [MiddleNoting]. The text may have at most `limit` bytes. Its JSON form,
+// without the quotes, may have at most `encodedLimit` bytes.
 func middle(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -77,8 +78,8 @@ func middle(text string, limit, encodedLimit int, note func(from, bytes int) str
 	return head + "\n" + said + "\n" + tail
 }
 
-// prefixLen returns the length in bytes of the longest prefix of a text that ends after a whole rune and is within two limits, in
-// bytes: one for the prefix itself (limit), and one for its JSON form without the quotes (encodedLimit).
+// prefixLen returns the length in bytes of the longest prefix of a text that meets three conditions. The prefix ends after a
+// whole rune. It has at most `limit` bytes. Its JSON form, without the quotes, has at most `encodedLimit` bytes.
 func prefixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -91,7 +92,7 @@ func prefixLen(text string, limit, encodedLimit int) int {
 	return n
 }
 
-// suffixLen is like [prefixLen], but for the longest suffix.
+// suffixLen is like [prefixLen], but returns the length of the longest suffix.
 func suffixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -113,8 +114,8 @@ func encodedLen(text string) int {
 	return n
 }
 
-// encodedSize returns the number of bytes that encoding/json writes for a rune in a JSON string. It gets the length of the rune
-// in UTF-8, too (size).
+// encodedSize returns the number of bytes that encoding/json writes for a rune in a JSON string. `size` is the length of the
+// rune in UTF-8.
 func encodedSize(r rune, size int) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':

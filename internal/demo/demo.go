@@ -27,32 +27,33 @@ import (
 
 // Options are the options of the demo; see [Run].
 type Options struct {
-	// Worker is the command that starts a worker. The demo adds --config and --address. The process must end when its standard
-	// input is closed. Required.
+	// Worker is the command that starts a worker. The demo adds the flags `--config` and `--address`. The process must end
+	// when its standard input is closed. Required.
 	Worker []string
 	// Keep leaves the server and the worker running until the context ends.
 	Keep bool
 	// Offline uses the stand-in even if the environment names a model.
 	Offline bool
-	// Out receives the demo's output for people. It must escape terminal control characters and be safe for concurrent use.
-	// Required.
+	// Out receives the demo's output for people. This writer must escape terminal control characters and be safe for
+	// concurrent use. Required.
 	Out io.Writer
-	// Printer returns a function that the demo calls with each value that [client.Client.Watch] yields for one agent. The function
-	// must print the value to w, in whole lines. Required.
+	// Printer returns a function that the demo calls with each value that [client.Client.Watch] yields for one agent. The
+	// function must print the value to `w`, in whole lines. Required.
 	Printer func(w io.Writer) func(client.Progress)
-	// Done is called with the summary when the agent has ended or is held. If Keep is set, the demo begins to wait after the call.
-	// If Done returns an error, Run returns this error. Nil means no call.
+	// Done is called with the summary when the agent has ended or is held (stopped by a failure). If `Keep` is set, the demo
+	// begins to wait after the call. If Done returns an error, [Run] returns this error. If Done is nil, no function is
+	// called.
 	Done func(Summary) error
 }
 
-// guideAgent is the name of the agent that the demo starts. The constant question is the first message to this agent. The agent
-// starts one sub-agent, which is named "reader".
 const (
+	// guideAgent is the name of the agent that the demo starts. This agent starts one sub-agent, which is named "reader".
 	guideAgent = "guide"
-	question   = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
+	// question is the first message to the agent "guide".
+	question = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
 )
 
-// configuration is the template of the workers' configuration, with variables such as $MODEL.
+// configuration is the template of the configuration file for the workers. It contains variables such as $MODEL.
 //
 //go:embed agents.yaml
 var configuration string
@@ -74,11 +75,12 @@ type demo struct {
 	followed map[string]bool
 }
 
-// Run runs the demo: an agent answers a question, and its worker process is killed and replaced while a tool runs. The summary
-// shows whether finished work was repeated. After an error, the summary has the values known so far.
+// Run runs the demo: an agent answers a question, and its worker process is killed and replaced while a tool runs. The
+// summary shows whether finished work was repeated. After an error, the summary has the values known so far.
 //
-// If Options.Keep is set, Run then waits until ctx ends, and returns nil. When Run returns, it has stopped its processes and
-// removed its files. Only a Temporal CLI that it had to build stays in the cache; see [devserver.CacheDir].
+// If [Options].Keep is set, Run then waits until the context ends, and returns nil. When Run returns, it has stopped its
+// processes and removed its files. If Run had to build a Temporal CLI, this program stays in the cache; see
+// [devserver.CacheDir].
 func Run(ctx context.Context, o Options) (Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -148,8 +150,8 @@ func (d *demo) run(ctx context.Context) error {
 	return d.keep(ctx)
 }
 
-// startWorker starts a worker process, waits until it is ready, and prints a line with its process ID and a short text for people
-// (remark).
+// startWorker starts a worker process and waits until the worker is ready. It then prints a line with the process ID and the
+// given remark for people.
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
 	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {
@@ -160,8 +162,8 @@ func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	return nil
 }
 
-// runGuide starts the agent "guide", prints its progress until the agent has ended or is held (see [client.Held]), and
-// completes the summary.
+// runGuide starts the agent "guide" and prints its progress. It returns when the agent has ended or is held (stopped by a
+// failure; see [client.Held]). It also completes the summary.
 func (d *demo) runGuide(ctx context.Context) error {
 	started, err := d.client.Start(ctx, client.StartOptions{Agent: guideAgent, Message: question})
 	if err != nil {
@@ -182,8 +184,8 @@ func (d *demo) runGuide(ctx context.Context) error {
 	return err
 }
 
-// keep implements the option Keep. Without this option, keep returns nil at once. With the option, it waits until ctx ends, and
-// then returns nil. It returns an error if the server or the worker ends by itself earlier.
+// keep lets the demo run on if [Options].Keep is set. It waits until the context ends, and then returns nil. It returns an
+// error if the server or the worker ends by itself earlier. If Keep is not set, keep returns nil at once.
 func (d *demo) keep(ctx context.Context) error {
 	if !d.Keep {
 		d.printf("\nThe Web UI ends with the demo; `starter demo --keep` leaves it running.\n")
@@ -205,7 +207,7 @@ func (d *demo) keep(ctx context.Context) error {
 	}
 }
 
-// ready prints a line that says that a part of the demo is ready. The line has the name of the part and a text about the part.
+// ready prints a line that says that a part of the demo is ready. The line has the name of this part and a text about it.
 func (d *demo) ready(part, text string) { d.printf("✓ %-9s %s\n", part, text) }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }

@@ -18,9 +18,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// model is the model endpoint of the demo's workers. It is a proxy. It passes the requests on either to the model that the
-// environment variables name, or to the stand-in, a script that plays a model. The proxy counts the requests by their header
-// Idempotency-Key, so that it notices a request that is made again.
+// model is the model endpoint of the demo's workers. It is a proxy. It passes the requests on to the model that the
+// environment variables name. Without these variables, it passes them on to the stand-in, a script that plays a model. The
+// proxy counts the requests by their header Idempotency-Key. Therefore it notices a request that is made again.
 type model struct {
 	url     string
 	name    string // the provider's name of the model
@@ -30,9 +30,10 @@ type model struct {
 	requested, answered counter
 }
 
-// startModel starts the model endpoint, which runs until ctx ends. If OPENAI_API_KEY or OPENAI_BASE_URL is set and the caller
-// does not want to work offline (offline), the endpoint passes the requests on to the model that these variables name. Otherwise
-// it passes them on to the stand-in. In the stand-in's script, the sub-agent reads the file with the given name (file).
+// startModel starts the model endpoint, which runs until the context ends. The endpoint passes the requests on to a model or
+// to the stand-in; see [standIn]. It uses the stand-in if `offline` is set, or if neither OPENAI_API_KEY nor OPENAI_BASE_URL
+// is set. Otherwise it uses the model that the environment variables name. `file` is the name of the file that the sub-agent
+// reads in the stand-in's script.
 func startModel(ctx context.Context, offline bool, file string) (*model, error) {
 	base := os.Getenv(config.BaseURLEnv)
 	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}
@@ -53,8 +54,8 @@ func startModel(ctx context.Context, offline bool, file string) (*model, error) 
 	return m, err
 }
 
-// proxy returns a proxy that passes requests on to an endpoint and counts them. The proxy has no API key of its own: each request
-// of the worker contains the worker's key.
+// proxy returns a proxy that counts requests and passes them on to an endpoint. The proxy has no API key of its own, because
+// each request of the worker contains the worker's key.
 func (m *model) proxy(target *url.URL) http.Handler {
 	return &httputil.ReverseProxy{
 		FlushInterval: -1, // pass on each piece of a stream at once
@@ -77,15 +78,14 @@ func (m *model) proxy(target *url.URL) http.Handler {
 	}
 }
 
-// count returns the counts of the requests so far.
+// count returns the numbers of the requests and of the responses so far.
 func (m *model) count() ModelCount {
 	requested, answered := m.requested.count(), m.answered.count()
 	return ModelCount{Requests: requested.Calls, Keys: requested.Keys, Answered: answered.Calls, Repeated: answered.Again}
 }
 
-// answer is the body of an HTTP response of the model. It calls the function in its field "whole" when the complete body has
-// been read. The body of a stream counts as complete when its end mark has been read, because the client closes the connection
-// after the mark.
+// answer is the body of an HTTP response of the model. It calls the function `whole` when the complete body has been read.
+// The body of a stream is complete when its end mark has been read, because the client closes the connection after the mark.
 type answer struct {
 	io.ReadCloser
 	tail  []byte // the end of what has been read

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// serve serves a handler on a free port of the loopback interface, until ctx ends.
+// serve answers HTTP requests with the given handler until the context ends. It listens on a free port of the loopback
+// interface, and returns the URL.
 func serve(ctx context.Context, handler http.Handler) (url string, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -21,14 +22,15 @@ func serve(ctx context.Context, handler http.Handler) (url string, err error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// counter counts calls by their keys. The zero value is ready to use. It is safe for concurrent use.
+// counter counts calls, and how many different idempotency keys they have. The zero value is ready to use. A counter is safe
+// for concurrent use.
 type counter struct {
 	mu    sync.Mutex
 	calls int
 	keys  map[string]bool
 }
 
-// add counts a call with the given key. It returns the number of all calls so far, including this one.
+// add counts a call with the given idempotency key. It returns the number of all calls so far, including this one.
 func (c *counter) add(key string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

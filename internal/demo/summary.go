@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Summary is the result of the demo, with the counts of the model's proxy and of the tool server. Scripts read its JSON form, so
-// a new version of the demo may add fields, but must not rename or remove any.
+// Summary is the result of the demo, with the counts of the model's proxy and of the tool server. Scripts read the JSON form
+// of the summary. Therefore a new version of the demo may add fields, but must not rename or remove any.
 type Summary struct {
 	AgentID string        `json:"agent_id"`
 	Status  client.Status `json:"status"`
@@ -19,37 +19,41 @@ type Summary struct {
 	StandIn   bool       `json:"stand_in"`
 	ModelName string     `json:"model_name"`
 	Model     ModelCount `json:"model"`
-	// Publish counts the calls of an at-most-once tool, Measure those of a read-only tool.
+	// Publish counts the calls of the tool "publish", which must not run twice.
 	Publish ToolCount `json:"publish"`
+	// Measure counts the calls of the tool "measure", which only reads.
 	Measure ToolCount `json:"measure"`
-	// Workers holds the process IDs of the workers. Killed is the ID of the killed process; 0 means none.
+	// Workers holds the process IDs of the workers.
 	Workers []int `json:"workers"`
-	Killed  int   `json:"killed"`
-	// FirstMessage is the time from the demo's start to the agent's first reply. Recovered is the time from the kill to the
-	// agent's next message. Both are in seconds.
+	// Killed is the process ID of the killed worker; 0 means none.
+	Killed int `json:"killed"`
+	// FirstMessage is the time from the demo's start to the agent's first reply, in seconds.
 	FirstMessage float64 `json:"first_message_seconds"`
-	Recovered    float64 `json:"recovered_seconds"`
-	// Repeated is the number of repeats that must not happen: repeats of answered model requests and of calls of publish.
+	// Recovered is the time from the kill to the agent's next message, in seconds.
+	Recovered float64 `json:"recovered_seconds"`
+	// Repeated is the number of repeats that must not happen: of answered model requests, and of calls of the tool "publish".
 	Repeated int `json:"repeated"`
 }
 
 // ModelCount holds the counts of the model requests.
 type ModelCount struct {
 	Requests int `json:"requests"`
-	// Keys is the number of different keys.
+	// Keys is the number of different idempotency keys.
 	Keys int `json:"keys"`
 	// Answered is the number of complete responses. A request that the model refused, or whose connection was cut off, has no
 	// complete response and is not paid for.
 	Answered int `json:"answered"`
-	// Repeated is the number of complete responses to requests with a key that had a complete response already.
+	// Repeated is the number of complete responses to repeated requests. A request is repeated if its idempotency key had a
+	// complete response already.
 	Repeated int `json:"repeated"`
 }
 
 // ToolCount holds the tool server's counts for one tool.
 type ToolCount struct {
 	Calls int `json:"calls"`
-	Keys  int `json:"keys"`
-	// Again is the number of calls with a key that an earlier call had.
+	// Keys is the number of different idempotency keys.
+	Keys int `json:"keys"`
+	// Again is the number of calls with the idempotency key of an earlier call.
 	Again int `json:"again"`
 }
 

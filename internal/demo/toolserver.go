@@ -9,23 +9,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// publishTool and measureTool are the names of the demo's own tools. A call of publish has an effect on the outside world and
-// must not run twice. A call of measure only reads, and may run again.
 const (
+	// publishTool is the name of a tool whose calls change the outside world. Such a call must not run twice.
 	publishTool = "publish"
+	// measureTool is the name of a tool whose calls only read. Such a call may run again.
 	measureTool = "measure"
 )
 
 // toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real
-// server should refuse a call with a key that an earlier call had. The server of the demo runs such a call, so that the counts
+// server should refuse a call with the key of an earlier call. The server of the demo runs such a call. Therefore the counts
 // show the repetition.
 type toolServer struct {
 	url                 string
 	published, measured counter
 }
 
-// startToolServer starts the tool server, which runs until ctx ends. The tool "measure" counts the files in the folder. Its first
-// call blocks until ctx ends, so that the demo can kill the worker during the call.
+// startToolServer starts the tool server, which runs until the context ends. The tool "measure" counts the files in the
+// folder. Its first call blocks until the context ends. Therefore the demo can kill the worker during this call.
 func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 	t := &toolServer{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)
@@ -51,7 +51,7 @@ func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 	return t, err
 }
 
-// keyOf returns the idempotency key that the worker has sent with a call.
+// keyOf returns the idempotency key that the worker has sent with a tool call.
 func keyOf(r *mcp.CallToolRequest) string {
 	key, _ := r.Params.Meta["reagent.dev/key"].(string)
 	return key

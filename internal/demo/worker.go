@@ -18,17 +18,17 @@ import (
 // readyLine is the line that a worker prints when its start is complete.
 const readyLine = "Ready."
 
-// worker is a worker process. It ends when its standard input is closed, so that it never outlives this program, even if this
-// program is killed.
+// worker is a worker process. It ends when its standard input is closed. Therefore it never outlives this program, even if
+// this program is killed.
 type worker struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer  // complete when done is closed, and not read before
 	done   chan struct{} // closed when the process has ended
 }
 
-// startWorker starts a worker process with the given command, and returns when the worker is ready. The process is killed when ctx
-// ends. startWorker puts modelURL, the URL of the model endpoint, into the process's environment. The process inherits the API
-// key, if there is one.
+// startWorker starts a worker process with the given command. It returns when the worker is ready. The process is killed when
+// the context ends. In its environment, the process finds `modelURL`, the URL of the model endpoint. The process inherits the
+// API key, if there is one.
 func startWorker(ctx context.Context, command []string, modelURL string) (*worker, error) {
 	w := &worker{cmd: exec.CommandContext(ctx, command[0], command[1:]...), done: make(chan struct{})}
 	// Neither the environment nor the user's own file may name another Temporal server.
@@ -58,15 +58,15 @@ func startWorker(ctx context.Context, command []string, modelURL string) (*worke
 	return w, nil
 }
 
-// failure returns an error that contains the worker's standard error output. It must not be called before done is closed.
+// failure returns an error that contains the worker's standard error output. It must not be called before `w.done` is closed.
 func (w *worker) failure() error {
 	return fmt.Errorf("the worker ended: %s", strings.TrimSpace(w.stderr.String()))
 }
 
 func (w *worker) pid() int { return w.cmd.Process.Pid }
 
-// kill sends SIGKILL, after which the process cannot flush or report anything. It returns when the process has ended. It does
-// nothing if w is nil.
+// kill kills the process with SIGKILL. After this signal, the process cannot flush or report anything. kill returns when the
+// process has ended. It does nothing if w is nil.
 func (w *worker) kill() {
 	if w != nil {
 		_ = w.cmd.Process.Kill() // an error means that the process has ended already

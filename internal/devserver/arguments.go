@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// DynamicConfig holds settings of the Temporal server. [Start] gives these settings to every server, and
-// [Options].DynamicConfig can add to them or replace them. They make a server with one shard fast for one client: a step of a
-// workflow takes 3 ms instead of 100 ms. The values are JSON.
+// DynamicConfig holds settings of the Temporal server, as JSON values by name. [Start] gives these settings to every server.
+// [Options].DynamicConfig can add settings or replace some. The settings make a server with one shard fast for one client: a
+// step of a workflow takes 3 ms instead of 100 ms.
 //
-// Without these settings, the server polls its transfer queue only 20 times per second. A task queue has four partitions, and a
-// task may wait in a partition without a poller. Eager activities are off in servers before 1.30.
+// Without these settings, the server polls its transfer queue only 20 times per second. A task queue has four partitions, and
+// a task may wait in a partition without a poller. Eager activities are off in servers before 1.30.
 var DynamicConfig = map[string]string{
 	"history.transferProcessorMaxPollRPS":  "2000",
 	"matching.numTaskqueueReadPartitions":  "1",

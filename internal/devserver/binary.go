@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// CLIVersion is the version of the Temporal CLI that is built if no usable CLI is on the PATH. It equals the version in
-// internal/cli/go.mod. It is the newest version that "go install" accepts: later versions have replace directives in their
+// CLIVersion is the version of the Temporal CLI that [Binary] builds if no usable CLI is on the PATH. It equals the version
+// in internal/cli/go.mod. It is the newest version that `go install` accepts. Later versions have replace directives in their
 // go.mod.
 const CLIVersion = "v1.5.1"
 
@@ -26,14 +26,14 @@ const (
 	ourModule  = "github.com/reagent-dev/reagent"
 )
 
-// minVersion is the oldest version of the Temporal CLI that is used from the PATH, as major and minor number. This project is not
-// tested with older servers.
+// minVersion is the oldest version of the Temporal CLI that [Binary] uses from the PATH, as major and minor number. This
+// project is not tested with older servers.
 var minVersion = [2]int{1, 5}
 
-// Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses the
-// CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which takes minutes. Several
-// processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. Binary writes messages for
-// people to the given writer (progress).
+// Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if the version of this program is new enough.
+// Otherwise it uses the CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which
+// takes minutes. Several processes may call Binary at the same time: one of them builds the CLI, and the others wait for it.
+// Binary writes messages for people to `progress`.
 func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	path, reason := fromPath(ctx)
 	if path != "" {
@@ -78,9 +78,9 @@ const versionTimeout = 10 * time.Second
 
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
 
-// fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise the path is empty, and
-// fromPath also returns the reason, such as "There is no `temporal` on the PATH". The reason has no full stop. A program whose
-// version is not a release is always used, because the user has built it.
+// fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise the path is empty,
+// and `reason` says why, such as "There is no `temporal` on the PATH". The reason has no full stop. A program whose version
+// is not a release is always used, because the user has built this program.
 func fromPath(ctx context.Context) (path, reason string) {
 	path, err := exec.LookPath("temporal")
 	if err != nil {
@@ -119,8 +119,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// build builds the Temporal CLI and stores the program in a file (path). Its messages for people quote the reason for the build
-// (reason), which has the form that fromPath returns. The caller must hold the lock of the file; see [lock].
+// build builds the Temporal CLI and stores the program at the given path. Its messages for people quote `reason`, the reason
+// for the build; see [fromPath]. The caller must hold the lock of the file at the path; see [lock].
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
@@ -163,9 +163,9 @@ func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	return nil
 }
 
-// buildCommand returns the command that builds the CLI into the given folder (scratch). In a checkout of this module, the command
-// builds the CLI in the module internal/cli, because the go.sum of that module has the checksums of all dependencies. Elsewhere,
-// such as in a program that depends on this module, the command is "go install" for the same version.
+// buildCommand returns the command that builds the CLI into the folder `scratch`. In a checkout of this module, the command
+// builds the CLI in the module internal/cli, because the go.sum of that module has the checksums of all dependencies.
+// Elsewhere, such as in a program that depends on this module, the command is `go install` for the same version.
 func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
 	// The flags -s and -w make the program 40 MB smaller. The flag -X sets the version that the program prints.
 	flags := "-ldflags=-s -w -X github.com/temporalio/cli/temporalcli.Version=" + strings.TrimPrefix(CLIVersion, "v")
@@ -176,8 +176,8 @@ func buildCommand(ctx context.Context, scratch string) *exec.Cmd {
 	return exec.CommandContext(ctx, "go", "install", flags, cliPackage+"@"+CLIVersion)
 }
 
-// pinnedModule returns the folder internal/cli, the module that sets the versions of the Temporal CLI and of its dependencies.
-// It returns an empty path if the current folder does not belong to a checkout of this project.
+// pinnedModule returns the path of the folder internal/cli. The module in this folder sets the versions of the Temporal CLI
+// and of its dependencies. The path is empty if the current folder does not belong to a checkout of this project.
 func pinnedModule(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", ourModule).Output()
 	if err != nil {
@@ -191,9 +191,9 @@ func pinnedModule(ctx context.Context) string {
 	return dir
 }
 
-// buildEnv returns the environment variables of the build. It copies the given variables (env), without API keys and without
-// Temporal's variables. It sets GOBIN to the folder into which the program is built (scratch). It also sets GOOS and GOARCH, so
-// that the build is for this machine, and GOWORK, so that the build ignores a go.work file.
+// buildEnv returns the environment variables of the build. It copies the given variables, without API keys and without
+// Temporal's variables. It sets GOBIN to `scratch`, the folder into which the program is built. It also sets GOOS and GOARCH,
+// because the build must be for this machine. It sets GOWORK, because the build must ignore a go.work file.
 func buildEnv(env []string, scratch string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -202,11 +202,11 @@ func buildEnv(env []string, scratch string) []string {
 	return append(env, "GOBIN="+scratch, "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 
-// lowerFirst returns a text with its first letter in lower case. The text must begin with an ASCII character.
+// lowerFirst returns a text with the first letter in lower case. The text must begin with an ASCII character.
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// removeAbandoned removes the temporary folders that killed builds of a program have left next to the program's file (path); see
-// [build]. The caller must hold the lock of this file, so no other build is running.
+// removeAbandoned removes the temporary folders of builds that were killed; see [build]. These folders are next to the file
+// at the given path. The caller must hold the lock of this file. Therefore no other build is running.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".build-*") // the pattern is well-formed
 	for _, dir := range left {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// grace is the time that stop waits after it has asked a process to end. If the process then still runs, stop kills it.
+// grace is how long a process may take to end after it was asked to end. A process that still runs after this time is killed.
 const grace = 10 * time.Second
 
-// child is a running child process. On Linux it ends when this process ends; see bindToParent.
+// child is a running child process. On Linux, the child process ends when this process ends; see [bindToParent].
 type child struct {
 	cmd     *exec.Cmd
 	tail    *tail
@@ -25,8 +25,8 @@ type child struct {
 	waitErr error         // set before done is closed
 }
 
-// startChild starts the program at a path (binary). It copies the program's standard error to logTo until the method stop is
-// called. The field tail of the child keeps the last lines of the program's standard output and standard error.
+// startChild starts the program at the path `binary`. It copies the program's standard error to `logTo` until [child.stop] is
+// called. The field `tail` of the child keeps the last lines of the program's standard output and standard error.
 func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), done: make(chan struct{}), tail: &tail{}}
 	c.cmd.Stdout = writerFunc(func(p []byte) (int, error) {
@@ -66,8 +66,8 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop asks the process to end, kills it if it still runs after 10 seconds (the constant grace), and returns when the process has
-// ended. It may be called several times.
+// stop ends the process and returns when the process has ended. It asks the process to end. If the process still runs after
+// the time [grace], stop kills it. stop may be called several times.
 func (c *child) stop() {
 	c.ending.Do(func() {
 		select {
@@ -86,7 +86,7 @@ func (c *child) stop() {
 	<-c.done
 }
 
-// exit returns an error that describes how the process ended. It must be called only after done is closed.
+// exit returns an error that describes how the process ended. It must be called only after `c.done` is closed.
 func (c *child) exit() error {
 	if c.waitErr == nil {
 		return errors.New("exit status 0")

@@ -11,11 +11,12 @@ import (
 	"syscall"
 )
 
-// umask is the lock that startPrivately holds while it changes the umask of this process. The umask belongs to the whole process.
+// umask is the lock that [startPrivately] holds while it changes the file mode mask (umask) of this process. The mask belongs
+// to the whole process. Therefore only one goroutine at a time may change the mask.
 var umask sync.Mutex
 
-// startPrivately starts a command with the umask 0077: only the owner can read the files that the command creates. During the
-// start, the umask also applies to files that this process creates.
+// startPrivately starts a command with the file mode mask 0077. With this mask, only the owner can read the files that the
+// command creates. During the start, the mask also applies to files that this process creates.
 func startPrivately(cmd *exec.Cmd) error {
 	umask.Lock()
 	defer umask.Unlock()
@@ -23,8 +24,8 @@ func startPrivately(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// makePrivate makes the files of an SQLite database readable by their owner only. Earlier versions of this package created files
-// that all users could read. Files that do not exist are ignored.
+// makePrivate makes the files of an SQLite database readable by their owner only. Earlier versions of this package created
+// files that all users could read. makePrivate ignores files that do not exist.
 func makePrivate(database string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Chmod(database+suffix, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {

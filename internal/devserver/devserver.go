@@ -27,21 +27,21 @@ type Options struct {
 	DBFilename string
 	// Namespace is the namespace to use. It is created if it does not exist. Defaults to "default".
 	Namespace string
-	// SearchAttributes are the search attributes to register when the server starts. The map holds their types, such as
-	// Keyword, by name.
+	// SearchAttributes are the search attributes to register when the server starts. The keys are their names. The values are
+	// their types, such as Keyword.
 	SearchAttributes map[string]string
 	// DynamicConfig adds settings to [DynamicConfig], or replaces them. The values are JSON.
 	DynamicConfig map[string]string
 
-	// LogTo receives the server's warnings and errors until Stop is called. Nil discards them. If the start fails, the error
-	// contains the last lines even if LogTo is nil.
+	// LogTo receives the server's warnings and errors until [Server.Stop] is called. Nil discards them. If the start fails,
+	// the error contains the last lines even if LogTo is nil.
 	LogTo io.Writer
-	// Progress receives messages for people while the CLI is built, such as the elapsed time after 10, 30 and 60 seconds and then
-	// every minute. Nil discards them.
+	// Progress receives messages for people while the Temporal CLI is built. Such a message is the elapsed time after 10, 30
+	// and 60 seconds and then every minute. Nil discards the messages.
 	Progress io.Writer
 
-	// StartTimeout limits the time from the start of the server process until the server is ready. It does not include the build
-	// of the CLI. Defaults to 60 seconds.
+	// StartTimeout limits the time from the start of the server process until the server is ready. The time to build the
+	// Temporal CLI does not count. Defaults to 60 seconds.
 	StartTimeout time.Duration
 }
 
@@ -62,8 +62,9 @@ type Server struct {
 }
 
 // Start starts a Temporal server with a Web UI. It returns when Temporal answers, the namespace can be used and the Web UI
-// answers. The context limits the start only. The server runs until Stop is called or until it ends by itself. On Linux it also
-// ends when this process ends in any way. The error is a [*PortInUseError] if a port in the options is in use.
+// answers. The context limits the start only. The server runs until [Server.Stop] is called, or until the server ends by
+// itself. On Linux, the server also ends when this process ends in any way. The error is a [*PortInUseError] if a port in the
+// options is in use.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts.Namespace = cmp.Or(opts.Namespace, "default")
 	opts.StartTimeout = cmp.Or(opts.StartTimeout, time.Minute)
@@ -95,7 +96,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 }
 
-// start starts the server once and waits until it is ready.
+// start makes one attempt to start the server, and waits until the server is ready.
 func start(ctx context.Context, binary string, opts Options) (*Server, error) {
 	s := &Server{port: opts.Port, uiPort: opts.UIPort, namespace: opts.Namespace}
 	for _, port := range []*int{&s.port, &s.uiPort} {
@@ -125,22 +126,22 @@ func (s *Server) Address() string { return address(s.port) }
 // UIURL returns the URL of the Web UI.
 func (s *Server) UIURL() string { return "http://" + address(s.uiPort) }
 
-// Namespace returns the name of the namespace that the options set, or "default" if they set none. The namespace exists, and
-// workflows can be started in it.
+// Namespace returns the name of the namespace that the options set, or "default" if the options set none. The namespace
+// exists, and workflows can be started in it.
 func (s *Server) Namespace() string { return s.namespace }
 
 // PID returns the process ID of the server.
 func (s *Server) PID() int { return s.child.cmd.Process.Pid }
 
-// Stop asks the server to end, kills it if it has not ended within ten seconds, and returns when it has ended. It does nothing if
-// the server has ended already.
+// Stop ends the server and returns when the server has ended. It asks the server to end, and kills the server if it still
+// runs after ten seconds. Stop does nothing if the server has ended already.
 func (s *Server) Stop() { s.child.stop() }
 
-// Done returns a channel that is closed when the server has ended, by Stop or by itself.
+// Done returns a channel that is closed when the server has ended, by [Server.Stop] or by itself.
 func (s *Server) Done() <-chan struct{} { return s.child.done }
 
-// Err returns an error with the exit status and the last lines of output if the server ended by itself. It returns nil while the
-// server runs, and if Stop has ended the server.
+// Err returns an error if the server ended by itself. The error has the exit status and the last lines of output. Err returns
+// nil while the server runs, and if [Server.Stop] has ended the server.
 func (s *Server) Err() error {
 	select {
 	case <-s.child.done:

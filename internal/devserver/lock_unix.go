@@ -14,10 +14,10 @@ import (
 // lockEvery is the time between two tries to take a lock that another process holds.
 const lockEvery = 100 * time.Millisecond
 
-// lock acquires the lock on the file at a path, so that only one process at a time builds the Temporal CLI. It creates the file
-// if necessary. If another process holds the lock, lock calls onWait once, and then waits until the lock is free. It returns an
-// error if ctx ends first. The caller releases the lock with the function that lock returns. The kernel also releases it when
-// this process ends.
+// lock acquires the lock on the file at a path. With this lock, only one process at a time builds the Temporal CLI. lock
+// creates the file if necessary. If another process holds the lock, lock calls `onWait` once, and then waits until the lock
+// is free. It returns an error if the context ends first. The caller releases the lock with the function `unlock`. The kernel
+// also releases the lock when this process ends.
 func lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

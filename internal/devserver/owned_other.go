@@ -2,6 +2,6 @@
 
 package devserver
 
-// checkOwned checks only on Unix that no other user can put a program at a path. On other systems, such as Windows, it always
-// returns nil.
+// checkOwned returns nil on systems other than Unix, such as Windows. On Unix, it checks that no other user can put a program
+// at a path.
 func checkOwned(string) error { return nil }

@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// checkOwned returns an error if another user could put a program at a path, which this process would then run. The file at the
-// path need not exist, but its folder must.
+// checkOwned returns an error if another user could put a program at a path. This process would then run the other user's
+// program. The file at the path need not exist, but its folder must.
 //
-// The file and all folders above it must belong to root or to the current user. Their group and other users must not be able to
-// write to them. There is one exception: other users may write to a folder with the sticky bit, such as /tmp, if it is not the
-// file's own folder.
+// The file and all folders above it must belong to root or to the current user. Their group and other users must not be able
+// to write to them. There is one exception: other users may write to a folder with the sticky bit, such as /tmp. The folder
+// of the file itself is not such an exception.
 func checkOwned(path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // PortInUseError is the error of [Start] if a port in the options is in use.
 type PortInUseError struct {
 	Port int
-	// For is the user of the port: "Temporal" or "the Web UI".
+	// For says who needs the port: "Temporal" or "the Web UI".
 	For string
 	// Err is the error of the attempt to listen on the port.
 	Err error

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// nextTick returns the time of the next progress line: after 10, 30 and 60 seconds, and then every minute. It gets the time of
-// the previous line (previous), or 0 if there is none. Both times count from the beginning of the wait.
+// nextTick returns the time of the next progress line: after 10, 30 and 60 seconds, and then every minute. `previous` is the
+// time of the previous line, or 0 if there is none. Both times count from the beginning of the wait.
 func nextTick(previous time.Duration) time.Duration {
 	for _, early := range []time.Duration{10 * time.Second, 30 * time.Second} {
 		if previous < early {
@@ -18,11 +18,11 @@ func nextTick(previous time.Duration) time.Duration {
 	return previous.Truncate(time.Minute) + time.Minute
 }
 
-// elapsed tells people how long something takes. In the background, it writes lines such as "Building: 10s" to w. Each line has
-// the given label and the time since the call of elapsed. The caller ends this with the function that elapsed returns.
+// elapsed tells people how long something takes. In the background, it writes lines such as "Building: 10s" to `w`. Each line
+// has the given label and the time since the call of elapsed. The caller stops the lines with the function `end`.
 //
-// The given function (nextTime) decides when lines are written. It gets the time of the previous line, or 0 before the first
-// line, and returns the time of the next line, which must be later. Both times are durations since the call of elapsed.
+// The function `nextTime` decides when lines are written. It gets the time of the previous line, or 0 before the first line.
+// It returns the time of the next line, which must be later. Both times are durations since the call of elapsed.
 func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Duration) (end func()) {
 	began := time.Now()
 	stop := make(chan struct{})

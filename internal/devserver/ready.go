@@ -17,11 +17,11 @@ import (
 	"go.temporal.io/sdk/log"
 )
 
-// errEndedEarly is the error of waitReady if the server process ended before the server was ready.
+// errEndedEarly is the error of [waitReady] if the server process ended before the server was ready.
 var errEndedEarly = errors.New("its process ended")
 
-// pollEvery is the time between two checks of a condition in waitReady. It is short compared to the second that a server needs to
-// start.
+// pollEvery is the time between two checks of a condition in [waitReady]. It is short compared to the second that a server
+// needs to start.
 const pollEvery = 20 * time.Millisecond
 
 // waitReady returns nil when Temporal answers, the namespace can be used and the Web UI answers. It returns an error when the
@@ -112,14 +112,14 @@ func (s *Server) uiAnswers(ctx context.Context) error {
 	return nil
 }
 
-// inherited holds the names of the environment variables that the server inherits. The server needs no API keys. It must not get
-// variables such as TEMPORAL_ADDRESS, which are settings of clients.
+// inherited holds the names of the environment variables that the server inherits. The server needs no API keys. The server
+// must not get variables such as TEMPORAL_ADDRESS, which are settings of clients.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "TZ", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
 	"APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", // on Windows
 }
 
-// environment returns the variables of env that the server inherits.
+// environment returns those of the given environment variables that the server inherits; see [inherited].
 func environment(env []string) []string {
 	kept := []string{} // not nil, because exec.Cmd passes the whole environment if Env is nil
 	for _, e := range env {

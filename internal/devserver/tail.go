@@ -9,13 +9,13 @@ import (
 // tailSize is the maximum number of bytes of the server's output that are kept for an error message.
 const tailSize = 4 << 10
 
-// tail keeps the last bytes that were added to it, as whole lines, for an error message. It is safe for concurrent use.
+// tail keeps the last bytes of the server's output, as whole lines, for an error message. It is safe for concurrent use.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
-// add appends bytes and removes the oldest bytes if there are more than tailSize.
+// add appends bytes. If there are then more than [tailSize], it removes the oldest bytes.
 func (t *tail) add(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,7 +29,7 @@ func (t *tail) add(p []byte) {
 	}
 }
 
-// report returns the kept lines as the end of an error message. If there are none, it returns "; it wrote nothing".
+// report returns the kept lines as the last part of an error message. If no lines are kept, it returns "; it wrote nothing".
 func (t *tail) report() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

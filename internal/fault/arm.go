@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Arm makes one worker process kill itself when it reaches the point p. It writes a file into the folder dir. The workers get the
-// path of this folder in the environment variable [Env]. Workers first reach the point and continue, as many times as the caller
-// says (pass). With 0, the first worker that reaches the point kills itself.
+// Arm makes one worker process kill itself when the process reaches the point `p`. For this, Arm writes a file into the
+// folder `dir`. The workers find the path of this folder in the environment variable [Env]. `pass` says how many times
+// workers first reach the point and continue. If `pass` is 0, the first worker that reaches the point kills itself.
 //
-// The words restrict Arm to certain agents or activities. Each word must occur in the workflow ID or in the activity's input;
-// otherwise, the worker does not count as having reached the point. Without words, there is no restriction.
+// The words restrict Arm to certain agents or activities. Each word must occur in the workflow ID or in the activity's input.
+// Otherwise, the worker does not count as having reached the point. Without words, there is no restriction.
 func Arm(dir string, p Point, pass int, words ...string) error {
 	path := filepath.Join(dir, string(p))
 	// A rename, because a process may read the file at any time and must not read a part of it.
@@ -23,7 +23,7 @@ func Arm(dir string, p Point, pass int, words ...string) error {
 	return os.Rename(whole, path)
 }
 
-// Armed reports whether [Arm] was called for the point p and no process has killed itself there since.
+// Armed reports whether [Arm] was called for the point `p` and no process has killed itself there since.
 func Armed(dir string, p Point) bool {
 	_, err := os.Stat(filepath.Join(dir, string(p)))
 	return err == nil

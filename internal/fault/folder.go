@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// folder decides whether this process must kill itself at a point. It reads the files that [Arm] has written into the folder in
-// its field "dir". If the process must kill itself, folder calls the function in its field "die".
+// folder decides whether this process must kill itself at a point. It reads the files that [Arm] has written into the folder
+// `dir`. If the process must kill itself, folder calls the function `die`.
 type folder struct {
 	dir string
 	die func()
 	mu  sync.Mutex
 }
 
-// reach must be called when this process reaches the point p. If p is not armed, or if a word of [Arm] does not occur in the
-// given text (subject), reach does nothing.
+// reach must be called when this process reaches the point `p`. It does nothing if [Arm] was not called for this point. It
+// also does nothing if a word of Arm does not occur in the text `subject`.
 //
-// Otherwise, the file of the point says how many times workers still pass the point; see [Arm]. If this number is 0, reach
-// removes the file and calls f.die. If it is greater, reach reduces it by one.
+// Otherwise, the file of the point holds a number: how many times workers still reach the point and continue. If this number
+// is 0, reach removes the file and calls `f.die`. Otherwise, reach reduces the number by one.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *folder) reach(p Point, subject string) {
 	}
 }
 
-// die kills this process with SIGKILL, so that nothing is flushed. It does not return.
+// die kills this process with SIGKILL. Therefore nothing is flushed. It does not return.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()

@@ -24,36 +24,43 @@ type Point string
 
 // The points at which a worker process can kill itself.
 const (
-	// ModelTaken: the worker has received the task of the activity that calls the model, and has not run it.
-	// ModelAnswered: the worker is about to report the result. ModelReported: the worker has reported the result.
-	ModelTaken    Point = "model.taken"
+	// ModelTaken is reached when the worker has received the task of the activity that calls the model.
+	ModelTaken Point = "model.taken"
+	// ModelAnswered is reached when the worker is about to report the result of the model call.
 	ModelAnswered Point = "model.answered"
+	// ModelReported is reached when the worker has reported the result of the model call.
 	ModelReported Point = "model.reported"
 
-	// ToolTaken, ToolAnswered and ToolReported are the same points for the activity that calls a tool.
-	ToolTaken    Point = "tool.taken"
+	// ToolTaken is reached when the worker has received the task of the activity that calls a tool.
+	ToolTaken Point = "tool.taken"
+	// ToolAnswered is reached when the worker is about to report the result of the tool call.
 	ToolAnswered Point = "tool.answered"
+	// ToolReported is reached when the worker has reported the result of the tool call.
 	ToolReported Point = "tool.reported"
 
-	// ChildStarting and ChildStarted are before and after a worker asks Temporal to start a sub-agent.
+	// ChildStarting is reached before a worker asks Temporal to start a sub-agent.
 	ChildStarting Point = "child.starting"
-	ChildStarted  Point = "child.started"
-	// ChildAttaching: the worker has received the task of the activity AwaitAgent. This activity waits for the end of a
-	// sub-agent that was started earlier, for example by an earlier run of its parent. ChildAttached: the sub-agent has ended,
-	// and the worker is about to report this.
+	// ChildStarted is reached after a worker has asked Temporal to start a sub-agent.
+	ChildStarted Point = "child.started"
+	// ChildAttaching is reached when the worker has received the task of the activity AwaitAgent. This activity waits for the
+	// end of a sub-agent that was started earlier, for example by an earlier run of its parent.
 	ChildAttaching Point = "child.attaching"
-	ChildAttached  Point = "child.attached"
-	// ChildFinishing and ChildFinished are before and after a worker reports that a sub-agent has completed.
+	// ChildAttached is reached when the sub-agent of AwaitAgent has ended, and the worker is about to report this.
+	ChildAttached Point = "child.attached"
+	// ChildFinishing is reached before a worker reports that a sub-agent has completed.
 	ChildFinishing Point = "child.finishing"
-	ChildFinished  Point = "child.finished"
+	// ChildFinished is reached after a worker has reported that a sub-agent has completed.
+	ChildFinished Point = "child.finished"
 
-	// RollBefore and RollAfter are before and after a worker asks Temporal to continue an agent as new.
+	// RollBefore is reached before a worker asks Temporal to continue an agent as new.
 	RollBefore Point = "roll.before"
-	RollAfter  Point = "roll.after"
+	// RollAfter is reached after a worker has asked Temporal to continue an agent as new.
+	RollAfter Point = "roll.after"
 
-	// UpdateBefore and UpdateAfter are before and after a worker answers an update, such as a message or a close.
+	// UpdateBefore is reached before a worker answers an update: a request to an agent, such as a message.
 	UpdateBefore Point = "update.before"
-	UpdateAfter  Point = "update.after"
+	// UpdateAfter is reached after a worker has answered an update.
+	UpdateAfter Point = "update.after"
 )
 
 // Points returns all points.

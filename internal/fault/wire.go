@@ -16,9 +16,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// DialOptions returns the options for a connection to Temporal that make the process kill itself at armed points; see [Arm]. If
-// the environment variable [Env] is empty, DialOptions returns nil. The data converter c decodes the inputs of activities, so
-// that the words of Arm can be searched in them. If c is nil, DialOptions uses the SDK's default data converter.
+// DialOptions returns options for a connection to Temporal. With these options, the process kills itself at the points for
+// which [Arm] was called. If the environment variable [Env] is empty, DialOptions returns nil. The data converter `c` decodes
+// the inputs of activities, because Arm searches its words in them. If `c` is nil, DialOptions uses the SDK's default data
+// converter.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -28,8 +29,7 @@ func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.intercept)}
 }
 
-// wire intercepts the requests of a worker's connection to Temporal. At each [Point], it calls the function in its field
-// "reach".
+// wire intercepts the requests of a worker's connection to Temporal. At each [Point], it calls the function `reach`.
 type wire struct {
 	converter converter.DataConverter
 	reach     func(p Point, subject string)
@@ -44,7 +44,7 @@ type wire struct {
 type task struct {
 	activity string // activity type; empty for a workflow task
 	workflow string // workflow ID
-	subject  string // the text in which the words of Arm are searched: workflow ID and activity input
+	subject  string // the text in which the words of [Arm] are searched: workflow ID and activity input
 }
 
 func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
@@ -54,15 +54,15 @@ func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
 	return &wire{converter: c, reach: reach, tasks: map[string]task{}}
 }
 
-// around holds the points before and after one request. An empty point means that there is none.
+// around holds the points before and after one request. An empty [Point] means that there is no such point.
 type around struct{ before, after Point }
 
-// Both maps have activity types as keys. The map named taken holds the point that a worker reaches when it has received a task
-// of the activity. The map named reported holds the points before and after the worker reports the result of the activity.
 var (
+	// taken holds, by activity type, the point that a worker reaches when it has received a task of the activity.
 	taken = map[string]Point{
 		protocol.CallModel: ModelTaken, protocol.CallTool: ToolTaken, protocol.AwaitAgent: ChildAttaching,
 	}
+	// reported holds, by activity type, the points before and after a worker reports the result of the activity.
 	reported = map[string]around{
 		protocol.CallModel:  {ModelAnswered, ModelReported},
 		protocol.CallTool:   {ToolAnswered, ToolReported},
@@ -87,16 +87,16 @@ func (w *wire) intercept(
 	return nil
 }
 
-// come must be called when the process reaches the point p with the task t. It passes the point and the subject of the task to
-// w.reach. If p is empty, there is no point, and come does nothing.
+// come must be called when the process reaches the point `p` with the task `t`. It calls `w.reach` with the point and the
+// subject of the task. If `p` is empty, there is no point, and come does nothing.
 func (w *wire) come(p Point, t task) {
 	if p != "" {
 		w.reach(p, t.subject)
 	}
 }
 
-// points returns the points that the worker reaches before and after it sends the request req. It also returns the task whose
-// result the request reports. For all requests that report no result, points returns a zero task and no points.
+// points returns the points that the worker reaches before and after it sends a request. It also returns the task whose
+// result the request reports. For a request that reports no result, points returns a zero task and no points.
 //
 // For the result of an activity, there is one pair of points. For the result of a workflow task, there is one pair for each
 // workflow command, and one more if the result answers an update.
@@ -119,8 +119,8 @@ func (w *wire) points(req any) (task, []around) {
 	return task{}, nil
 }
 
-// ofCommand returns the points before and after a request that sends a workflow command of the type c to Temporal. t is the
-// workflow task that produced the command. For commands without points, ofCommand returns the zero value.
+// ofCommand returns the points before and after a request that sends a workflow command to Temporal. `c` is the type of the
+// command. `t` is the workflow task that produced the command. For commands without points, ofCommand returns the zero value.
 func ofCommand(c enumspb.CommandType, t task) around {
 	switch c {
 	case enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION:
@@ -135,9 +135,9 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks that Temporal gives to the worker, for the time when the worker reports their results. A task comes
-// in the reply to a poll, or in the reply to the report of a workflow task. take ignores all other replies. For an activity
-// task, take also calls come, with the point from the map named taken.
+// take remembers the tasks that Temporal gives to the worker. [wire.points] needs a task when the worker reports its result.
+// A task comes in the reply to a poll, or in the reply to the report of a workflow task. take ignores all other replies. For
+// an activity task, take also calls [wire.come], with the point from the map [taken].
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Do runs f once for all callers that use the same group and name at the same time, and returns the result to each of them. If
-// the context of one caller ends, this caller gets the error of its context at once, and f continues for the others. The
-// context of f has the values of the first caller's context, and is never cancelled.
+// Do runs the function `f` once for all callers that use the same group and name at the same time. It returns the result to
+// each of these callers. If the context of one caller ends, this caller gets the error of its context at once. For the other
+// callers, `f` continues. The context of `f` has the values of the first caller's context, and is never cancelled.
 func Do[T any](ctx context.Context, group *singleflight.Group, name string, f func(ctx context.Context) (T, error)) (T, error) {
 	shared := context.WithoutCancel(ctx)
 	select {

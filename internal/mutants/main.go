@@ -84,8 +84,8 @@ func requireRows(all []mutant) error {
 	return nil
 }
 
-// requireGreen runs the tests of the mutants on the unchanged code, and returns an error if one fails. Such a test would also
-// fail with its mutant, and this would prove nothing.
+// requireGreen runs the tests of the mutants on the unchanged code. It returns an error if a test fails. Such a test would
+// also fail with its mutant. The failure would then prove nothing.
 func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	tests := map[string][]string{}
 	for _, m := range all {
@@ -102,9 +102,9 @@ func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	return nil
 }
 
-// try runs the mutant's test on the code with the mutant's changes. The verdict is "killed" if the test fails, and "ALIVE" if it
-// passes. It is "NO FIT" if a change does not fit the code, and "BROKEN" if the changed code does not compile. For these two, try
-// also returns a text that says why (output).
+// try runs the mutant's test on the code with the mutant's changes. The verdict is "killed" if the test fails, and "ALIVE" if
+// the test passes. It is "NO FIT" if a change does not fit the code, and "BROKEN" if the changed code does not compile. For
+// the last two verdicts, `output` says why.
 func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	changed, err := m.apply(".")
 	if err != nil {
@@ -146,9 +146,9 @@ func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 	return "killed", "", nil
 }
 
-// goTest runs tests of the package in a folder: those whose whole name matches the given regular expression (tests). If the
-// caller gives the path of an overlay file (overlay), the go command uses this file. goTest returns the whole output of the go
-// command, and an error if a test fails or cannot be built.
+// goTest runs tests of the package in a folder. It runs the tests whose whole name matches the regular expression `tests`. If
+// `overlay` is not empty, it is the path of a file with the name of a replacement for each changed source file. goTest
+// returns the whole output of the go command, and an error if a test fails or cannot be built.
 func goTest(ctx context.Context, folder, tests, overlay string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

@@ -18,12 +18,12 @@ import (
 //   - rows: the rows of docs/failures.md to which the mutant belongs
 //   - test: the package and the name of the test that must fail
 //   - in: the folder and the declaration to change, such as "agent State.dropChildren"
-//   - lines that begin with "-", and after them lines that begin with "+": the Go text to find in the declaration, and the text
-//     that replaces it
+//   - lines that begin with "-": the Go text to find in the declaration
+//   - lines that begin with "+": the text that replaces the found text
 //
 // A mutant may change several declarations, and may change a declaration in several places.
 //
-// The text to find is compared token by token, without comments and white space, and must occur once in the declaration.
+// The text to find is compared token by token, without comments and white space. It must occur once in the declaration.
 type mutant struct {
 	name, title string
 	rows        []string
@@ -39,8 +39,8 @@ type change struct {
 	old, changed string
 }
 
-// read reads a mutant from a file; see the type mutant for the form. The name of the mutant is the name of the file without
-// ".txt".
+// read reads a mutant from a file; see [mutant] for the form of the file. The name of the mutant is the name of the file
+// without ".txt".
 func read(file string) (mutant, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -81,7 +81,7 @@ func read(file string) (mutant, error) {
 }
 
 // apply returns the new content of the source files that the mutant changes. The keys of the map are the paths of the files.
-// apply reads the files below a folder (root) and writes nothing. It returns an error if a change does not fit the code.
+// apply reads the files below the folder `root` and writes nothing. It returns an error if a change does not fit the code.
 func (m mutant) apply(root string) (map[string][]byte, error) {
 	changed := map[string][]byte{}
 	for _, c := range m.changes {
@@ -92,9 +92,9 @@ func (m mutant) apply(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// apply replaces a text in the source file that declares c.symbol. It does not write the file, but stores the new content in the
-// given map (changed), whose keys are paths of files. If an earlier change has stored the file in the map already, apply changes
-// the stored content.
+// apply replaces a text in the source file that declares `c.symbol`. It does not write the file, but stores the new content
+// in the map `changed`, whose keys are paths of files. If an earlier change has stored the file in the map already, apply
+// changes the stored content.
 func (c change) apply(root string, changed map[string][]byte) error {
 	files, err := filepath.Glob(filepath.Join(root, c.folder, "*.go"))
 	if err != nil {
@@ -159,9 +159,9 @@ func names(decl ast.Decl) []string {
 	return all
 }
 
-// replace replaces the text c.old by c.changed in the source text of a declaration (body), and returns the new source text. The
-// texts are compared token by token. replace returns an error if the declaration does not contain c.old, or contains it more than
-// once.
+// replace replaces the text `c.old` by `c.changed` in `body`, the source text of a declaration. It returns the new source
+// text. The texts are compared token by token. The result is an error if the declaration does not contain `c.old`, or
+// contains it more than once.
 func (c change) replace(body []byte) ([]byte, error) {
 	all, old := tokens(body), tokens([]byte(c.old))
 	at := -1
@@ -180,10 +180,10 @@ func (c change) replace(body []byte) ([]byte, error) {
 	return slices.Concat(body[:all[at].from], []byte(strings.TrimSpace(c.changed)), body[all[at+len(old)-1].to:]), nil
 }
 
-// lexeme is a token of Go source text, and its byte offsets in the text.
+// lexeme is a token of Go source text, and its position in the text.
 type lexeme struct {
 	text     string
-	from, to int
+	from, to int // the offsets of the first byte and of the byte after the last
 }
 
 // tokens returns the tokens of a piece of Go source text. It omits comments, and the semicolons that Go inserts at line ends.
@@ -208,8 +208,8 @@ func tokens(text []byte) []lexeme {
 	}
 }
 
-// readAll reads the mutants of a folder: those whose names match at least one of the patterns. Without patterns it reads all
-// mutants. It returns an error if there are none.
+// readAll reads the mutants of a folder whose names match at least one of the patterns. Without patterns, it reads all
+// mutants of the folder. It returns an error if it finds no mutant.
 func readAll(folder string, patterns []string) ([]mutant, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {

@@ -3,8 +3,8 @@ package pattern
 
 import "regexp/syntax"
 
-// Size returns the approximate number of instructions that a regular expression in RE2 syntax has when it is compiled. With
-// this number, a caller can refuse an expression before it is compiled. Nested repetitions such as (a{1,30}){1,30} multiply the
+// Size estimates how many instructions a regular expression in RE2 syntax has when it is compiled. With this number, a caller
+// can refuse an expression and need not compile the expression. Nested repetitions such as (a{1,30}){1,30} multiply the
 // instructions. Compilation takes time and memory for each instruction. Matching takes up to about ten nanoseconds for each
 // instruction and each byte of the text.
 //
@@ -17,7 +17,7 @@ func Size(expr string) (int, error) {
 	return size(re), nil
 }
 
-// size returns the approximate number of instructions of a parsed expression.
+// size estimates the number of instructions of a parsed expression; see [Size].
 func size(re *syntax.Regexp) int {
 	n := max(1, len(re.Rune)/2) // re.Rune of a character class has two runes for each range; a literal is set below
 	if re.Op == syntax.OpLiteral {

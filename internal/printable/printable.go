@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// nonJoiner and joiner are the zero-width non-joiner and the zero-width joiner. These invisible characters occur in emoji and
-// in words of some scripts.
 const (
+	// nonJoiner is the zero-width non-joiner, an invisible character in words of some scripts.
 	nonJoiner = '\u200c'
-	joiner    = '\u200d'
+	// joiner is the zero-width joiner, an invisible character in emoji and in words of some scripts.
+	joiner = '\u200d'
 )
 
-// unsafe reports whether a character must be escaped, because it controls a terminal, changes the order of the text or is
-// invisible. These are control characters (C0, DEL, C1), bidirectional and other format characters, zero-width characters, and
-// Unicode's line and paragraph separators.
+// unsafe reports whether a character must be escaped before it is printed. Such a character controls a terminal, changes the
+// order of the text, or is invisible. These are control characters (C0, DEL, C1), bidirectional and other format characters,
+// zero-width characters, and Unicode's line and paragraph separators.
 func unsafe(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false
@@ -27,11 +27,11 @@ func unsafe(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Text makes a text of unknown origin safe to print. It replaces every unsafe character by an escape sequence, such as \x1b or
-// \u202e. Unsafe characters control a terminal, change the order of the text, or are invisible.
+// Text makes a text of unknown origin safe to print. It replaces every unsafe character by an escape sequence, such as \x1b
+// or \u202e. Unsafe characters control a terminal, change the order of the text, or are invisible.
 //
-// Text keeps new lines and tabs, and replaces \r\n by \n. It keeps a zero-width joiner or non-joiner if both characters beside
-// it are safe and not ASCII. Bytes that are not UTF-8 become U+FFFD.
+// Text keeps new lines and tabs, and replaces \r\n by \n. It keeps a zero-width joiner or non-joiner if both neighbours of
+// this character are safe and not ASCII. Bytes that are not UTF-8 become U+FFFD.
 func Text(text string) string {
 	if safe(text) {
 		return text
@@ -68,7 +68,8 @@ func safe(text string) bool {
 	return true
 }
 
-// joins reports whether [Text] may keep a zero-width joiner next to r. It may do so if r is safe, not ASCII and not U+FFFD.
+// joins reports whether [Text] may keep a zero-width joiner or non-joiner next to the rune r. It may do so if r is safe, not
+// ASCII and not U+FFFD.
 func joins(r rune) bool { return r > 0x7f && r != utf8.RuneError && !unsafe(r) }
 
 // first returns the first rune of a text, and U+FFFD for an empty text.
@@ -77,9 +78,9 @@ func first(text string) rune {
 	return r
 }
 
-// Line returns a text on one line, with at most the given number of runes (limit). Each sequence of white space becomes one
-// space, and unsafe characters become escape sequences as in [Text]. If the line is longer than the limit, its end is replaced by
-// "…". The limit must be at least 1.
+// Line returns a text on one line, with at most `limit` runes. Each sequence of white space becomes one space. Unsafe
+// characters become escape sequences, as in [Text]. If the line is too long, its end is replaced by "…". The smallest allowed
+// `limit` is 1.
 func Line(text string, limit int) string {
 	runes := []rune(Text(strings.Join(strings.FieldsFunc(text, blank), " ")))
 	if len(runes) > limit {
@@ -88,15 +89,15 @@ func Line(text string, limit int) string {
 	return string(runes)
 }
 
-// blank reports whether r is white space that Line replaces by a space. For U+0085 (next line) it returns false, because Line
-// escapes this control character.
+// blank reports whether r is white space that [Line] replaces by a space. For U+0085 (next line) it returns false, because
+// Line escapes this control character.
 func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 
 // Name makes a name or an ID safe to print. The result is on one line and has at most 250 characters; see [Line].
 func Name(name string) string { return Line(name, 250) }
 
-// JSON makes JSON of unknown origin safe to print. It replaces every unsafe character (see [Text]) by its \u escape, so the
-// result decodes to the same value. White space between values stays. The argument must be valid JSON.
+// JSON makes JSON of unknown origin safe to print. It replaces every unsafe character (see [Text]) by its \u escape.
+// Therefore the result decodes to the same value. White space between values stays. The argument must be valid JSON.
 func JSON(encoded []byte) []byte {
 	if safe(string(encoded)) {
 		return encoded

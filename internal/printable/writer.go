@@ -8,16 +8,16 @@ import (
 )
 
 // Writer applies [Text] to everything that is written to it, and writes the result to another writer. Programs wrap their
-// standard output and standard error in a Writer, so that all output is safe. A Writer is safe for concurrent use.
+// standard output and standard error in a Writer. Therefore all their output is safe. A Writer is safe for concurrent use.
 type Writer struct {
 	out io.Writer
 
 	mu sync.Mutex
-	// rest holds the bytes of an incomplete character with which the last Write ended. The next Write completes the character.
+	// rest holds the bytes of an incomplete character at the end of the last Write. The next Write completes the character.
 	rest []byte
 }
 
-// NewWriter returns a Writer that writes to another writer (out). If that is a Writer already, NewWriter returns it.
+// NewWriter returns a Writer that writes to the writer `out`. If `out` is a Writer already, NewWriter returns `out`.
 func NewWriter(out io.Writer) *Writer {
 	if w, ok := out.(*Writer); ok {
 		return w
@@ -25,8 +25,8 @@ func NewWriter(out io.Writer) *Writer {
 	return &Writer{out: out}
 }
 
-// Unwrap returns the underlying writer if w is a [*Writer], and w otherwise. It is for code that writes terminal control
-// sequences. Such code must apply [Text] to all text of unknown origin.
+// Unwrap returns the underlying writer of a [*Writer]. It returns any other writer unchanged. Code that writes terminal
+// control sequences calls Unwrap. Such code must apply [Text] to all text of unknown origin.
 func Unwrap(w io.Writer) io.Writer {
 	if safe, ok := w.(*Writer); ok {
 		return safe.out
@@ -34,8 +34,8 @@ func Unwrap(w io.Writer) io.Writer {
 	return w
 }
 
-// Write writes p with its unsafe characters escaped. It holds back an incomplete UTF-8 character at the end of p until the next
-// Write.
+// Write writes the given bytes with their unsafe characters escaped. An incomplete UTF-8 character at the end waits for the
+// next Write.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

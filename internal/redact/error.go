@@ -6,8 +6,8 @@ type hiddenError struct {
 	text string
 }
 
-// Error returns an error with the text of err without the secrets. It wraps err. If the text contains no secret, Error returns
-// err. Nil gives nil.
+// Error returns an error with the text of the given error, but without the secrets. The new error wraps the given error. If
+// the text contains no secret, Error returns the given error. Nil gives nil.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil

@@ -14,8 +14,8 @@ type handler struct {
 	redactor *Redactor
 }
 
-// Handler returns a handler that hides the secrets in the records of a log and then passes the records on to another handler
-// (next). It hides them in messages and in the values of attributes, but not in the keys of attributes. A value that contains a
+// Handler returns a log handler that hides the secrets in log records. It then passes the records on to the handler `next`.
+// It hides secrets in messages and in the values of attributes, but not in the keys of attributes. A value that contains a
 // secret becomes a text.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{next, r} }
 
@@ -47,7 +47,7 @@ func (h handler) attrs(attrs []slog.Attr) []slog.Attr {
 	return hidden
 }
 
-// attr returns the attribute without the secrets. If its value contains none, the value keeps its type.
+// attr returns an attribute without the secrets. A value that contains no secret keeps its type.
 func (h handler) attr(a slog.Attr) slog.Attr {
 	value := a.Value.Resolve()
 	switch value.Kind() {
@@ -64,9 +64,9 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: value}
 }
 
-// secret reports whether a handler could print a secret of a value, and returns the value as a text without the secrets. Handlers
-// print values with package fmt or as JSON, and byte slices as texts. If the JSON encoding of the value panics, secret hides the
-// whole value.
+// secret reports whether a handler could print a secret of the value. It also returns the value as a text without the
+// secrets. Handlers print values with package fmt or as JSON, and byte slices as texts. If the JSON encoding of the value
+// panics, secret hides the whole value.
 func (h handler) secret(value any) (text string, found bool) {
 	defer func() {
 		if recover() != nil {

@@ -32,17 +32,18 @@ const (
 //
 // The base64 text may use either alphabet, may have padding or not, and may encode a longer text that contains the secret.
 //
-// If a secret looks random (see [LooksRandom]), a Redactor also finds every part of it that has at least 12 bytes. It does not
-// find secrets that are encrypted, compressed, reversed or split into smaller parts.
+// If a secret looks random (see [LooksRandom]), a Redactor also finds every part of the secret that has at least 12 bytes. A
+// Redactor does not find secrets that are encrypted, compressed, reversed or split into smaller parts.
 type Redactor struct {
-	// windows holds the byte strings that are hidden, and lengths holds their different lengths. The field begin makes the
-	// search fast: begin[i] is true if a window begins with the two bytes i>>8 and i&0xff.
+	// windows holds the byte strings that are hidden.
 	windows map[string]struct{}
+	// lengths holds the different lengths of the byte strings in `windows`.
 	lengths []int
-	begin   *[1 << 16]bool
+	// begin makes the search fast. Its element i is true if a byte string in `windows` begins with the bytes i>>8 and i&0xff.
+	begin *[1 << 16]bool
 }
 
-// New returns a Redactor that hides the given secrets. It ignores white space around a secret, and it ignores secrets of fewer
+// New returns a Redactor that hides the given secrets. It ignores white space around a secret. It ignores secrets of fewer
 // than 4 bytes.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{windows: map[string]struct{}{}, begin: new([1 << 16]bool)}
@@ -68,8 +69,8 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Random is like [New], but ignores secrets that do not look random, such as words and paths. Those also occur in harmless
-// texts. See [LooksRandom].
+// Random is like [New], but ignores secrets that do not look random (see [LooksRandom]), such as words and paths. Words and
+// paths also occur in harmless texts.
 func Random(secrets ...string) *Redactor { return New(OnlyRandom(secrets)...) }
 
 // OnlyRandom returns the secrets that look random; see [LooksRandom]. It does not change its argument.
@@ -85,8 +86,8 @@ func LooksRandom(value string) bool {
 		!strings.Contains(value, "://")
 }
 
-// addBase64 adds parts of the base64 forms of a secret to r.windows, the byte strings that are hidden. It does this for both
-// alphabets of base64. With these parts, every part of the secret that has at least the given number of bytes (width) is found.
+// addBase64 adds parts of the base64 forms of a secret to `r.windows`, the byte strings that are hidden. It does this for
+// both alphabets of base64. The Redactor then finds every part of the secret that has at least `width` bytes.
 func (r *Redactor) addBase64(secret string, width int) {
 	// Base64 encodes groups of three bytes. So a secret within a longer text has three forms: one for each position of its first
 	// byte in a group.
@@ -101,8 +102,8 @@ func (r *Redactor) addBase64(secret string, width int) {
 	}
 }
 
-// add adds every substring of a text that has the given length in bytes (width) to r.windows, the byte strings that are hidden.
-// If the text is shorter, add adds the whole text.
+// add adds every substring of a text that has `width` bytes to `r.windows`, the byte strings that are hidden. If the text is
+// shorter, add adds the whole text.
 func (r *Redactor) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -118,8 +119,8 @@ func (r *Redactor) add(text string, width int) {
 	}
 }
 
-// Text returns a text with each secret replaced by "[hidden]". If it replaces anything, it also replaces bytes that are not UTF-8
-// by U+FFFD.
+// Text returns a text with each secret replaced by "[hidden]". If the text contains a secret, Text also replaces bytes that
+// are not UTF-8 by U+FFFD.
 func (r *Redactor) Text(text string) string {
 	if r == nil || len(r.windows) == 0 {
 		return text
@@ -151,13 +152,12 @@ func (r *Redactor) Text(text string) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// span is a range of bytes of a text, given by two offsets. The byte at the offset "from" is the first byte of the range. The byte
-// at the offset "to" is the first byte after the range.
+// span is a range of bytes of a text, given by two offsets. The first byte of the range has the offset `from`. The first byte
+// after the range has the offset `to`.
 type span struct{ from, to int }
 
-// find searches the decoded text of the view v for the byte strings that are hidden (r.windows). For each match, it appends a
-// range of bytes to a list (spans): the bytes of the original text from which the match was decoded. It returns the extended
-// list.
+// find searches the decoded text of a view for the byte strings that are hidden. Each match was decoded from a range of bytes
+// of the original text. find appends this range to the list `spans`, and returns the extended list.
 func (r *Redactor) find(v view, spans []span) []span {
 	for i := range len(v.text) - 1 {
 		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {

@@ -9,16 +9,17 @@ import (
 )
 
 // view is a decoded form of an original text, for example without percent-encoding. It knows for each decoded byte from which
-// bytes of the original text it comes. So a secret that is found in the decoded text can be hidden in the original text.
+// bytes of the original text the byte comes. Therefore a secret that is found in the decoded text can be hidden in the
+// original text.
 type view struct {
 	text string // the decoded text
-	// spans holds, for each byte of the decoded text, the range of bytes in the original text from which it was decoded. Nil
-	// means that the field text is the original text.
+	// spans holds, for each byte of the decoded text, the range of bytes in the original text from which the byte was
+	// decoded. Nil means that the field `text` is the original text.
 	spans []span
 }
 
-// span returns the range of bytes in the original text from which n bytes of the decoded text come. The first of these n bytes
-// has the offset i in the decoded text. The number n must be positive.
+// span returns the range of bytes in the original text from which n bytes of the decoded text come. The first of these n
+// bytes has the offset i in the decoded text. The number n must be positive.
 func (v view) span(i, n int) span {
 	if v.spans == nil {
 		return span{i, i + n}
@@ -26,8 +27,8 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite decodes a text piece by piece and returns the view. It calls the given function (decode) with the rest of the text that
-// is not decoded yet. The function decodes one piece at the start of this rest. It returns the length of the piece before the
+// rewrite decodes a text piece by piece and returns the view. It calls the function `decode` with the part of the text that
+// is not decoded yet. The function decodes one piece at the start of this part. It returns the length of the piece before the
 // decoding, which must be at least 1, and the decoded piece.
 func rewrite(text string, decode func(rest string) (length int, decoded string)) view {
 	var b strings.Builder
@@ -83,7 +84,7 @@ func unescaped(text string) view {
 // inserted into a secret.
 func ignorable(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
-// compact returns the view of a text without its ignorable characters.
+// compact returns the view of a text without white space and invisible format characters; see [ignorable].
 func compact(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		r, n := utf8.DecodeRuneInString(rest)

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// deployment is the worker deployment version of a process. Temporal uses the version to decide which agents it gives to the
-// worker. The zero value means a worker without a version.
+// deployment is the worker deployment version of a worker process. With this version, Temporal decides which agents it gives
+// to the worker. The zero value means a worker without a version.
 type deployment struct {
 	worker.DeploymentOptions
 	// current is the version that gets new agents. It has no build ID if the deployment has no current version. Nil means
@@ -21,8 +21,8 @@ type deployment struct {
 	current *worker.WorkerDeploymentVersion
 }
 
-// newDeployment returns the deployment version that the options name. If they name none, it returns the zero value. If they
-// name only a part of a version, it returns an error.
+// newDeployment returns the deployment version that the options name. If the options name no version, it returns the zero
+// value. If they name only a part of a version, it returns an error.
 func newDeployment(o Options) (deployment, error) {
 	var d deployment
 	switch {
@@ -40,9 +40,9 @@ func newDeployment(o Options) (deployment, error) {
 	return d, nil
 }
 
-// look asks the server for the current version of the deployment and sets d.current. If the deployment does not exist yet, or
-// the worker may not read it, there is no error. All other failures are errors, for example if the server does not accept the
-// name of the deployment. For a worker without a version, look does nothing.
+// look asks the server for the current version of the deployment and stores it in `d.current`. It is no error if the
+// deployment does not exist yet, or if the worker may not read the deployment. All other failures are errors, for example if
+// the server does not accept the name of the deployment. For a worker without a version, look does nothing.
 func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	if !d.UseVersioning {
 		return nil
@@ -61,9 +61,9 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	return nil
 }
 
-// greeting returns the lines about the version in the worker's greeting. They are empty for a worker without a version. A
-// version that is not current gets no new agents, which looks like a worker that hangs. For such a version, the greeting
-// contains the command that makes it current.
+// greeting returns the lines about the version for the worker's greeting. For a worker without a version, there are no such
+// lines. A version that is not current gets no new agents. To people, its worker seems to hang. In this case, the lines
+// contain the command that makes the version current.
 func (d deployment) greeting(address, namespace string) string {
 	if !d.UseVersioning {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// agentOptions returns the plugin's options for a configuration. It reads the API keys and environment variables that the
-// configuration names. It omits models and MCP servers that no agent uses.
+// agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys and environment variables that
+// the configuration names. It leaves out models and MCP servers that no agent uses.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets()),
@@ -65,8 +65,9 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	return options, nil
 }
 
-// mcpServer converts an MCP server of the configuration to the form that package mcp needs. The fields "env" and "headers" in the
-// configuration name environment variables; mcpServer reads their values. It returns an error if such a variable is not set.
+// mcpServer converts an MCP server of the configuration to the form that package mcp needs. The keys `env` and `headers` in
+// the configuration name environment variables. mcpServer reads the values of these variables. It returns an error if such a
+// variable is not set.
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	env, err := conf.ResolveEnv()
 	if err != nil {
@@ -82,7 +83,7 @@ func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	}, nil
 }
 
-// used reports whether an agent uses the model.
+// used reports whether an agent uses the given model.
 func used(cfg *config.Config, model string) bool {
 	for _, a := range cfg.Agents {
 		if slices.Contains(a.Models(), model) {
@@ -92,7 +93,7 @@ func used(cfg *config.Config, model string) bool {
 	return false
 }
 
-// needed reports whether an agent uses a tool of the MCP server.
+// needed reports whether an agent uses a tool of the given MCP server.
 func needed(cfg *config.Config, server string) bool {
 	for _, a := range cfg.Agents {
 		for _, entry := range a.Tools {
@@ -104,9 +105,10 @@ func needed(cfg *config.Config, server string) bool {
 	return false
 }
 
-// statefulHere returns a map that says for the name of each stateful MCP server whether this worker runs it. A stateful server
-// keeps state between calls, so only one worker may run it. The flag --stateful decides; its value (flag) is "all", "none", or
-// names of servers with commas between. An unknown name is an error.
+// statefulHere decides which stateful MCP servers this worker runs. A stateful server keeps state between calls. Therefore
+// only one worker may run it. In the returned map, a stateful server's name has the value true if this worker runs the
+// server. `flag` is the value of the flag `--stateful`: "all", "none", or names of servers with commas between. An unknown
+// name is an error.
 func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 	here := map[string]bool{}
 	var known []string

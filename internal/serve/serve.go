@@ -18,26 +18,28 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// Options say what a worker serves, and where. An empty string means the value of the environment or of the configuration,
+// Options say what a worker serves, and where. An empty string means the value in the environment or in the configuration,
 // unless the field says otherwise.
 type Options struct {
 	// Config is the path of the configuration file. Defaults to $REAGENT_CONFIG, else agents.yaml.
 	Config string
-	// TaskQueue defaults to that of the configuration.
+	// TaskQueue is the name of the task queue. Defaults to the task queue in the configuration.
 	TaskQueue string
-	// Address is the address of Temporal, and Namespace is the namespace. See [config.WorkerOptions] for their defaults.
-	Address   string
+	// Address is the address of Temporal. See [config.WorkerOptions] for the default.
+	Address string
+	// Namespace is the Temporal namespace. See [config.WorkerOptions] for the default.
 	Namespace string
 	// Stateful says which stateful MCP servers run here: "all", "none", or their names with commas between. Required, even
 	// without a stateful server.
 	Stateful string
-	// Deployment and BuildID name the worker deployment version. Both are empty for a worker without a version.
+	// Deployment is the name of the worker deployment. It is empty for a worker without a version.
 	Deployment string
-	BuildID    string
-	// Pinned keeps each run of an agent on the version on which the run began. It needs Deployment and BuildID.
+	// BuildID names the version within the worker deployment. It is empty for a worker without a version.
+	BuildID string
+	// Pinned keeps each run of an agent on the version on which the run began. It needs `Deployment` and `BuildID`.
 	Pinned bool
-	// Keep is a folder for the results of calls that the worker has received and Temporal does not have yet. A worker that is
-	// started again after a crash uses them. If Keep is empty, the worker holds these results in memory only.
+	// Keep is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
+	// new worker process uses these results. If Keep is empty, the worker holds them in memory only.
 	Keep string
 	// Drain is how long running calls may take to end after the first signal. Zero stops the calls at once.
 	Drain time.Duration
@@ -46,11 +48,11 @@ type Options struct {
 }
 
 // Run runs a worker for the agents of a configuration until SIGTERM or SIGINT (Ctrl-C) arrives. The worker then takes no new
-// work and waits up to Options.Drain for the running calls to end, and Run returns nil. A second signal makes Run return an
-// error at once. If an error stops the worker, Run returns this error.
+// work, and waits up to the time [Options].Drain for the running calls to end. After this, Run returns nil. A second signal
+// makes Run return an error at once. If an error stops the worker, Run returns this error.
 //
-// If ctx ends or a signal arrives before the worker has connected to Temporal, Run returns an error. When the worker serves,
-// the end of ctx has no effect.
+// If the context ends or a signal arrives before the worker has connected to Temporal, Run returns an error. When the worker
+// serves, the end of the context has no effect.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	level := slog.LevelWarn
 	if o.Verbose {

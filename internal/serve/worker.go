@@ -42,7 +42,7 @@ type agentWorker struct {
 	failed chan error
 }
 
-// newWorker returns a worker that is connected to Temporal and not started yet. The caller must call close.
+// newWorker returns a worker that is connected to Temporal and not started yet. The caller must call [agentWorker.close].
 func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
 	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
@@ -81,7 +81,8 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	return nil
 }
 
-// connect connects to Temporal and reads the namespace's retention for the greeting. It fails if the namespace does not exist.
+// connect connects to Temporal and reads the namespace's retention for the greeting. It returns an error if the namespace
+// does not exist.
 func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) error {
 	opts, err := config.WorkerOptions(o.Address, o.Namespace)
 	if err != nil {
@@ -129,7 +130,8 @@ func (w *agentWorker) close() {
 	}
 }
 
-// greeting returns a text about everything that the worker serves, so that people notice at once if something is missing.
+// greeting returns a text about everything that the worker serves. With this text, people notice at once if something is
+// missing.
 func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
@@ -153,8 +155,8 @@ func (w *agentWorker) greeting() string {
 	return b.String()
 }
 
-// toolsText returns the text of the greeting about one source of tools, such as an MCP server: its name, and the names of its
-// tools. For a stateful source, the text says where it runs.
+// toolsText returns the text of the greeting about one source of tools, such as an MCP server. The text has the name of the
+// source and the names of its tools. For a stateful source, the text also says where the source runs.
 func toolsText(s reagent.ToolSource) string {
 	from := s.Server
 	if from == "" {
@@ -174,8 +176,8 @@ func toolsText(s reagent.ToolSource) string {
 	return text
 }
 
-// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. d is the retention of the namespace.
-// If d is 0, the retention is unknown, and the text is empty.
+// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. Its argument is the retention of
+// the namespace. A retention of 0 means unknown, and the text is then empty.
 func retention(d time.Duration) string {
 	if d == 0 {
 		return ""

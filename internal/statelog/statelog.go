@@ -22,8 +22,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Entry describes the state of one agent in one workflow task. A test can compare it with the state that a replay of the
-// workflow's history has.
+// Entry describes the state of one agent in one workflow task. A test can compare this state with the state after a replay of
+// the workflow's history.
 type Entry struct {
 	Workflow string `json:"workflow"`
 	Run      string `json:"run"`
@@ -37,12 +37,12 @@ type Entry struct {
 	Summary string `json:"summary"`
 }
 
-// Interceptor returns an interceptor that records the states of agent workflows. Each time a workflow begins to wait, and when it
-// returns, the interceptor calls the given function (record) with an [Entry]. The function must be safe for concurrent use.
-// During a replay, the interceptor calls the function only if the caller asks for that (replays).
+// Interceptor returns an interceptor that records the states of agent workflows. It calls the function `record` with an
+// [Entry] each time a workflow begins to wait, and when a workflow returns. The function must be safe for concurrent use.
+// During a replay, the interceptor calls the function only if `replays` is set.
 //
 // To answer a query, a worker may let the workflow handle events before the workflow task for these events has started. In an
-// entry from this time, the field Task holds the event ID of the previous workflow task.
+// entry from this time, the field `Task` holds the event ID of the previous workflow task.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
@@ -50,9 +50,9 @@ func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor
 // FileName is the name of the file to which [ToFile] writes the entries.
 const FileName = "states"
 
-// ToFile returns a function that appends entries to the file [FileName] in the folder dir, one JSON object per line. The
-// function is for [Interceptor]. It writes each line with one write, so a process that is killed leaves whole lines, and
-// several processes can use the same file.
+// ToFile returns a function that appends entries to the file [FileName] in the folder `dir`, one JSON object per line. The
+// function is for [Interceptor]. It writes each line with one write. Therefore a process that is killed leaves whole lines,
+// and several processes can use the same file.
 //
 // ToFile panics if it cannot open the file. The returned function panics if it cannot write to the file.
 func ToFile(dir string) func(Entry) {
@@ -104,7 +104,7 @@ func (i *inbound) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteW
 	return result, err
 }
 
-// outbound intercepts the calls that a workflow makes, for one workflow run. It stores query handlers of the workflow, and
+// outbound intercepts the calls that a workflow makes, for one workflow run. It stores query handlers of the workflow. It
 // makes an [Entry] each time the workflow begins to wait.
 type outbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
@@ -126,7 +126,7 @@ func (o *outbound) SetQueryHandlerWithOptions(ctx workflow.Context, name string,
 	return o.Next.SetQueryHandlerWithOptions(ctx, name, handler, options)
 }
 
-// keep stores a query's handler if the query is for the transcript, the state or the open calls. The method o.text calls the
+// keep stores a query's handler if the query is for the transcript, the state or the open calls. [outbound.text] calls the
 // stored handlers later to read the state of the workflow. keep ignores the handlers of all other queries.
 func (o *outbound) keep(name string, handler any) {
 	switch name {
@@ -144,8 +144,8 @@ func (o *outbound) Await(ctx workflow.Context, condition func() bool) error {
 	return o.Next.Await(ctx, condition)
 }
 
-// observe makes an [Entry] about the current state and passes it to the function that [Interceptor] got. During a replay, observe
-// does this only if the caller of Interceptor asked for that.
+// observe makes an [Entry] about the current state and passes it to the function that [Interceptor] got. During a replay,
+// observe does nothing unless the caller of Interceptor wants entries of replays.
 func (o *outbound) observe(ctx workflow.Context) {
 	if workflow.IsReplaying(ctx) && !o.worker.replays {
 		return
@@ -165,8 +165,8 @@ func (o *outbound) observe(ctx workflow.Context) {
 	o.worker.record(e)
 }
 
-// text returns, as JSON, the answers of the workflow to the queries for the transcript, the state and the open calls. It also
-// sets the summary of the entry.
+// text returns the state of the workflow as JSON: the answers to the queries for the transcript, the state and the open
+// calls. It also sets the summary of the entry.
 func (o *outbound) text(e *Entry) ([]byte, error) {
 	if o.transcript == nil || o.view == nil || o.pending == nil {
 		return nil, errors.New("the workflow has no query handlers of the expected types for the transcript, the state and the open calls")

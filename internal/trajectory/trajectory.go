@@ -110,8 +110,8 @@ func (r record) conversation() Conversation {
 	return c
 }
 
-// content returns the text of a message. It joins the texts of several parts. For a part that is not text, it writes the type of
-// the part in brackets, such as [image_url], and returns true.
+// content returns the text of a message. If the message has several parts, content joins their texts. For a part that is not
+// text, it writes the type of the part in brackets, such as [image_url], and `media` is true.
 func content(raw json.RawMessage) (text string, media bool) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text, false
@@ -133,10 +133,10 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages, each
-// after the agent's answer to the previous one. User messages at the end of the conversation have no answer, so Turns omits them.
-// If the conversation cannot be repeated in this way, Turns also returns the reason (obstacle), for example "has images or other
-// media". Otherwise the reason is "".
+// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages,
+// each after the agent's answer to the previous one. User messages at the end of the conversation have no answer. Therefore
+// Turns leaves them out. If the conversation cannot be repeated in this way, `obstacle` says why, for example "has images or
+// other media". Otherwise `obstacle` is "".
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
@@ -165,7 +165,7 @@ func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	return messages, ""
 }
 
-// Features returns the names of the unusual properties of the conversation, such as parallel calls, sorted.
+// Features returns the names of the unusual properties of the conversation, such as "parallel calls", in alphabetical order.
 func (c Conversation) Features() []string {
 	found := map[string]bool{}
 	calls, ids := map[string]bool{}, map[string]bool{}
@@ -210,10 +210,10 @@ func (c Conversation) Features() []string {
 	return names
 }
 
-// Representative selects a few conversations for a test that is too slow for all of them. It keeps their order. Each feature
-// (see [Conversation.Features]) occurs in at least two of the selected conversations, or in one if only one of the given
-// conversations has it. At least one conversation of each source is selected. The source is the part of the ID before the first
-// slash.
+// Representative selects a few conversations for a test that is too slow for all conversations. It keeps their order. Each
+// feature (see [Conversation.Features]) occurs in at least two of the selected conversations, or in one if only one of the
+// given conversations has the feature. At least one conversation of each source is selected. The source is the part of the ID
+// before the first slash.
 func Representative(all []Conversation) []Conversation {
 	shown := map[string]int{}
 	var some []Conversation

@@ -14,8 +14,8 @@ var wanted = map[string]string{
 	"int": "a whole number", "duration": "a duration such as 90s, 10m or 1h", "bool": "true or false", "float64": "a number",
 }
 
-// FlagError replaces the error about an invalid value of a flag by one that says which values the flag accepts. It replaces the
-// error about a missing value by one that names the flag. It returns all other errors unchanged. Commands pass FlagError to
+// FlagError makes the error about a wrong flag more helpful. The new error about an invalid value says which values the flag
+// accepts. The new error about a missing value names the flag. All other errors stay unchanged. Commands pass FlagError to
 // [cobra.Command.SetFlagErrorFunc].
 func FlagError(_ *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wanted[wrong.GetFlag().Value.Type()] != "" {
@@ -27,7 +27,7 @@ func FlagError(_ *cobra.Command, err error) error {
 	return err
 }
 
-// NoArguments returns an error if there are arguments. Commands that have only flags use it in the field Args of
+// NoArguments returns an error if a command has arguments. Commands that have only flags use it in the field `Args` of
 // [cobra.Command].
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -36,8 +36,8 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneID returns an error unless there is exactly one argument, the ID of an agent. Commands use it in the field Args of
-// [cobra.Command].
+// OneID returns an error unless a command has exactly one argument, the ID of an agent. Commands use it in the field `Args`
+// of [cobra.Command].
 func OneID(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes the ID of one agent, but got %d arguments: %q is the second", cmd.Name(), len(args), args[1])
@@ -45,8 +45,8 @@ func OneID(cmd *cobra.Command, args []string) error {
 	return SomeIDs(cmd, args)
 }
 
-// SomeIDs returns an error if there are no arguments. The arguments are the IDs of agents. Commands use it in the field Args of
-// [cobra.Command].
+// SomeIDs returns an error if a command has no arguments. The arguments are the IDs of agents. Commands use it in the field
+// `Args` of [cobra.Command].
 func SomeIDs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("the ID of the agent is missing: `%s ID`", cmd.CommandPath())

@@ -22,13 +22,14 @@ type Browser struct {
 	close func()
 }
 
-// Width and Height are the size of the browser window in CSS pixels. It is about the size of a window on a laptop.
+// Width and Height are the size of the browser window in CSS pixels. A window on a laptop has about this size.
 const (
 	Width  = 1280
 	Height = 970
 )
 
-// Open starts Chromium in headless mode with a temporary profile, which Close removes. The browser ends when the context ends.
+// Open starts Chromium in headless mode with a temporary profile. [Browser.Close] removes this profile. The browser ends when
+// the context ends.
 func Open(ctx context.Context) (*Browser, error) {
 	program, err := find()
 	if err != nil {
@@ -65,7 +66,7 @@ func Open(ctx context.Context) (*Browser, error) {
 // Close ends the browser and removes its profile.
 func (b *Browser) Close() { b.close() }
 
-// find returns the path of Chromium, or ErrNoBrowser.
+// find returns the path of Chromium, or [ErrNoBrowser].
 func find() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

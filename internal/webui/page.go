@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Visit opens the page at the URL. It returns when the page has loaded, and does not wait for data that the page requests later.
+// Visit opens the page at the given URL. It returns when the page has loaded. It does not wait for data that the page
+// requests later.
 func (b *Browser) Visit(url string) error {
 	if err := chromedp.Do(b.ctx, chromedp.Navigate(url)); err != nil {
 		return fmt.Errorf("visit %s: %w", url, err)
@@ -15,8 +16,8 @@ func (b *Browser) Visit(url string) error {
 	return nil
 }
 
-// visibleText is a JavaScript expression for the visible text of the page and of its frames. The Web UI shows Markdown in frames,
-// so that scripts in the Markdown cannot access the page.
+// visibleText is a JavaScript expression for the visible text of the page and of its frames. The Web UI shows Markdown in
+// frames, because scripts in the Markdown must not access the page.
 const visibleText = `[document, ...[...document.querySelectorAll("iframe")].map(f => f.contentDocument)]
 	.map(d => d?.body?.innerText ?? "").join("\n")`
 

@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// goodAnswer is the correct response of an [Endpoint] to a request. If the Endpoint has [Faults], it may send a faulty
-// response instead.
+// goodAnswer is the correct response of an [Endpoint] to a request. With [Faults], the Endpoint may send a faulty response
+// instead.
 type goodAnswer struct {
 	whole  completion
 	stream bool            // send an event stream
 	usage  bool            // send the usage at the end of the stream
-	random *rand.Rand      // chooses where the stream is cut; if nil, all parts have the same size
-	pace   func(event int) // see Endpoint.Pace
+	random *rand.Rand      // chooses where the stream is cut; nil means evenly
+	pace   func(event int) // called before each event, like [Endpoint.Pace]; may be nil
 }
 
 // write sends the response.
@@ -25,7 +25,7 @@ func (a goodAnswer) write(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, a.whole)
 }
 
-// events returns the events in which the response is streamed. Each element is the data of one event.
+// events returns the data of each event of the streamed response.
 func (a goodAnswer) events() [][]byte { return events(a.whole, a.usage, cutter{a.random}) }
 
 // contentType returns the Content-Type header of the response.
@@ -48,9 +48,9 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns how many bytes of the response's body can be sent at most, so that a client must still notice that the rest is
-// missing. In a stream, these are the bytes before the finish reason, because a client treats a stream as complete when it has
-// read the finish reason. In any other response, these are all bytes except the last one.
+// safe returns how much of the response's body a test may send, in bytes, before the test cuts the response. A client must
+// notice every such cut. A stream is cut before the finish reason, because a client treats a stream with a finish reason as
+// complete. Any other response is cut at the latest before its last byte.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

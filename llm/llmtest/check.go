@@ -13,7 +13,7 @@ import (
 // toolName matches the tool names that OpenAI accepts.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// check returns the error response with which OpenAI would refuse the request; nil if OpenAI would accept the request.
+// check checks a request as OpenAI does. It returns OpenAI's error response for an invalid request; nil for a valid one.
 func (r *request) check() *refusal {
 	switch {
 	case r.Model == "":
@@ -38,7 +38,8 @@ func (r *request) check() *refusal {
 	return r.checkOrder()
 }
 
-// checkTools returns the refusal for the first invalid tool; nil if all tools are valid.
+// checkTools checks the tools of the request. It returns the error response for the first invalid tool; nil if all tools are
+// valid.
 func (r *request) checkTools() *refusal {
 	var names []string
 	for i, t := range r.Tools {
@@ -61,8 +62,8 @@ func (r *request) checkTools() *refusal {
 	return nil
 }
 
-// check returns the refusal for a message that is invalid by itself, regardless of the other messages; nil if the message is
-// valid. The refusal contains the path of the message in the request (at), such as "messages[0]".
+// check checks one message without regard to the other messages. It returns the error response for an invalid message; nil for
+// a valid one. `at` is the path of the message in the request, such as "messages[0]". The error response contains this path.
 func (m message) check(at string) *refusal {
 	var text string
 	var list []json.RawMessage
@@ -100,8 +101,8 @@ func (m message) check(at string) *refusal {
 	return m.checkCalls(at)
 }
 
-// checkCalls returns the refusal for the first invalid tool call of the message; nil if all calls are valid. The refusal contains
-// the path of the call, which begins with the path of the message (at), such as "messages[0]".
+// checkCalls checks the tool calls of a message. It returns the error response for the first invalid call; nil if all calls
+// are valid. `at` is the path of the message in the request, such as "messages[0]". The error response contains this path.
 func (m message) checkCalls(at string) *refusal {
 	var ids []string
 	for i, call := range m.ToolCalls {
@@ -125,8 +126,8 @@ func (m message) checkCalls(at string) *refusal {
 	return nil
 }
 
-// checkOrder returns nil if each tool call has exactly one tool message, and the tool messages come directly after the message
-// with the calls. Otherwise it returns a refusal.
+// checkOrder checks that each tool call has exactly one tool message. The tool messages must come directly after the message
+// with the calls. checkOrder returns the error response for the first mistake; nil if there is none.
 func (r *request) checkOrder() *refusal {
 	var open []string // IDs of the calls in the last assistant message that have no result yet
 	for i, m := range r.Messages {
@@ -151,22 +152,21 @@ func (r *request) checkOrder() *refusal {
 	return nil
 }
 
-// unanswered returns the refusal for tool calls without a result, which names the IDs of the calls (open). i is the index in the
-// list of messages at which a tool message is missing.
+// unanswered returns the error response for tool calls without a result. `open` has the IDs of these calls. A tool message is
+// missing at index `i` of the messages.
 func unanswered(i int, open []string) *refusal {
 	return invalid(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", "))
 }
 
-// missing returns the refusal for a request in which a required field is missing. The refusal contains the path of the field
-// (param).
+// missing returns the error response for a request without a required field. `param` is the path of the field in the request.
 func missing(param string) *refusal {
 	r := invalid(param, "Missing required parameter: '%s'.", param)
 	r.code = "missing_required_parameter"
 	return r
 }
 
-// badName returns the refusal for a tool name that OpenAI does not accept. The refusal contains the path of the name in the
-// request (param).
+// badName returns the error response for a tool name that OpenAI does not accept. `param` is the path of the name in the
+// request.
 func badName(param, name string) *refusal {
 	return invalid(param, "Invalid '%s': %q does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and has at most 64 characters.", param, name)
 }

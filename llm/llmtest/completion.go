@@ -23,18 +23,19 @@ type choice struct {
 	FinishReason string `json:"finish_reason"`
 }
 
-// spoken is an assistant message in a response. Content is nil, and null in JSON, if the message has no text.
+// spoken is an assistant message in a response.
 type spoken struct {
-	Role      string       `json:"role"`
+	Role string `json:"role"`
+	// Content is the text; nil if the message has no text. In JSON, nil becomes null.
 	Content   *string      `json:"content"`
 	Refusal   *string      `json:"refusal"`
 	Reasoning string       `json:"reasoning_content,omitempty"`
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// spokenCall is a tool call in a response. In a stream, it is only a part of a tool call, and Index says to which call the
-// part belongs.
+// spokenCall is a tool call in a response. In a stream, it is only one part of a tool call.
 type spokenCall struct {
+	// Index says to which call of a stream this part belongs; nil if the response is not streamed.
 	Index    *int           `json:"index,omitempty"`
 	ID       string         `json:"id,omitempty"`
 	Type     string         `json:"type,omitempty"`
@@ -74,8 +75,8 @@ type modelInfo struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-// completionOf converts a reply into the body of a response. If the reply has no Model, the body has the given name of a model
-// (model).
+// completionOf converts a reply into the body of a response. If the reply does not name its model, the body has the name
+// `model`.
 func completionOf(model string, reply llm.Reply) completion {
 	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
 	if reply.Message.Content != "" {

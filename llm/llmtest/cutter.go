@@ -2,15 +2,15 @@ package llmtest
 
 import "math/rand/v2"
 
-// pieceSize is the approximate size of the text in one event of a stream, in bytes. It is small so that events split words and
-// arguments. Clients must be able to join them.
+// pieceSize is the approximate size of the text in one event of a stream, in bytes. The size is small, because words and
+// arguments should be split over several events. Clients must be able to join them.
 const pieceSize = 7
 
-// cutter cuts texts into the parts that are sent in the events of a stream. If random is nil, all parts have about the same
-// size; otherwise the sizes are random.
+// cutter cuts texts into parts. Each part is sent in its own event of a stream. If `random` is nil, all parts have about the
+// same size. Otherwise the sizes are random.
 type cutter struct{ random *rand.Rand }
 
-// pieces cuts a text into parts. It does not cut within a character, because a JSON string cannot have a part of a character.
+// pieces cuts a text into parts. It never cuts within a character, because a JSON string cannot contain half a character.
 func (c cutter) pieces(text string) []string {
 	var all []string
 	start, size := 0, c.size()
@@ -26,7 +26,7 @@ func (c cutter) pieces(text string) []string {
 	return all
 }
 
-// size returns the size of the next part in bytes.
+// size returns the size of the next part, in bytes.
 func (c cutter) size() int {
 	if c.random == nil {
 		return pieceSize
@@ -34,9 +34,9 @@ func (c cutter) size() int {
 	return 1 + c.random.IntN(3*pieceSize)
 }
 
-// mix merges lists of deltas into one list. Each of the lists has the deltas of one tool call, which keep their order. If
-// c.random is nil, the calls come one after the other. Otherwise the deltas of different calls are mixed at random. mix modifies
-// the given lists. None of them may be empty.
+// mix merges lists of deltas (parts of a streamed message) into one list. Each list belongs to one tool call, and its deltas
+// keep their order. If the cutter has no random source, the lists follow one another. Otherwise the deltas of different calls
+// are mixed at random. No list may be empty. mix modifies `lists`.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

@@ -15,35 +15,37 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint is an HTTP handler for OpenAI's chat completions API, for tests without a real model. Its Client makes the replies
-// and can be a scripted [Model]. If a request asks for a stream, Endpoint sends the reply as a stream. It handles POST on
-// paths that end in /chat/completions and GET on paths that end in /models, so clients can use any base path.
+// Endpoint is an HTTP handler for OpenAI's chat completions API, for tests without a real model. The client in the field
+// [Endpoint.Client], such as a scripted [Model], makes the replies. If a request asks for a stream, Endpoint sends the reply
+// as a stream. It handles POST on paths that end in /chat/completions, and GET on paths that end in /models. Therefore the
+// base URL may have any path.
 //
-// Endpoint refuses a request that OpenAI would refuse: it responds with status 400 and does not call Client. If Client
-// returns an [*llm.Error], the class of the error determines the response:
+// If OpenAI would refuse a request, Endpoint responds with status 400 and does not call [Endpoint.Client]. If that client returns
+// an [*llm.Error], the class of the error determines the response:
 //   - For [llm.Connection], Endpoint cuts the connection.
 //   - For [llm.BadReply], it sends plain text with status 200.
 //   - For [llm.EmptyReply], it sends a completion without text.
-//   - For any other class, it sends an error in OpenAI's format. The status is the error's Status or, if Status is 0, the
-//     usual status of the class. If the error has RetryAfter, the response has a Retry-After header.
+//   - For any other class, it sends an error in OpenAI's format. The status is the status in the error or, if that is 0, the
+//     usual status of the class. If the error has a wait time, the response has a Retry-After header.
 //
-// If Client returns an error of another type, the response has status 500.
+// If the client returns an error of another type, the response has status 500.
 type Endpoint struct {
-	// Client makes the replies. Each request that Client gets has the Idempotency-Key header as Key, and has one candidate. The
-	// Name and the Model of the candidate are the model in the body of the HTTP request.
+	// Client makes the replies. Each request that Client gets has one candidate. Both names of the candidate are the model's
+	// name in the HTTP request. The key of the request is the Idempotency-Key header.
 	Client llm.Client
-	// Lenient makes the Endpoint accept requests that OpenAI would refuse, if they can be decoded. Set it before the first
-	// request.
+	// Lenient makes the Endpoint accept requests that OpenAI would refuse. A request that cannot be decoded is still refused.
+	// Set Lenient before the first request.
 	Lenient bool
-	// Seed makes the Endpoint cut streams at random places. The places depend only on Seed and the body of the request. Texts
-	// are cut between any two characters, the parts of different calls are mixed, and the bytes of the stream are sent in
-	// random portions. If Seed is 0, streams are cut evenly. Set it before the first request.
+	// Seed makes the Endpoint cut streams at random places. If Seed is 0, streams are cut evenly. The places depend only on
+	// Seed and the body of the request. Texts are cut between any two characters, the parts of different calls are mixed, and
+	// the bytes of the stream are sent in random portions. Set Seed before the first request.
 	Seed uint64
-	// Faults makes some responses faulty; nil means none. Set it before the first request.
+	// Faults makes some responses faulty; nil means that no response is faulty. Set Faults before the first request.
 	Faults *Faults
-	// Pace is called before each event of a stream is sent. req is the request, and event counts the events of the stream from
-	// 0. The event is sent when Pace returns. If Pace panics with [http.ErrAbortHandler], the stream is cut. Pace is not called
-	// if Seed is set. Set it before the first request.
+	// Pace is called before the Endpoint sends an event of a stream. The Endpoint waits until Pace returns. `event` is the
+	// number of the event in its stream, from 0. `req` is the request to which the stream belongs. If Pace panics with
+	// [http.ErrAbortHandler], the Endpoint cuts the stream. Pace may be nil. It is not called if [Endpoint.Seed] is set. Set
+	// Pace before the first request.
 	Pace func(req llm.Request, event int)
 
 	mu       sync.Mutex
@@ -52,19 +54,19 @@ type Endpoint struct {
 
 // Recorded is one chat request that an [Endpoint] received.
 type Recorded struct {
-	// Time is the time at which the Endpoint had received the whole body.
+	// Time is when the Endpoint had received the whole body.
 	Time   time.Time
 	Header http.Header
-	// Key is the Idempotency-Key header.
+	// Key is the value of the Idempotency-Key header.
 	Key  string
 	Body []byte
 	// Request is the request in the body. It is incomplete if the body could not be decoded completely.
 	Request llm.Request
-	// Stream says that the request asked for a stream.
+	// Stream says whether the request asked for a stream.
 	Stream bool
 }
 
-// Handler returns an [Endpoint] whose replies come from the client c.
+// Handler returns an [Endpoint] whose replies come from `c`.
 func Handler(c llm.Client) http.Handler { return &Endpoint{Client: c} }
 
 // Server is an [Endpoint] with an HTTP server.
@@ -75,11 +77,11 @@ type Server struct {
 	http *httptest.Server
 }
 
-// Serve starts a server for an [Endpoint] whose replies come from the client c. The server listens on the loopback interface.
-// The caller must call [Server.Close].
+// Serve starts a server for an [Endpoint] whose replies come from `c`. The server listens on the loopback interface. The
+// caller must call [Server.Close].
 func Serve(c llm.Client) *Server { return (&Endpoint{Client: c}).Serve() }
 
-// Serve starts a server for e on the loopback interface. The caller must call [Server.Close].
+// Serve starts a server for the Endpoint on the loopback interface. The caller must call [Server.Close].
 func (e *Endpoint) Serve() *Server {
 	listening := httptest.NewServer(e)
 	return &Server{Endpoint: e, URL: listening.URL + "/v1", http: listening}
@@ -157,7 +159,7 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// record adds r to the requests that Requests returns.
+// record adds a request to the list that [Endpoint.Requests] returns.
 func (e *Endpoint) record(r Recorded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

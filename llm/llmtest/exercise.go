@@ -14,12 +14,13 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Exercise runs the tests that every client of an OpenAI-compatible endpoint should pass. These are the tests of
-// [ExerciseAnswers], the same tests with streams that are cut at random places, and tests of the HTTP requests and responses.
+// Exercise runs the tests that every client of an OpenAI-compatible endpoint should pass. It runs the tests of
+// [ExerciseAnswers], first with evenly cut streams and then with streams that are cut at random places. It also tests the HTTP
+// requests and responses.
 //
-// Exercise calls newClient for every test. newClient must start an HTTP server with the given handler (server), and return a
-// client for this server. The base URL of the client is the server's URL + "/v1". newClient must stop the server with t.Cleanup.
-// If the client can work with and without streaming, call Exercise twice: once for each way.
+// Exercise calls `newClient` in every test. The function must start an HTTP server with the handler `server`, and return a
+// client for this server. The base URL of the client is the server's URL + "/v1". The function must stop the server with
+// t.Cleanup. If the client can work with and without streaming, call Exercise once for each way.
 func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
 	t.Helper()
 	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
@@ -33,10 +34,12 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 	exerciseWire(t, newClient)
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass. For each test, it calls the given function (connect) with a
-// client that makes the replies of the test. The function must return the client under test, which must get its replies from that
-// other client. For example, the function can return a client of an [Endpoint] whose Client is the other client, a client that
-// wraps the other client, or the other client itself.
+// ExerciseAnswers runs the tests that every [llm.Client] should pass. Each test passes a scripted client, `far`, to the
+// function `connect`. The function must return the client under test, which must get its replies from `far`. For example, the
+// function can return:
+//   - a client of an [Endpoint] whose replies come from `far`
+//   - a client that wraps `far`
+//   - `far` itself
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
 	tests := []struct {
@@ -56,7 +59,7 @@ func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) ll
 	}
 }
 
-// question returns a request with the given messages. If no messages are given, the request has one message of a user.
+// question returns a request with the given messages. If no messages are given, the request has one user message.
 func question(messages ...llm.Message) llm.Request {
 	if len(messages) == 0 {
 		messages = []llm.Message{{Role: llm.User, Content: "How is the weather?"}}
@@ -64,7 +67,7 @@ func question(messages ...llm.Message) llm.Request {
 	return llm.Request{Candidates: []llm.Candidate{{Name: "fast", Model: "test-model"}}, Messages: messages}
 }
 
-// arguments has values for the field Arguments of tool calls. A client must return and send them unchanged, byte for byte.
+// arguments has examples of the arguments of a tool call. A client must return and send them unchanged, byte for byte.
 var arguments = []string{
 	`{}`,
 	`{ "city" : "Paris" }`,
@@ -170,8 +173,8 @@ func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Clien
 	require.Equal(t, asked, got[0])
 }
 
-// emptyReplies checks that a client returns an error for an empty reply. The error must have the class [llm.EmptyReply], and
-// the finish reason and the usage of the reply.
+// emptyReplies checks that a client returns an error of class [llm.EmptyReply] for an empty reply. The error must have the
+// finish reason and the usage of the reply.
 func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	for name, given := range map[string]llm.Reply{
 		"no text":        {FinishReason: "stop", Usage: llm.Usage{OutputTokens: 3}},
@@ -221,7 +224,7 @@ func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm
 	}
 }
 
-// retryAfterArrives checks that a client returns the wait time in the headers Retry-After and Retry-After-Ms as RetryAfter.
+// retryAfterArrives checks that the error of a client has the wait time from the headers Retry-After and Retry-After-Ms.
 func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
 		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {
@@ -236,7 +239,8 @@ func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Cl
 	}
 }
 
-// cancelled checks that a client returns the context's error, not an [*llm.Error], if the caller cancels the context.
+// cancelled checks which error a client returns if the caller cancels the context. The error must wrap the error of the
+// context, and must not be an [*llm.Error].
 func cancelled(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	asked := make(chan struct{})
 	client := connect(t, Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {

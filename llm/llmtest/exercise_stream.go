@@ -26,8 +26,9 @@ func long() llm.Reply {
 	return reply
 }
 
-// piecesMakeTheReply checks how a client calls the function that was passed to [llm.WithStream]. A client that streams must
-// call it with all deltas, in order, and not after Complete has returned. A client that does not stream must not call it.
+// piecesMakeTheReply checks that the deltas (parts of a streamed reply) make up the reply. A client that streams must pass
+// every delta to the function of [llm.WithStream], in order. After [llm.Client.Complete] has returned, the client must not
+// call the function. A client that does not stream must never call it.
 func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
@@ -69,7 +70,7 @@ func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// cutStream checks that a client notices that a stream was cut. It cuts the stream of a reply at many places before the
+// cutStream checks that a client notices a cut in a stream. The test cuts the stream of a reply at many places before the
 // finish reason. For each place, the client must return an error of class [llm.Connection].
 func cutStream(t *testing.T, newClient connectHTTP) {
 	whole := goodAnswer{whole: completionOf("test-model", long()), stream: true, usage: true}
@@ -98,7 +99,7 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 }
 
 // faultsPass checks that a caller who retries gets every reply in spite of [Faults]. For each fault, the client must return a
-// retryable error. The reply to the last attempt must be the same as without faults.
+// retryable error. The last attempt must return the same message as without faults.
 func faultsPass(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)

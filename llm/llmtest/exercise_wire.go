@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// connectHTTP is the type of the function that [Exercise] gets.
+// connectHTTP is a function that returns a client for the given HTTP handler; see [Exercise].
 type connectHTTP = func(testing.TB, http.Handler) llm.Client
 
 // exerciseWire runs the tests of the HTTP requests and responses.
@@ -37,8 +37,8 @@ func exerciseWire(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// keyIsAHeader checks that a client sends the Key of a request as the Idempotency-Key header. If the Key is empty, the client
-// must not send this header.
+// keyIsAHeader checks that a client sends the key of a request as the Idempotency-Key header. If the request has no key, the
+// client must not send this header.
 func keyIsAHeader(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("Hi."))}
 	client := newClient(t, endpoint)
@@ -56,8 +56,8 @@ func keyIsAHeader(t *testing.T, newClient connectHTTP) {
 	require.NotContains(t, got[1].Header, "Idempotency-Key")
 }
 
-// emptyFieldsAreThere checks that a client sends content and arguments even if they are empty. Endpoints refuse a tool message
-// without content and a call without arguments. A client library that omits empty fields would make such requests.
+// emptyFieldsAreThere checks that a client sends empty contents and empty arguments, too. Endpoints refuse a tool message
+// without the field `content`, and a call without the field `arguments`. Some client libraries omit empty fields.
 func emptyFieldsAreThere(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("unused"), Say("Hi.")), Lenient: true}
 	client := newClient(t, endpoint)
@@ -135,9 +135,9 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// cutConnection checks that a client does not send a request again when the connection is cut. Some HTTP clients do so by
-// themselves if the connection has already carried an earlier request. So the connection is cut during the second request.
-// Only the caller of the client may retry.
+// cutConnection checks that a client does not send a request again when the connection is cut. Only the caller of the client
+// may retry. Some HTTP clients retry by themselves if the connection has already carried an earlier request. Therefore the
+// test cuts the connection during the second request.
 func cutConnection(t *testing.T, newClient connectHTTP) {
 	for _, test := range []struct {
 		name string

@@ -16,9 +16,9 @@ import (
 type refusal struct {
 	status     int
 	message    string
-	kind       string // the type of the error; empty means invalid_request_error
-	param      string
-	code       string
+	kind       string        // the type of the error; empty means invalid_request_error
+	param      string        // the path of the invalid field in the request; may be empty
+	code       string        // the code of the error; may be empty
 	retryAfter time.Duration // 0 means no Retry-After header
 }
 
@@ -34,13 +34,13 @@ type errorObject struct {
 	Code    *string `json:"code"`
 }
 
-// invalid returns a refusal with status 400 for an invalid request. The refusal contains the name of the invalid field of the
-// request (param), which may be empty.
+// invalid returns an error response with status 400 for an invalid request. `param` is the path of the invalid field, or "".
+// `format` and `args` make the message.
 func invalid(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// usual has the error response that OpenAI usually sends for an error of each class.
+// usual has the error response that OpenAI usually sends, for each class of errors.
 var usual = map[llm.Class]refusal{
 	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
 	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},
@@ -54,8 +54,8 @@ var usual = map[llm.Class]refusal{
 	llm.TooLarge:       {status: http.StatusRequestEntityTooLarge, code: "request_too_large"},
 }
 
-// emptyReply returns the empty reply that err describes, and true, if err is an [*llm.Error] of class [llm.EmptyReply]. For
-// any other error, it returns false. An [Endpoint] sends the empty reply instead of an error.
+// emptyReply converts an error of class [llm.EmptyReply] into an empty reply, and returns the reply and true. An [Endpoint]
+// sends this reply instead of an error. For any other error, emptyReply returns false.
 func emptyReply(err error) (llm.Reply, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Class != llm.EmptyReply {
@@ -64,7 +64,7 @@ func emptyReply(err error) (llm.Reply, bool) {
 	return llm.Reply{Model: told.Model, FinishReason: told.FinishReason, Usage: told.Usage}, true
 }
 
-// fail sends the response for err, an error of [Endpoint.Client]. The comment of [Endpoint] says which response an error gets.
+// fail sends the response for an error of [Endpoint.Client]. The comment of [Endpoint] says which response an error gets.
 func fail(w http.ResponseWriter, err error) {
 	var told *llm.Error
 	if !errors.As(err, &told) {
@@ -101,7 +101,7 @@ func refuse(w http.ResponseWriter, r *refusal) {
 	}})
 }
 
-// orNull returns a pointer to s, or nil for "". OpenAI sends null for an empty field.
+// orNull returns a pointer to `s`; nil if `s` is empty. In JSON, nil becomes null, as OpenAI sends it.
 func orNull(s string) *string {
 	if s == "" {
 		return nil

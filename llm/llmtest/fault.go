@@ -10,22 +10,23 @@ import (
 	"sync"
 )
 
-// maxFaultsInARow is the largest number of successive attempts at one request that get a fault. It is small because an agent
+// maxFaultsInARow is how many attempts at one request may get a fault in succession. The number is small, because an agent
 // gives up after a few failed attempts, for example after three empty replies.
 const maxFaultsInARow = 2
 
-// Faults makes some responses of an [Endpoint] faulty, to test how its callers handle errors. The faults are rate limits with
-// a short wait, overload, error pages, errors within a response, responses that are missing or cut, empty replies, and
-// responses that cannot be decoded. The Endpoint calls its Client even if the response will be faulty. So a fault looks like
-// a correct response that was lost on the way to the caller.
+// Faults makes some responses of an [Endpoint] faulty. Use it to test how callers handle errors. The faults are rate limits
+// with a short wait, overload, error pages, errors within a response, responses that are missing or cut, empty replies, and
+// responses that cannot be decoded. The Endpoint calls its [Endpoint.Client] even if the response will be faulty. Therefore a
+// fault is like a reply that was lost on the way to the caller.
 //
-// Seed and Share determine which attempt at which request gets which fault. The order in which different requests arrive has
-// no influence. A request is identified by its Idempotency-Key header. If it does not have this header, it is identified by
-// its body. At most two successive attempts at a request get a fault. Set the fields before the first request.
+// The fields determine which attempt at which request gets which fault. The order in which different requests arrive has no
+// influence. A request is identified by its Idempotency-Key header, or by its body if the header is missing. At most two
+// successive attempts at a request get a fault. Set the fields before the first request.
 type Faults struct {
 	// Seed is the seed of the random choices.
 	Seed uint64
-	// Share is the share of faulty responses, from 0 to 1. The actual share is lower because of the limit for successive faults.
+	// Share is the probability that a response is faulty, from 0 to 1. The actual part of faulty responses is smaller, because
+	// at most two successive attempts at a request get a fault.
 	Share float64
 
 	mu     sync.Mutex
@@ -41,8 +42,8 @@ func (f *Faults) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// kinds are the kinds of faults. The function in the field answer sends a response with the fault, instead of the correct
-// response a.
+// kinds are the kinds of faults. The function `answer` of a kind sends a response with the fault, instead of the correct
+// response `a`.
 var kinds = []struct {
 	name   string
 	answer func(w http.ResponseWriter, a goodAnswer, random *rand.Rand)
@@ -95,9 +96,9 @@ var kinds = []struct {
 	}},
 }
 
-// inject decides whether an attempt at a request gets a fault. If so, it sends a faulty response to w, instead of the correct
-// response a, and returns true. Otherwise it sends nothing and returns false. The request is identified by its Idempotency-Key
-// header (key), or by its body if it does not have this header. If f is nil, inject returns false.
+// inject sends a faulty response to `w` and returns true, if the attempt at a request gets a fault. Otherwise it sends nothing
+// and returns false. `a` is the correct response. `key` is the request's Idempotency-Key header. If the key is empty, the body
+// identifies the request. If `f` is nil, no attempt gets a fault.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false
@@ -118,8 +119,9 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 	return true
 }
 
-// next counts an attempt at the request with the digest id, and decides whether the attempt gets a fault. If so, next returns a
-// source of random numbers, with which the caller chooses the fault. Otherwise it returns nil.
+// next counts an attempt at a request and decides whether the attempt gets a fault. `id` is the [digest] that identifies the
+// request. For a fault, next returns a source of random numbers, with which the caller chooses the fault. Otherwise it returns
+// nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,7 +22,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Model is a scripted [llm.Client] that records its requests. It is safe for concurrent use.
+// Model is an [llm.Client] for tests. A script or a function makes its replies. It records its requests. A Model is safe for
+// concurrent use.
 type Model struct {
 	answer func(context.Context, llm.Request) (llm.Reply, error)
 
@@ -33,9 +34,9 @@ type Model struct {
 var _ llm.Client = (*Model)(nil)
 
 // Script returns a model that returns the given replies in order. The number of assistant messages in a request selects the
-// reply: a request without assistant messages gets the first reply. So the same request always gets the same reply, and several
-// conversations can use the model at the same time. After the last reply, the model returns an [*llm.Error] of class
-// [llm.InvalidRequest]. For an empty reply, it returns an error of class [llm.EmptyReply].
+// reply: a request without assistant messages gets the first reply. Therefore the same request always gets the same reply, and
+// several conversations can use the model at the same time. If there is no reply left for a request, the model returns an
+// [*llm.Error] of class [llm.InvalidRequest]. For an empty reply, it returns an error of class [llm.EmptyReply].
 func Script(replies ...llm.Reply) *Model {
 	return Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		turn := 0
@@ -52,14 +53,15 @@ func Script(replies ...llm.Reply) *Model {
 	})
 }
 
-// Func returns a model that calls f for each request. f must be safe for concurrent use and must not modify the request.
+// Func returns a model that calls `f` for each request. The function must be safe for concurrent use and must not modify the
+// request.
 func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 	return &Model{answer: f}
 }
 
-// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. It sets the role
-// of the reply to assistant. If the reply has no finish reason, Complete sets it to "tool_calls" or "stop". If the reply has
-// no Candidate or no Model, Complete copies the missing value from the first candidate of the request.
+// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. The role of the
+// reply is always assistant. If the reply has no finish reason, Complete sets it to "tool_calls" or "stop". If the reply does
+// not name a candidate or a model, Complete takes the name from the first candidate of the request.
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, clone(req))
@@ -84,8 +86,8 @@ func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error
 	return reply, nil
 }
 
-// Requests returns copies of the requests so far, in the order of arrival. The caller must not modify a copy, because later
-// calls of Requests return the same copy.
+// Requests returns copies of the requests so far, in the order of arrival. The caller must not modify these copies, because
+// later calls of Requests return them again.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,8 +117,8 @@ func finishReason(reply llm.Reply) string {
 	return "stop"
 }
 
-// clone returns a copy of req. Later changes to the slices of req or to its Extra map do not change the copy. The copy shares
-// JSON texts and the targets of pointers with req.
+// clone returns a copy of a request. Later changes to the slices of the request, or to its map of extra parameters, do not
+// change the copy. The copy shares JSON texts and the targets of pointers with the request.
 func clone(req llm.Request) llm.Request {
 	req.Candidates = slices.Clone(req.Candidates)
 	req.Tools = slices.Clone(req.Tools)

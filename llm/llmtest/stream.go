@@ -30,9 +30,9 @@ type delta struct {
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 }
 
-// events converts a completion into the data of server-sent events. The cutter divides the texts of the completion into parts.
-// The events have this order: the role, the parts of the reasoning, the parts of the text, the parts of the tool calls, the
-// finish reason, the usage, and [DONE]. The usage is left out if the caller does not want it (usage).
+// events converts a completion into the events of a stream, and returns the data of each event. `cut` divides the texts of the
+// completion into parts. `usage` says whether the stream has the usage. The events have this order: the role, the parts of the
+// reasoning, the parts of the text, the parts of the tool calls, the finish reason, the usage, and "[DONE]".
 func events(whole completion, usage bool, cut cutter) [][]byte {
 	next := chunk{ID: whole.ID, Object: "chat.completion.chunk", Created: whole.Created, Model: whole.Model}
 	said := whole.Choices[0]
@@ -59,9 +59,9 @@ func compact(v any) []byte {
 	return bytes.TrimSpace(buffer.Bytes())
 }
 
-// writeStream sends an event stream. Without a source of random numbers (random), it sends the events one by one, and calls the
-// given function (pace; may be nil) before each of them. With a source, writeStream does not call the function but varies the
-// stream at random: the line ends, comments between the events, and the size of the portions in which the bytes are sent.
+// writeStream sends an event stream. If `random` is nil, it sends the events one by one, and calls `pace` before each of them.
+// `pace` may be nil. If `random` is not nil, writeStream does not call `pace`. Instead it varies the stream at random: the
+// line ends, comments between the events, and the size of the portions in which the bytes are sent.
 func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

@@ -10,8 +10,8 @@ import (
 // The package has its own types for JSON. Package openai uses the types of go-openai. If this package used them, too, the tests
 // of package openai could not find mistakes in these types.
 
-// request is the body of a chat request. Fields are pointers or raw JSON if an absent field must be distinguished from an empty
-// one.
+// request is the body of a chat request. A field is a pointer or raw JSON if an absent value must be distinguished from an
+// empty one.
 type request struct {
 	Model               string          `json:"model"`
 	Messages            []message       `json:"messages"`
@@ -69,7 +69,7 @@ type part struct {
 	} `json:"image_url"`
 }
 
-// known has the JSON names of the fields of the type request. All other fields of a body are extra fields.
+// known has the JSON names of the fields of [request]. All other fields of a body become [llm.Params.Extra].
 var known = []string{
 	"model", "messages", "tools", "stream", "stream_options", "temperature", "top_p", "max_tokens",
 	"max_completion_tokens", "seed", "reasoning_effort", "parallel_tool_calls", "tool_choice", "response_format",
@@ -118,8 +118,8 @@ func (r *request) request() llm.Request {
 	return req
 }
 
-// toolChoice returns the value for [llm.Params.ToolChoice]. If the field tool_choice is a string, it returns this string.
-// If the field is an object, it returns the name of the function in the object.
+// toolChoice returns the value for [llm.Params.ToolChoice]. If the JSON field `tool_choice` is a string, toolChoice returns
+// this string. If the field is an object, toolChoice returns the name of the function in the object.
 func (r *request) toolChoice() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
@@ -134,7 +134,7 @@ func (r *request) toolChoice() string {
 	return named.Function.Name
 }
 
-// outputSchema returns the JSON schema in response_format; nil if there is none.
+// outputSchema returns the JSON schema in the JSON field `response_format`; nil if there is none.
 func (r *request) outputSchema() json.RawMessage {
 	var format struct {
 		JSONSchema struct {

@@ -8,23 +8,23 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// assembledCalls are the tool calls of a stream, in the order in which their first deltas came.
+// assembledCalls are the tool calls of a stream, in the order in which they began.
 type assembledCalls []*assembledCall
 
-// assembledCall is one tool call of a stream, assembled from the deltas that have arrived so far.
+// assembledCall is one tool call of a stream, assembled from the deltas (parts) that have arrived so far.
 type assembledCall struct {
-	// key is the index in the call's first delta. If that delta has no index, key is the delta's position in the event's list
-	// of tool calls.
+	// key identifies the call for later deltas. It is the index in the call's first delta. If that delta has no index, key is
+	// the position of the delta in its event.
 	key       int
-	indexed   bool // key is an index
+	indexed   bool // whether the first delta had an index
 	id        string
 	name      string
 	arguments strings.Builder
 }
 
-// add adds a delta (piece), which is a part of a tool call, to the call that the delta belongs to. If there is no such call yet,
-// add begins a new call. n is the number of tool call deltas in the same event of the stream, and i is the position of this delta
-// among them. add returns the delta in the form that the function of [llm.WithStream] gets.
+// add adds a delta, one part of a tool call, to the call that the delta belongs to. If there is no such call yet, add begins a
+// new call. `piece` is the delta. `n` is the number of tool call deltas in the same event, and `i` is the position of this
+// delta among them. add returns the delta in the form that the function of [llm.WithStream] gets.
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -51,9 +51,9 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	return told
 }
 
-// find returns the position of the call that a delta (piece) seems to belong to; -1 if there is none. If several calls match, it
-// returns the position of the last one. n is the number of tool call deltas in the same event of the stream, and i is the
-// position of this delta among them.
+// find returns the position of the call that a delta seems to belong to; -1 if there is none. If several calls match, find
+// returns the position of the last one. `piece` is the delta. `n` is the number of tool call deltas in the same event, and `i`
+// is the position of this delta among them.
 func (all assembledCalls) find(piece call, i, n int) int {
 	// Endpoints mark in different ways which call a delta belongs to. A delta with an index belongs to the call with this index.
 	// The index may differ from the position of the call in the reply. A delta without an index that is alone in its event
@@ -73,7 +73,7 @@ func (all assembledCalls) find(piece call, i, n int) int {
 	return all.last(func(c *assembledCall) bool { return !c.indexed && c.key == i })
 }
 
-// last returns the position of the last call for which the given function (fits) returns true; -1 if there is none.
+// last returns the position of the last call for which `fits` returns true; -1 if there is none.
 func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	for at, c := range slices.Backward(all) {
 		if fits(c) {
@@ -83,8 +83,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether a delta (piece) begins a new call, although find has returned the existing call c for this delta.
-// This is possible because some endpoints mark deltas wrongly.
+// startsCall reports whether the delta `piece` begins a new call. It corrects the result of [assembledCalls.find], which is
+// the existing call `c`. This result may be wrong, because some endpoints mark deltas wrongly.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -102,9 +102,9 @@ func startsCall(piece call, c *assembledCall) bool {
 		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
 }
 
-// rename updates the name of the call with the name in a delta. Endpoints send a name once, repeat it in every delta, or send
-// it in parts. If the name in the delta begins with the current name, it replaces the current name. Any other name is
-// appended as the next part. When the call already has arguments, its name is complete, and nothing is appended.
+// rename updates the name of the call with the name in a delta. Endpoints send a name once, repeat the name in every delta, or
+// send the name in parts. If the new name begins with the current name, the new name replaces the current name. Any other name
+// is appended as the next part. However, if the call already has arguments, its name is complete, and nothing is appended.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:
@@ -116,7 +116,7 @@ func (c *assembledCall) rename(name string) {
 }
 
 // whole returns the complete calls in the form of a response that is not streamed. If all calls have an index, they are in the
-// order of their indexes. Otherwise they are in the order in which their first deltas came.
+// order of their indexes. Otherwise they are in the order in which they began.
 func (all assembledCalls) whole() []call {
 	sorted := slices.Clone(all)
 	if !slices.ContainsFunc(all, func(c *assembledCall) bool { return !c.indexed }) {

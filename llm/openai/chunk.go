@@ -13,7 +13,7 @@ type chunk struct {
 	Model   text          `json:"model"`
 	Choices []chunkChoice `json:"choices"`
 	Usage   *usage        `json:"usage"`
-	// Groq has the usage in the responses of the provider Groq.
+	// Groq is the field in which the provider Groq sends the usage.
 	Groq struct {
 		Usage *usage `json:"usage"`
 	} `json:"x_groq"`
@@ -23,15 +23,15 @@ type chunk struct {
 type chunkChoice struct {
 	Index count    `json:"index"`
 	Delta *message `json:"delta"`
-	// Message is the whole message so far. Some endpoints stream a complete reply in one event and set Message instead of
-	// Delta. Other endpoints set both Message and Delta in each event.
+	// Message is the whole message so far. Some endpoints send a complete reply in one event, with Message instead of `Delta`.
+	// Other endpoints send both fields in each event.
 	Message      *message `json:"message"`
 	FinishReason finish   `json:"finish_reason"`
 }
 
 // assembly assembles a reply from the events of a stream.
 type assembly struct {
-	// tell is called with each delta.
+	// tell is called with each delta, a part of the reply.
 	tell func(llm.Delta)
 
 	model     text
@@ -45,14 +45,14 @@ type assembly struct {
 	size      int // approximate memory that the reply needs, in bytes
 }
 
-// spoke reports whether the stream so far has had text, reasoning, a refusal or a tool call.
+// spoke reports whether the stream so far contains text, reasoning, a refusal or a tool call.
 func (a *assembly) spoke() bool { return a.size > 0 }
 
 // finished reports whether the reply is complete. A reply is complete when its finish reason has arrived. The end of the
-// stream does not mean that the reply is complete, because a connection can break anywhere.
+// stream is not enough, because a connection can break anywhere.
 func (a *assembly) finished() bool { return a.finish != "" }
 
-// add adds the next event of the stream. It returns errTooLarge if the reply needs more than maxReply bytes.
+// add adds the next event of the stream to the reply. It returns [errTooLarge] if the reply needs more than [maxReply] bytes.
 func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
 	// Some endpoints send the usage so far in each event. The last usage with a count other than 0 is the usage of the whole
@@ -86,7 +86,7 @@ func (a *assembly) add(c chunk) error {
 	return nil
 }
 
-// merge adds m, a part of the message, to the reply. It calls tell with each delta in m.
+// merge adds one part of the message to the reply. It calls the function `tell` with each delta in this part.
 func (a *assembly) merge(m *message) {
 	thought := string(cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking))
 	if thought != "" {

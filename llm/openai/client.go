@@ -46,27 +46,28 @@ type Options struct {
 	Provider string
 	// BaseURL is the URL to which "/chat/completions" is added. Defaults to [DefaultBaseURL].
 	BaseURL string
-	// APIKey is sent as a bearer token. If it is empty, no token is sent. White space around it is removed.
+	// APIKey is sent as a bearer token. If it is empty, no token is sent. [New] removes white space around the key.
 	APIKey string
 	// Timeout limits the time from the request to the last byte of the response. Defaults to [DefaultTimeout].
 	Timeout time.Duration
-	// IdleTimeout is the longest time for which an endpoint may send nothing within a streamed reply. If it sends nothing for
-	// longer, the request fails with an error of class [llm.Connection]. IdleTimeout applies only after the first text,
-	// reasoning or tool call of the reply, because a model may need a long time before it begins. A keep-alive comment restarts
-	// the time. Defaults to [DefaultIdleTimeout].
+	// IdleTimeout is the longest time for which an endpoint may send nothing within a streamed reply. If the endpoint sends
+	// nothing for longer, the request fails with an error of class [llm.Connection]. IdleTimeout applies only after the first
+	// text, reasoning or tool call of the reply, because a model may need a long time before it begins. A keep-alive comment
+	// restarts the time. Defaults to [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// NoStream requests replies without streaming. If it is false, the client requests streams, which has two advantages: the
-	// function of [llm.WithStream] gets the deltas, and proxies do not cut the connection because the endpoint sends nothing
-	// for a long time. If an endpoint refuses to stream, the client sends the request again without streaming. If that
-	// succeeds, the client does not request a stream from this model again.
+	// NoStream requests replies without streaming. Streaming has two advantages. The function of [llm.WithStream] gets the
+	// parts of a reply while they arrive. And proxies do not cut the connection, because the endpoint does not stay silent for
+	// a long time. If an endpoint refuses to stream, the client sends the request again without streaming. If the second
+	// request succeeds, the client does not request a stream from this model again.
 	NoStream bool
-	// SendReasoning sends the reasoning of assistant messages back to the model, as reasoning_content. It applies only to the
-	// messages after the last message of the user. Some models refuse a tool result without the reasoning (DeepSeek's models
-	// in thinking mode); others refuse the reasoning.
+	// SendReasoning sends the reasoning of assistant messages back to the model, in the field `reasoning_content`. It applies
+	// only to the messages after the last user message. Some models refuse a tool result without the reasoning, for example
+	// DeepSeek's models in thinking mode. Other models refuse the reasoning.
 	SendReasoning bool
 	// Headers are sent with every request. They replace headers of the client with the same name.
 	Headers map[string]string
-	// HTTPClient sends the requests. It must not retry. Nil means a client that does not follow redirects.
+	// HTTPClient sends the requests. It must not retry. If HTTPClient is nil, the client uses one that does not follow
+	// redirects.
 	HTTPClient *http.Client
 }
 
@@ -74,8 +75,9 @@ type Options struct {
 type Client struct {
 	options Options
 	host    string
-	// The redactor errors hides all secrets in errors. The redactor replies hides secrets in replies, but only secrets that
-	// look random, such as API keys, because other secrets may be words that occur in harmless texts.
+	// errors and replies hide secrets in texts. The first one is for errors and hides all secrets. The second one is for
+	// replies and hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless
+	// texts.
 	errors, replies *redact.Redactor
 	library         openai.ClientConfig
 	forms           forms
@@ -83,8 +85,8 @@ type Client struct {
 
 var _ llm.Client = (*Client)(nil)
 
-// New returns a client with the given options. If an option is not valid, it returns an error that names the option. New does
-// not connect to the endpoint.
+// New returns a client with the given options. It does not connect to the endpoint. If an option is not valid, the error names
+// the option.
 func New(options Options) (*Client, error) {
 	options.APIKey = strings.TrimSpace(options.APIKey)
 	options.BaseURL = strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
@@ -111,7 +113,7 @@ func New(options Options) (*Client, error) {
 	}, nil
 }
 
-// validate returns the parsed BaseURL, or an error that names the first option that is not valid.
+// validate checks the options and returns the parsed base URL. The error names the first option that is not valid.
 func (o Options) validate() (*url.URL, error) {
 	// The error of url.Parse is not wrapped: it quotes the URL, which may contain a password.
 	base, err := url.Parse(o.BaseURL)
@@ -135,8 +137,8 @@ func (o Options) validate() (*url.URL, error) {
 	return base, nil
 }
 
-// newHTTPClient returns an HTTP client that returns a redirect response instead of following the redirect. net/http would
-// follow many redirects of a POST with a GET, and the error of that GET would be misleading.
+// newHTTPClient returns an HTTP client that does not follow redirects, but returns the redirect response. By default, net/http
+// follows many redirects of a POST with a GET. The error of that GET would be misleading.
 func newHTTPClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
@@ -146,8 +148,8 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// Complete sends the request to the first candidate and returns the reply. It does not try the other candidates; that is the
-// caller's task. The error is an [*llm.Error]. If ctx ends before the response is complete, the error wraps ctx's error instead.
+// Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
+// is an [*llm.Error]. If `ctx` ends before the response is complete, the error wraps the error of `ctx` instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	if len(req.Candidates) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate"}
@@ -165,8 +167,9 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 }
 
 // negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form
-// that is known to work for the model. If the endpoint refuses this form, negotiate tries plainer forms and remembers the one
-// that succeeds. This is not a retry in the sense of [llm.Client], because the model has not seen the refused request.
+// that is known to work for the model. If the endpoint refuses this form, negotiate tries plainer forms and remembers the
+// first one that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the
+// refused requests.
 func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (llm.Reply, error) {
 	first := streamed
 	if c.options.NoStream {

@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// form says in which way a request asks for the reply: as a stream or not, and with or without stream_options. A larger value
-// is a plainer form, which more endpoints accept.
+// form says how a request asks for the reply: as a stream or not, and with or without the field `stream_options`. A larger
+// value is a plainer form, which more endpoints accept.
 type form int
 
 const (
@@ -27,9 +27,9 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`)
 )
 
-// after decides what to do after a request in form f that has failed with err, or has succeeded if err is nil. If err says that
-// the endpoint refuses the form, and there is a plainer form, after returns the form to try next, and true. Otherwise it returns
-// false, and the returned form has no meaning.
+// after returns the form to try next, and true, if the endpoint has refused the form `f`. `err` is the error of the request;
+// nil if the request succeeded. If the error has another reason, or if there is no plainer form, after returns false. In this
+// case, the returned form has no meaning.
 func (f form) after(err error) (form, bool) {
 	var told *llm.Error
 	if f == plain || !errors.As(err, &told) {
@@ -46,8 +46,8 @@ func (f form) after(err error) (form, bool) {
 	return f, false
 }
 
-// fields returns the fields for the body of a request in form f: the given fields (base) and, depending on the form, "stream" and
-// "stream_options". It does not modify the given map.
+// fields returns the fields for the body of a request in the form `f`. These are the fields in `base` and, depending on the
+// form, `stream` and `stream_options`. fields does not modify `base`.
 func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
 	if f == plain {
 		return base
@@ -66,15 +66,15 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form for the next request to a model: the form that [forms.keep] has stored for the model, or the given form
-// (first) if none is stored or if the stored form is less plain.
+// of returns the form for the next request to a model. If [forms.keep] has stored a plainer form than `first` for the model,
+// of returns the stored form. Otherwise it returns `first`.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return max(m.known[model], first)
 }
 
-// keep stores f as the form that a model accepts. Call it after the model has replied to a request in this form.
+// keep stores `f` as the form that a model accepts. Call it after the model has replied to a request in this form.
 func (m *forms) keep(model string, f form) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

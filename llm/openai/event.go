@@ -10,19 +10,19 @@ import (
 
 // event is one event of an event stream.
 type event struct {
-	name string // the event field; empty if there is none
+	name string // the value of the field "event"; empty if there is none
 	data []byte
 }
 
-// done reports whether the event is [DONE], which marks the end of a stream.
+// done reports whether the event is "[DONE]", which marks the end of a stream.
 func (e event) done() bool { return string(e.data) == "[DONE]" }
 
-// events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be a
-// space after the colon of a field. Comments and unknown fields are ignored. It is not safe for concurrent use.
+// events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be
+// a space after the colon of a field. Comments and unknown fields are ignored. An events value is not safe for concurrent use.
 //
-// It also accepts two deviations of endpoints from the standard. A data line with a complete JSON value is an event even if no
-// empty line follows. A line that is a JSON object without a field name is an event, because some proxies send errors in this
-// form.
+// Endpoints deviate from the standard in two ways, and events accepts both. First, a data line with a complete JSON value is
+// an event even if no empty line follows. Second, a line that is a JSON object without a field name is an event. Some proxies
+// send errors in this form.
 type events struct {
 	in      *bufio.Reader
 	line    []byte // the current line
@@ -33,13 +33,13 @@ type events struct {
 	part []byte
 }
 
-// newEvents returns a reader for an event stream. The bytes of the stream come from the given reader (in).
+// newEvents returns a reader for the event stream whose bytes come from `in`.
 func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
 
 // next returns the next event with data. The data is valid until next is called again. The error is one of these:
 //   - [io.EOF] at the end of the stream
 //   - [io.ErrUnexpectedEOF] if the stream was cut within an event
-//   - errTooLarge if a line or an event is longer than maxReply
+//   - [errTooLarge] if a line or an event is longer than [maxReply]
 //   - an error of the connection
 func (s *events) next() (event, error) {
 	for {
@@ -62,7 +62,7 @@ func (s *events) next() (event, error) {
 	}
 }
 
-// take processes one line. If an event is complete with this line, take returns the event and true.
+// take processes one line. If the line completes an event, take returns the event and true.
 func (s *events) take(line []byte) (event, bool) {
 	if len(line) == 0 {
 		e := event{s.name, s.part}
@@ -90,9 +90,14 @@ func (s *events) take(line []byte) (event, bool) {
 	return event{}, false
 }
 
-// readLine reads the next line into s.line, without the line end. At the end of the stream, it returns [io.EOF]. If the stream
-// ends after a line without a line end, a part of the line may be missing. readLine then returns [io.ErrUnexpectedEOF], but nil
-// if the line is certainly complete; see [events.whole]. If a line is longer than maxReply, it returns errTooLarge.
+// readLine reads the next line and stores it in `s.line`, without the line end. The error is one of these:
+//   - [io.EOF] at the end of the stream
+//   - [io.ErrUnexpectedEOF] if the stream was cut within a line
+//   - [errTooLarge] if the line is longer than [maxReply]
+//   - an error of the connection
+//
+// If the last line of the stream has no line end, a part of the line may be missing. readLine returns such a line only if it
+// is certainly complete; see [events.whole].
 func (s *events) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -124,8 +129,8 @@ func (s *events) readLine() error {
 	}
 }
 
-// whole reports whether s.line is certainly complete although it has no line end. This is true for a comment, and for a data
-// line with a JSON value or [DONE].
+// whole reports whether the line in `s.line` is certainly complete, although it has no line end. This is true for a comment,
+// and for a data line with a JSON value or "[DONE]".
 func (s *events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)

@@ -15,33 +15,33 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// maxReply limits the length of a response, in bytes.
+// maxReply is the length of the longest response that the client accepts, in bytes.
 const maxReply = 8 << 20
 
-// errTooLarge is the error for a response that is longer than maxReply.
+// errTooLarge is the error for a response that is longer than [maxReply].
 var errTooLarge = fmt.Errorf("the response is longer than %d MiB", maxReply>>20)
 
-// exchange sends one request and reads the response. go-openai uses the exchange as its HTTP client. The exchange rewrites
-// each request, because go-openai cannot write all the fields that requests need. It rewrites each response, because
+// exchange sends one request and reads the response. The library go-openai uses the exchange as its HTTP client. The exchange
+// rewrites each request, because go-openai cannot write all the fields that requests need. It rewrites each response, because
 // go-openai cannot decode the responses of all endpoints.
 type exchange struct {
 	client *Client
 	key    string                     // the value of the Idempotency-Key header; may be empty
 	fields map[string]json.RawMessage // fields of the body that go-openai does not write
 	form   form
-	// tell is called with each delta of a streamed reply.
+	// tell is called with each delta, a part of a streamed reply.
 	tell func(llm.Delta)
 }
 
-// lostError is the error for a connection that failed or a response that is incomplete.
+// lostError is the error for a failed connection or an incomplete response.
 type lostError struct{ err error }
 
 func (e lostError) Error() string { return e.err.Error() }
 func (e lostError) Unwrap() error { return e.err }
 
-// Do rewrites a request of go-openai and sends it. If the response is a completion, Do returns it in the form that
-// go-openai can decode. It converts a stream into one complete response. Any other response becomes an [*llm.Error] or an
-// [*unreadCall]. An error of the connection becomes a lostError.
+// Do rewrites the body of a request of go-openai and sends the request. If the response is a completion, Do returns the
+// completion in the form that go-openai can decode. Do converts a stream into one complete response. Any other response
+// becomes an [*llm.Error] or an [*unreadCall]. An error of the connection becomes a [lostError].
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// readWhole reads a response that is not streamed. The given function (ended) must return an error if the context of the request
-// has ended, and otherwise nil.
+// readWhole reads a response that is not streamed. `ended` must return an error if the context of the request has ended, and
+// nil otherwise.
 func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
 	encoded, err := readLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
@@ -128,8 +128,8 @@ func (x *exchange) prepare(r *http.Request) error {
 	return nil
 }
 
-// unpack returns a reader for the body of a response. If the body is a gzip body, the reader decompresses it. This is
-// necessary because some responses do not declare that their body is compressed.
+// unpack returns a reader for the body of a response. The reader decompresses a gzip body even if the headers of the response
+// do not say that the body is compressed.
 func unpack(body io.Reader) *bufio.Reader {
 	in := bufio.NewReader(body)
 	if start, _ := in.Peek(1); !bytes.Equal(start, []byte("\x1f")) {
@@ -145,7 +145,7 @@ func unpack(body io.Reader) *bufio.Reader {
 	return bufio.NewReader(unpacked)
 }
 
-// readLimited reads up to maxReply bytes of a body. If the body is longer, it returns these bytes and errTooLarge.
+// readLimited reads up to [maxReply] bytes of a body. If the body is longer, it returns these bytes and [errTooLarge].
 func readLimited(body io.Reader) ([]byte, error) {
 	whole, err := io.ReadAll(io.LimitReader(body, maxReply+1))
 	if err == nil && len(whole) > maxReply {

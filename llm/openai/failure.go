@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// failure returns the error that the response contains, as an [*llm.Error] or an [*unreadCall]. If the response contains no
-// error, failure returns nil, and the response may be a reply.
+// failure returns the error in the response, as an [*llm.Error] or an [*unreadCall]. It returns nil if the response contains
+// no error. Such a response may be a reply.
 func (a answer) failure() error {
 	p := a.problem()
 	if p == nil {
@@ -39,8 +39,8 @@ func (a answer) failure() error {
 	return told
 }
 
-// unreadCall is the error for a tool call that the endpoint could not parse. The error response of the endpoint contains the
-// text that the model wrote. The client may be able to read this text: see [recovered].
+// unreadCall is the error for a tool call that the endpoint could not parse. The endpoint's error response contains the text
+// that the model wrote. The client may be able to read this text: see [recovered].
 type unreadCall struct {
 	told    *llm.Error
 	written string // the text that the model wrote
@@ -49,13 +49,13 @@ type unreadCall struct {
 func (e *unreadCall) Error() string { return e.told.Error() }
 func (e *unreadCall) Unwrap() error { return e.told }
 
-// tooLarge returns the error for a response that is longer than maxReply.
+// tooLarge returns the error for a response that is longer than [maxReply].
 func (a answer) tooLarge() error {
 	return &llm.Error{Class: llm.TooLarge, Message: errTooLarge.Error(), Status: a.status}
 }
 
-// bad returns the error for a response that has a success status but is not a completion. It wraps the error of the JSON decoder
-// (cause).
+// bad returns the error for a response that has a success status but is not a completion. `cause` is the error of the JSON
+// decoder.
 func (a answer) bad(cause error) error {
 	e := &llm.Error{Class: llm.BadReply, Status: a.status, Err: cause}
 	switch {
@@ -70,9 +70,9 @@ func (a answer) bad(cause error) error {
 	return e
 }
 
-// failed converts an error of a request into the error that Complete returns. It gets two contexts: the context of Complete
-// (caller), and the same context with the timeout of the client (limited). There are three cases:
-//   - If err is an [*llm.Error], the result is an [*llm.Error], too.
+// failed converts an error of a request into the error that [Client.Complete] returns. `caller` is the context of Complete.
+// `limited` is the same context with the timeout of the client. There are three cases:
+//   - If `err` is an [*llm.Error], the result is an [*llm.Error], too.
 //   - Otherwise, if the context of Complete has ended, the result wraps the error of this context. The result is not an
 //     [*llm.Error], because the endpoint did nothing wrong.
 //   - Any other error becomes an [*llm.Error] of class [llm.InvalidRequest] or [llm.Connection].
@@ -99,9 +99,9 @@ func (c *Client) failed(caller, limited context.Context, model string, err error
 	return c.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// complete prepares an error for the caller of the client and returns it. It adds the names of the model and the endpoint to
-// the message. For some classes, it also adds a hint that says what a person can do. It hides secrets in all texts of the
-// error.
+// complete prepares an error for the caller of the client, and returns the error. It shortens the message, and adds the names
+// of the model and the endpoint. For some classes, it also adds a hint that says what a person can do. It hides secrets in all
+// texts of the error.
 func (c *Client) complete(model string, e *llm.Error) error {
 	e.Message = c.subject(model) + ": " + shorten(c.errors.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
@@ -122,7 +122,8 @@ func (c *Client) subject(model string) string {
 	return fmt.Sprintf("%q (%s at %s)", c.options.Name, model, c.host)
 }
 
-// shorten returns a message on one line and with at most 600 bytes, because errors are stored in workflow histories.
+// shorten returns a message on one line and with at most 600 bytes. Messages must be short, because errors are stored in
+// workflow histories.
 func shorten(message string) string {
 	return clip.Text(strings.Join(strings.Fields(strings.ToValidUTF8(message, "\uFFFD")), " "), 600)
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types
-// of its fields accept any JSON value. go-openai's types are stricter: for example, they cannot decode a response if the
-// field "created", which the client does not need, has an unexpected type.
+// completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
+// its fields accept any JSON value. The types of go-openai are stricter. For example, they cannot decode a response whose
+// field "created" has an unexpected type, although the client does not need this field.
 //
 // [completion.rewrite] returns the body in a form that go-openai can decode.
 type completion struct {
@@ -58,7 +58,7 @@ type usage struct {
 	CacheHitTokens count `json:"prompt_cache_hit_tokens,omitempty"`
 }
 
-// rewrite returns the JSON form of the reply, changed so that go-openai can decode it.
+// rewrite returns the reply as JSON that go-openai can decode.
 func (reply completion) rewrite() ([]byte, error) {
 	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
 	for i := range reply.Choices {
@@ -67,8 +67,8 @@ func (reply completion) rewrite() ([]byte, error) {
 	return encode(reply)
 }
 
-// normalize moves values to the fields that go-openai reads. Some endpoints send these values elsewhere, for example the
-// reasoning within the content.
+// normalize moves values to the fields that go-openai reads. Some endpoints send these values in other fields. For example,
+// they send the reasoning within the content.
 func (m *message) normalize() {
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		m.ToolCalls = []call{{Function: *m.FunctionCall}}
@@ -84,9 +84,9 @@ func (m *message) normalize() {
 	m.Reasoning = ""
 }
 
-// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a model
-// in this form. splitThinking returns the text in the block (thought) and the text after the block (said). If there is no
-// complete block, it returns "" and the whole text.
+// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a
+// model in this form. `thought` is the text in the block, and `said` is the text after the block. If there is no complete
+// block, splitThinking returns "" and the whole text.
 func splitThinking(content text) (thought, said string) {
 	rest, found := strings.CutPrefix(strings.TrimSpace(string(content)), "<think>")
 	if !found {

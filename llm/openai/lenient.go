@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// text is a string. Its decoder accepts any JSON value: null becomes "", and any other value that is not a string becomes
-// its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The decoder
-// converts this object into the string that OpenAI would send.
+// text is a string whose decoder accepts any JSON value. The value null becomes "". Any other value that is not a string
+// becomes its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The
+// decoder converts this object into the string that OpenAI would send.
 type text string
 
 // UnmarshalJSON accepts any JSON value.
@@ -22,12 +22,12 @@ func (t *text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// finish is a finish reason. An absent or empty finish reason becomes "". The value null becomes "null", which is the
-// constant FinishReasonNull of go-openai. The difference matters in a response that is not streamed: null means that the
+// finish is a finish reason. An absent or empty finish reason becomes "". The JSON value null becomes the text "null", which
+// is go-openai's constant FinishReasonNull. The difference matters in a response that is not streamed. Null means that the
 // reply is not complete, but a complete reply may have no finish reason.
 type finish string
 
-// UnmarshalJSON accepts any JSON value and distinguishes null from "".
+// UnmarshalJSON accepts any JSON value. It converts null into "null".
 func (f *finish) UnmarshalJSON(encoded []byte) error {
 	if string(encoded) == "null" {
 		*f = "null"
@@ -36,8 +36,8 @@ func (f *finish) UnmarshalJSON(encoded []byte) error {
 	return (*text)(f).UnmarshalJSON(encoded)
 }
 
-// count is a whole number. Its decoder accepts any JSON value: it cuts off the fraction of a number, and any value that is not a
-// number becomes 0.
+// count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
+// not a number becomes 0.
 type count int
 
 // UnmarshalJSON accepts any JSON value.
@@ -49,8 +49,8 @@ func (c *count) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts any JSON value. If the usage is malformed, all counts are 0. An error would make the client lose a
-// reply that was paid for.
+// UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. With an error instead, the client would
+// lose a reply that was paid for.
 func (u *usage) UnmarshalJSON(encoded []byte) error {
 	type plain usage
 	var p plain
@@ -60,10 +60,12 @@ func (u *usage) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// spoken is the content of a message. In JSON, it is a string or a list of parts. The field text has the joined parts of
-// type "text", and the field thinking has the joined parts of type "thinking". Parts of other types are ignored.
+// spoken is the content of a message. In JSON, the content is a string or a list of parts. Parts of types other than "text"
+// and "thinking" are ignored.
 type spoken struct {
-	text     text
+	// text is the string, or the joined parts of type "text".
+	text text
+	// thinking has the joined parts of type "thinking".
 	thinking text
 }
 

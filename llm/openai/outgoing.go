@@ -7,9 +7,9 @@ import (
 	"maps"
 )
 
-// rewriteRequest changes a request body that go-openai has encoded, and returns the new body. It adds the given fields to the
-// body; they replace fields of the same name. It also adds to each message the empty fields that go-openai omits. It does not
-// change other values, not even the digits of a number.
+// rewriteRequest changes a request body that go-openai has encoded, and returns the new body. It adds `fields` to the body, or
+// replaces the fields of the same names. It also adds to each message the empty fields that go-openai omits. All other values
+// stay unchanged, even the digits of a number.
 func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
@@ -73,8 +73,8 @@ func completeMessage(message map[string]json.RawMessage) error {
 	return err
 }
 
-// editEach calls the given function (edit) for each object of a JSON array. The function may modify the object. editEach returns
-// the array with the modified objects. It returns an error if an element is not an object or if the function returns an error.
+// editEach calls `edit` for each object of a JSON array. The function may modify the object. editEach returns the array with
+// the modified objects. It returns an error if an element is not an object, or if `edit` returns an error.
 func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error) (json.RawMessage, error) {
 	var objects []map[string]json.RawMessage
 	if err := json.Unmarshal(array, &objects); err != nil {
@@ -88,8 +88,8 @@ func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error
 	return encode(objects)
 }
 
-// setDefault adds a member with the given key and the value "" to a JSON object. If the object already has this member,
-// setDefault does nothing.
+// setDefault adds the member `key` with the value "" to a JSON object. If the object already has this member, setDefault does
+// nothing.
 func setDefault(object map[string]json.RawMessage, key string) {
 	if object[key] == nil {
 		object[key] = json.RawMessage(`""`)

@@ -10,10 +10,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// body has the parameters and tools of a request, as they are sent. It does not have the model, the messages and the fields
-// of the [form]. The request type of go-openai cannot be used for three reasons: it omits a temperature of 0, it stores
-// temperature and top_p as float32, and it refuses some parameters depending on the model's name, although the endpoint may
-// accept them.
+// body has the parameters and tools of a request in the form in which they are sent. It does not have the model, the messages
+// and the fields of the [form]. The request type of go-openai is not used, for three reasons:
+//   - It omits a temperature of 0.
+//   - It stores the fields `temperature` and `top_p` as float32.
+//   - It refuses some parameters depending on the model's name, although the endpoint may accept them.
 type body struct {
 	Temperature         *float64        `json:"temperature,omitempty"`
 	TopP                *float64        `json:"top_p,omitempty"`
@@ -43,21 +44,21 @@ type responseFormat struct {
 	JSONSchema jsonSchema `json:"json_schema"`
 }
 
-// jsonSchema is the field json_schema of a response_format. It does not have the field "strict", because endpoints refuse
-// schemas with optional fields if strict is true. Use [llm.Params.Extra] for a different response_format.
+// jsonSchema is the field `json_schema` of the field `response_format`. It does not have the field `strict`, because in strict
+// mode endpoints refuse schemas with optional fields. Use [llm.Params.Extra] to send a different `response_format`.
 type jsonSchema struct {
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
 }
 
-// ours are the fields that [llm.Params.Extra] must not have. Extra must not replace the model, the messages and the tools,
-// because the request's key was computed from them. The fields stream and stream_options depend on the [form] of the
+// ours are the fields that [llm.Params.Extra] must not have. The model, the messages and the tools must not be replaced,
+// because the key of the request was computed from them. The fields `stream` and `stream_options` depend on the [form] of the
 // request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. If
-// [llm.Params.Extra] has a field that another member of Params also sets, the field in Extra is used. The host of the endpoint
-// (host) decides only the name of the field for MaxOutputTokens.
+// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. A field in
+// [llm.Params.Extra] replaces another field of the same name. `host` is the host of the endpoint. It decides only which field
+// has the maximum number of output tokens; see [newLimit].
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{
@@ -105,16 +106,16 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// newLimit reports whether the endpoint gets max_completion_tokens instead of max_tokens. It returns true for the hosts of
-// OpenAI and Azure OpenAI.
+// newLimit reports whether the endpoint gets the maximum number of output tokens in the field `max_completion_tokens`. Other
+// endpoints get it in the field `max_tokens`. newLimit returns true for the hosts of OpenAI and Azure OpenAI.
 func newLimit(host string) bool {
 	name, _, _ := strings.Cut(host, ":")
 	return name == "openai.com" || strings.HasSuffix(name, ".openai.com") || strings.HasSuffix(name, ".openai.azure.com")
 }
 
-// toolChoice returns the value of the field tool_choice. For "", it returns nil, and the field is not sent. It returns
-// "auto", "none" and "required" unchanged. Any other choice is the name of a tool, and toolChoice returns an object with
-// this name.
+// toolChoice returns the value of the field `tool_choice`. For "", it returns nil, and the field is not sent. It returns
+// "auto", "none" and "required" unchanged. Any other choice is the name of a tool. For a name, toolChoice returns an object
+// with this name.
 func toolChoice(choice string) any {
 	switch choice {
 	case "":

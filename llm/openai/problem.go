@@ -19,7 +19,8 @@ type answer struct {
 	header http.Header
 	body   []byte    // the body of the response or the data of the event
 	at     time.Time // when the response began
-	// failed says that the answer is an error even if the status is a success: it is an event with the name "error".
+	// failed says that the answer is an event with the name "error". Such an answer is an error even if the status is a
+	// success.
 	failed bool
 }
 
@@ -31,9 +32,10 @@ type problem struct {
 	words []string
 	// message is the message for people.
 	message string
-	// wait is the wait time in the fields of the error object; 0 if there is none. The message may have another wait time.
+	// wait is the wait time in the fields of the error object; 0 if there is none. The message for people may have another
+	// wait time.
 	wait time.Duration
-	// generation is the text of the model that the endpoint could not read as a tool call (Groq).
+	// generation is the text of the model that the endpoint could not read as a tool call. Only Groq sends this text.
 	generation string
 }
 
@@ -43,8 +45,8 @@ func (a answer) html() bool {
 		strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
 }
 
-// problem returns the error in the answer. It returns nil if the answer has a success status, is not an event named "error",
-// and contains no error in its body.
+// problem returns the error in the answer; nil if there is none. There is an error if the answer has an error status, is an
+// event with the name "error", or contains an error in its body.
 func (a answer) problem() *problem {
 	body := bytes.TrimSpace(a.body)
 	var list []json.RawMessage
@@ -83,8 +85,8 @@ func (a answer) problem() *problem {
 	return &problem{message: string(body)}
 }
 
-// present reports whether a field has a value other than null, false, "", {} and []. Successful responses may have a field
-// named "error" with one of these values.
+// present reports whether a field has a value other than null, false, "", {} and []. An absent field has no value. Successful
+// responses may have a field with the name "error" and one of these values.
 func present(field json.RawMessage) bool {
 	switch string(bytes.TrimSpace(field)) {
 	case "", "null", "false", `""`, "{}", "[]":
@@ -94,7 +96,7 @@ func present(field json.RawMessage) bool {
 }
 
 // readProblem decodes the error object in an answer. Some endpoints send another JSON value instead of an object, such as a
-// string. Then this value is the message.
+// string. In this case, the value is the message.
 func readProblem(encoded json.RawMessage) *problem {
 	var object struct {
 		Message  json.RawMessage     `json:"message"`
@@ -132,8 +134,8 @@ func readProblem(encoded json.RawMessage) *problem {
 	return p
 }
 
-// details returns an error message as a text. In JSON, the message is a string, a list of strings, or a list of objects with
-// the fields loc and msg, as FastAPI sends them.
+// details returns an error message as a text. In JSON, the message is a string, a list of strings, or a list of objects.
+// FastAPI sends such objects, with the fields `loc` and `msg`.
 func details(encoded json.RawMessage) string {
 	if len(encoded) == 0 {
 		return ""
@@ -179,8 +181,9 @@ func title(page []byte) string {
 const statusOverloaded = 529
 
 // class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not determine
-// the class, it uses the HTTP status of the response (status). The status comes last because it can be misleading: a 200 may have
-// an error, a 429 may be permanent, and a 500 may mean that the context is too long.
+// the class, it uses `status`, the HTTP status of the response. If this status is a success, it uses the status in the error
+// object. The HTTP status comes last because it can be misleading. A 200 may have an error, a 429 may be permanent, and a 500
+// may mean that the conversation is too long.
 func (p *problem) class(status int) llm.Class {
 	if class := classOfText(p.words, p.message); class != "" {
 		return class

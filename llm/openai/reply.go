@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
-// readReply converts a response that go-openai has decoded into a reply to req and corrects the reply's tool calls. It
-// returns an [*llm.Error] if the reply is not valid.
+// readReply makes a reply from a response that go-openai has decoded. It corrects the tool calls of the reply. `req` is the
+// request to which the reply belongs. If the reply is not valid, the error is an [*llm.Error].
 func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
 	if len(response.Choices) == 0 {
@@ -33,9 +33,10 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
-// recovered tries to make a reply from the error of a request. This is possible if err is an [*unreadCall] whose text
+// recovered tries to make a reply from the error of a request. This is possible if the error is an [*unreadCall], and its text
 // consists of tool calls that [repair.Calls] can read. In this case, recovered returns a reply with these calls. The agent
-// then runs each call, or refuses it with an error result that the model can read. In all other cases, recovered returns err.
+// then runs each call, or refuses the call with an error result that the model can read. In all other cases, recovered returns
+// `err`.
 func recovered(err error, req llm.Request) (llm.Reply, error) {
 	var unread *unreadCall
 	if !errors.As(err, &unread) {
@@ -55,10 +56,10 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 // checkReply returns an [*llm.Error] if the client must not return the reply. This applies to three kinds of replies:
 //   - an empty reply
 //   - a reply with the finish reason "error"
-//   - a reply with the finish reason null and without tool calls
+//   - a reply without tool calls whose finish reason is null
 //
-// If the model refused to answer, the response has a text about that (refusal). An empty reply with such a text is not retryable,
-// because the model would refuse again.
+// `reason` is the finish reason. `refusal` is the text with which the model refused to answer; it is usually empty. If an
+// empty reply has such a text, the error is not retryable, because the model would refuse again.
 func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()

@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages converts the conversation into go-openai's types. It omits the reasoning of messages unless the caller asks for it
-// (reasoning). It always omits the reasoning before the last message of the user.
+// messages converts the conversation into go-openai's types. `reasoning` says whether to send the reasoning of messages. The
+// reasoning before the last user message is never sent.
 func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
 	turn := 0
@@ -33,8 +33,8 @@ func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletio
 	return wire
 }
 
-// content returns the text of a message without parts. For a message with parts it returns "", because go-openai does not
-// accept a message with both a text and parts. In this case, [parts] returns the text as the first part.
+// content returns the text of a message without parts. For a message with parts, it returns "", because go-openai does not
+// accept a message with both a text and parts. The text of such a message is the first part that [parts] returns.
 func content(message llm.Message) string {
 	if len(message.Parts) > 0 {
 		return ""

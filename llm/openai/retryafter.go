@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// maxWait is the longest wait time that the client accepts from an endpoint. Without a limit, an endpoint with a wrong clock could
-// make an agent wait for a year.
+// maxWait is the longest wait time that the client accepts from an endpoint. Without this maximum, an endpoint with a wrong
+// clock could make an agent wait for a year.
 const maxWait = 10 * time.Minute
 
-// retryAfter returns how long an endpoint asks to wait, at most maxWait. It returns 0 if the endpoint does not ask, or asks in a
-// form that is not known. retryAfter looks for the wait time in four places, in this order: the header Retry-After-Ms, the header
-// Retry-After, the error object, whose wait time the caller passes (told; 0 if there is none), and the text of the error
-// (message).
+// retryAfter returns how long an endpoint asks to wait, at most [maxWait]. It returns 0 if the endpoint does not ask in a
+// known form. retryAfter looks for the wait time in these places, in this order:
+//   - the header Retry-After-Ms
+//   - the header Retry-After, which may have a date; `now` is the present time
+//   - the fields of the error object; `told` is the wait time from these fields, or 0
+//   - the text of the error, `message`
 func retryAfter(header http.Header, message string, told time.Duration, now time.Time) time.Duration {
 	wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond)
 	if !ok {
@@ -35,8 +37,8 @@ func retryAfter(header http.Header, message string, told time.Duration, now time
 	return min(max(wait, 0), maxWait)
 }
 
-// number converts a number such as "1.5" into a duration. The number counts units of the given duration (unit). A negative
-// duration becomes 0, and a duration longer than maxWait becomes maxWait. number returns false if s is not a number.
+// number converts a number such as "1.5" into a duration. `unit` is the duration that the number 1 stands for. A negative
+// duration becomes 0, and a duration longer than [maxWait] becomes maxWait. number returns false if `s` is not a number.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) {
@@ -51,9 +53,9 @@ type retryInfo struct {
 	RetryDelay text `json:"retryDelay"`
 }
 
-// waitInDetails returns the wait time in the fields of an error object; 0 if there is none. It gets two fields: retry_after, a
-// number of seconds (seconds), and details, in which Google sends a retryDelay. If retry_after is a valid number, the details are
-// ignored.
+// waitInDetails returns the wait time in the fields of an error object; 0 if there is none. `seconds` is the field
+// `retry_after`. `details` is the field of the same name, in which Google sends a wait time. If `seconds` is a number,
+// waitInDetails ignores `details`.
 func waitInDetails(seconds string, details []retryInfo) time.Duration {
 	if wait, ok := number(seconds, time.Second); ok {
 		return wait

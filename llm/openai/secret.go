@@ -6,8 +6,8 @@ import (
 )
 
 // secrets returns the texts that must not be in errors: the API key, the words in the values of headers, and the password in
-// the URL. It omits a header's words of less than 8 bytes. Such short words are hardly secrets, and hiding them would make
-// messages unreadable.
+// the URL. It omits words of a header that are shorter than 8 bytes. Such short words are hardly secrets, and messages without
+// them would be unreadable.
 func (o Options) secrets() []string {
 	secrets := []string{o.APIKey}
 	for _, value := range o.Headers {
@@ -25,5 +25,5 @@ func (o Options) secrets() []string {
 	return secrets
 }
 
-// maxWord limits the length of the model's name and of the finish reason in an error, in bytes.
+// maxWord is the maximum length of the model's name and of the finish reason in an error, in bytes.
 const maxWord = 200

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// errSilent is the cause with which a [silence] cancels a request whose response stalls.
+// errSilent means that a response stalled. When a [silence] cancels a request, errSilent is the cause.
 var errSilent = errors.New("the response stalled")
 
-// afterFinish is how long the client reads a stream after the finish reason. The reply is complete then, but the usage and the
+// afterFinish is how long the client reads a stream after the finish reason. The reply is then complete, but the usage and the
 // end mark may follow.
 const afterFinish = 5 * time.Second
 
-// silence is the body of a response. It cancels the request if the endpoint sends nothing for too long while Read waits. The
-// time between calls of Read does not count until closing is called, because the endpoint is not responsible for this time. A
-// silence is not safe for concurrent use.
+// silence is the body of a response. It cancels the request if the endpoint sends nothing for too long during a call of
+// [silence.Read]. The time between calls does not count, because the endpoint is not responsible for it. After a call of
+// [silence.closing], the time between calls counts, too. A silence is not safe for concurrent use.
 type silence struct {
 	body   io.Reader
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	limit  time.Duration // the limit of one Read; 0 means no limit
-	end    time.Time     // when reading must end; zero means no limit
+	limit  time.Duration // the longest time for one call of Read; 0 means no limit
+	end    time.Time     // the time at which all reading must end; zero means no limit
 }
 
-// newSilence returns a silence for the body of a response. It has no limits yet. It cancels the request with the given function
-// (cancel).
+// newSilence returns a silence for the body of a response. It has no time limits yet. It calls `cancel` to cancel the request.
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }
 
-// Read reads from the body. If this takes too long, it cancels the request with errSilent as the cause.
+// Read reads from the body. If the endpoint sends nothing for too long, Read cancels the request with [errSilent] as the
+// cause.
 func (s *silence) Read(p []byte) (int, error) {
 	limit := s.limit
 	if !s.end.IsZero() {
@@ -48,11 +48,11 @@ func (s *silence) Read(p []byte) (int, error) {
 	return s.body.Read(p)
 }
 
-// limitTo sets the limit for each of the following calls of Read.
+// limitTo sets the longest time that each later call of [silence.Read] may take.
 func (s *silence) limitTo(limit time.Duration) { s.limit = limit }
 
-// closing limits all further reading to the duration afterFinish from now. Call it when the reply is complete. If a call of
-// Read has not returned by then, Read cancels the request. Only the first call of closing has an effect.
+// closing sets the time at which all reading must end: [afterFinish] from now. Call it when the reply is complete. If
+// [silence.Read] takes longer, it cancels the request. Only the first call of closing has an effect.
 func (s *silence) closing() {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(afterFinish)

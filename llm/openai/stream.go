@@ -18,9 +18,9 @@ import (
 // the lenient types of this package accept. Code that works around these problems would be longer than this file. It would
 // also be a second way of decoding replies.
 
-// streams reports whether a response is an event stream. The first bytes of the body are more important than the
-// Content-Type header, because some endpoints send errors and complete replies with the Content-Type of a stream, or streams
-// with the Content-Type of JSON.
+// streams reports whether a response is an event stream. It trusts the first bytes of the body more than the Content-Type
+// header, because some endpoints send a wrong header. They send errors and complete replies with the Content-Type of a stream,
+// or streams with the Content-Type of JSON.
 func streams(header http.Header, body *bufio.Reader) bool {
 	for n := 1; ; n++ {
 		start, err := body.Peek(n)
@@ -39,9 +39,9 @@ func streams(header http.Header, body *bufio.Reader) bool {
 	}
 }
 
-// readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
-// errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
-// from which the reader reads (quiet).
+// readStream reads an event stream from `in` and returns the reply. When the reply is complete, readStream ignores errors in
+// the rest of the stream. `a` has the status and the headers of the response. `quiet` is the body from which `in` reads;
+// readStream sets its time limits.
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
 	whole := assembly{tell: x.tell}
 	stream := newEvents(in)
@@ -73,8 +73,8 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event of the stream to the reply so far (whole). It returns an error if the event is an error, cannot be decoded
-// or makes the reply too large.
+// take adds an event of the stream to `whole`, the reply so far. It returns an error if the event is an error, cannot be
+// decoded, or makes the reply too large.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {

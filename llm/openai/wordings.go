@@ -9,10 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// wordings determines the class of an error from the codes and texts that providers send. It is needed because the HTTP
-// status is often too general or misleading. A row matches an error in two cases: a code or type of the error is one of the
-// row's words, or the message of the error contains one of the row's texts. Upper and lower case do not matter, but the texts
-// in the table must be in lower case. The first row that matches determines the class.
+// wordings determines the class of an error from the codes and texts that providers send. This table is necessary because the
+// HTTP status is often too general or misleading. A row matches an error in two cases: a code or type of the error is one of
+// the row's `words`, or the message of the error contains one of the row's `texts`. Upper and lower case do not matter, but
+// the texts in the table must be in lower case. The first row that matches determines the class.
 var wordings = []struct {
 	class llm.Class
 	words []string
@@ -72,8 +72,8 @@ var wordings = []struct {
 	},
 }
 
-// types maps general error types to classes. It is used for errors that no row of wordings matches and that have no error
-// status, such as many errors within a stream. For an error with a 5xx status, the table only decides whether the class is
+// types maps general error types to classes. It is used for errors that match no row of [wordings] and have no error status,
+// such as many errors within a stream. For an error with a 5xx status, types only decides whether the class is
 // [llm.Overloaded].
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
@@ -88,7 +88,7 @@ var types = map[string]llm.Class{
 	"invalid_request_error": llm.InvalidRequest,
 }
 
-// classOfText returns the class of the first row of wordings that matches; "" if there is none.
+// classOfText returns the class of the first row of [wordings] that matches; "" if there is none.
 func classOfText(words []string, message string) llm.Class {
 	message = strings.ToLower(message)
 	for _, row := range wordings {
@@ -104,7 +104,7 @@ func classOfText(words []string, message string) llm.Class {
 	return ""
 }
 
-// classOfType returns the class of the first word that is in the table types; "" if there is none.
+// classOfType returns the class of the first word that is in the table [types]; "" if there is none.
 func classOfType(words []string) llm.Class {
 	for _, word := range words {
 		if class, ok := types[strings.ToLower(word)]; ok {
@@ -114,7 +114,7 @@ func classOfType(words []string) llm.Class {
 	return ""
 }
 
-// hints say what a person can do about an error of a class.
+// hints has a text for some classes of errors. The text says what a person can do about the error.
 var hints = map[llm.Class]string{
 	llm.Unauthorized:  "check the API key",
 	llm.NotFound:      "check the fields base_url and model",

@@ -10,14 +10,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Fit returns a copy of the reply whose JSON form has at most the given number of bytes (limit). It is used for replies that are
-// too large to be stored. A reply that is not too long is returned unchanged.
+// Fit shortens a reply that is too large to be stored. It returns a copy whose JSON form has at most `limit` bytes. If the
+// reply is short enough, Fit returns it unchanged.
 //
 // Fit cuts the text and the reasoning and adds a note where it has cut. It replaces long arguments of a tool call by a text
-// that is not a JSON object, so the agent does not run the call. For each change, it adds a text to Repaired, up to 20 texts.
+// that is not a JSON object. Therefore the agent does not run the call. For each change, Fit adds a text to
+// [llm.Reply.Repaired], which gets at most 20 texts.
 //
-// Fit does not shorten other fields, such as IDs and short arguments. So the limit must be at least a few kilobytes. If the other
-// fields alone are longer than the limit, the copy is longer, too.
+// Fit does not shorten other fields, such as IDs and short arguments. If the other fields alone have more than `limit` bytes,
+// the copy is too long. Therefore `limit` must be at least a few kilobytes.
 func Fit(reply llm.Reply, limit int) llm.Reply {
 	did := &log{lines: slices.Clone(reply.Repaired)}
 	size := func() int {
@@ -60,9 +61,9 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	return reply
 }
 
-// cut returns the beginning of a text, and a note that says how many bytes were left out. The beginning has at most the given
-// number of bytes (keep). It may have fewer, because cut does not cut within a character and removes white space before the note.
-// A text that is short enough is returned unchanged.
+// cut returns the beginning of a text, and a note that says how many bytes were left out. The beginning has at most `keep`
+// bytes. It may have fewer, because cut does not cut within a character and removes white space before the note. If the text
+// has at most `keep` bytes, cut returns the text unchanged.
 func cut(text string, keep int) string {
 	head := clip.Prefix(text, keep)
 	if len(head) == len(text) {

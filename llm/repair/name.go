@@ -22,9 +22,9 @@ var (
 	unsendable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// resolve finds the tool that the model meant by the name that it wrote (said). If a tool has this name, or if exactly one tool
-// has a similar name (see [meant]), resolve returns the name of the tool and true. Otherwise it returns false, and the written
-// name, changed if necessary so that endpoints accept it in a message. No tool has this name.
+// resolve finds the tool that the model meant by the name `said`. If a tool has this name, or if exactly one tool has a
+// similar name (see [meant]), resolve returns the name of the tool and true. Otherwise it returns false and a name that no
+// tool has. This name is made from `said`, and endpoints accept it in a message.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
 		return said, true
@@ -35,9 +35,9 @@ func resolve(said string, tools []llm.ToolSpec) (string, bool) {
 	return sendable(said, tools), false
 }
 
-// meant returns the names of the tools that the model may have meant by the name that it wrote (said). A tool matches if its name
-// equals the written name, or the written name without a prefix such as "functions." and a suffix such as ":0". meant compares
-// the names in the normal form of [fold].
+// meant returns the names of the tools that the model may have meant by the name `said`. It compares names in the normal form
+// of [fold]. A tool matches if its name equals `said`. A tool also matches if its name equals `said` without a prefix such as
+// "functions." and a suffix such as ":0".
 func meant(said string, tools []llm.ToolSpec) []string {
 	trimmed := strings.TrimSpace(said)
 	forms := []string{fold(trimmed), fold(ordinal.ReplaceAllString(namespaces.ReplaceAllString(trimmed, ""), ""))}
@@ -56,9 +56,10 @@ func fold(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// sendable changes a name so that endpoints accept it. It replaces invalid characters and cuts the name to maxName bytes. If
-// the result looks like the name of a tool, sendable returns a name such as "unknown_0" instead. Otherwise the model could
-// copy the result from the conversation and call this tool. A name that endpoints accept is returned unchanged.
+// sendable returns a name that endpoints accept, made from the name of an unknown tool. It replaces invalid characters and
+// cuts the name to [maxName] bytes. If the changed name looks like the name of a tool, sendable returns a name such as
+// "unknown_0" instead. Otherwise the model could copy the changed name from the conversation and call this tool. If endpoints
+// accept the given name, sendable returns it unchanged.
 func sendable(name string, tools []llm.ToolSpec) string {
 	clean := unsendable.ReplaceAllString(name, "_")
 	if clean == "" {

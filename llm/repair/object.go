@@ -9,9 +9,9 @@ import (
 	"unicode/utf16"
 )
 
-// pairs replaces every unpaired surrogate in a valid JSON text by U+FFFD, as encoding/json does. An unpaired surrogate is an
-// escape such as \ud800 without the second escape that belongs to it. Endpoints respond with status 400 to messages that have
-// an unpaired surrogate.
+// pairs replaces every unpaired surrogate in a valid JSON text by U+FFFD, as encoding/json does. An unpaired surrogate is half
+// of a character: an escape such as \ud800 without the escape of the other half. Endpoints respond with status 400 to messages
+// that contain one.
 func pairs(text string) string {
 	if !strings.Contains(text, `\u`) {
 		return text
@@ -49,17 +49,17 @@ func unit(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// maxDepth limits the nesting of a text that is searched for duplicate members.
+// maxDepth is the deepest nesting of a text that [single] searches for duplicate members.
 const maxDepth = 100
 
-// errTooDeep is the error for a text that is nested more than maxDepth levels deep.
+// errTooDeep is the error for a text that is nested more than [maxDepth] levels deep.
 var errTooDeep = errors.New("nested too deep")
 
 // single removes duplicate members from the objects in a valid JSON text. Like most JSON decoders, it keeps the last value of
-// a member. It returns the new text and true. If there are no duplicate members, or if the text is nested more than maxDepth
+// a member. It returns the new text and true. If there are no duplicate members, or if the text is nested more than [maxDepth]
 // levels deep, it returns "" and false.
 //
-// Different decoders could read different values from a text with duplicate members. But a tool must run with the same
+// Duplicate members are dangerous, because different decoders may read different values. A tool must run with the same
 // arguments that were validated, shown to people and approved.
 func single(text string) (string, bool) {
 	d := json.NewDecoder(strings.NewReader(text))
@@ -78,8 +78,9 @@ type singler struct {
 	found bool // there was a duplicate member
 }
 
-// value reads the next value of the input, appends it to a JSON text (out), without duplicate members, and returns the longer
-// text. If more than maxDepth arrays and objects contain the value (depth is their number), value returns errTooDeep.
+// value reads the next value of the input and appends it to the JSON text `out`, without duplicate members. It returns the
+// longer text. `depth` is the number of arrays and objects that contain the value. If `depth` is more than [maxDepth], value
+// returns [errTooDeep].
 func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -107,8 +108,8 @@ func (s *singler) value(out []byte, depth int) ([]byte, error) {
 	return encode(out, token)
 }
 
-// object reads the rest of an object, after its opening brace. It appends the whole object to a JSON text (out), without
-// duplicate members, and returns the longer text. It gets the number of arrays and objects that contain the object (depth).
+// object reads the rest of an object, after its opening brace. It appends the whole object to the JSON text `out`, without
+// duplicate members, and returns the longer text. `depth` is the number of arrays and objects that contain the object.
 func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	values := map[string][]byte{}
 	var names []string
@@ -144,7 +145,8 @@ func (s *singler) object(out []byte, depth int) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// encode appends the JSON form of a string, number, boolean or null to a JSON text (out), without HTML escaping.
+// encode appends the JSON form of a string, number, boolean or null to the JSON text `out`. It does not escape HTML
+// characters.
 func encode(out []byte, value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -8,23 +8,24 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Models write tool calls as text in two forms. The expression tagged matches a JSON object in a tool_call tag. The
-// expression dialect matches a function tag with the name and the arguments.
+// The two forms in which models write a tool call as text.
 var (
-	tagged  = regexp.MustCompile(`(?s)^<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|$)\s*`)
+	// tagged matches a JSON object in a tool_call tag.
+	tagged = regexp.MustCompile(`(?s)^<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|$)\s*`)
+	// dialect matches a function tag with the name and the arguments.
 	dialect = regexp.MustCompile(`(?s)^<function=([A-Za-z0-9_.-]+)[=>(]*\s*(\{.*?\})\)?>?\s*</function>\s*`)
 )
 
 // Calls returns the tool calls in a text that consists only of tool calls. Models write such texts if their server does not
-// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not among the given
-// tools. It corrects the calls as [Reply] does.
+// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not in `tools`. It
+// corrects the calls as [Reply] does.
 func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message.ToolCalls
 }
 
 // spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls, because
-// the model may have written an explanation of a call and not a call. It also returns nil if a call names a tool that is not
-// among the given tools. If the caller allows it (bare), the text may also be one JSON object without a tag.
+// the model may only have explained a call. It also returns nil if a call names a tool that is not in `tools`. If `bare` is
+// true, the text may also be one JSON object without a tag.
 func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	rest := strings.TrimSpace(text)
 	if len(tools) == 0 || !strings.HasPrefix(rest, "<") && !strings.HasPrefix(rest, "{") {
@@ -58,8 +59,8 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 }
 
 // written converts a text into a tool call. The text must be a JSON object with the name and the arguments of the call. The
-// arguments are the member "arguments" or "parameters", and may be encoded as a string. written returns false if the text is
-// not such an object, or if [resolve] finds no tool with the name.
+// arguments are the member "arguments" or "parameters". They may be an object, or a string that contains an object. written
+// returns false if the text has another form, or if [resolve] finds no tool with the name.
 func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &fields) != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// closed lists networks to which http_get must not connect. The list is necessary because the methods of [netip.Addr] treat the
-// addresses in these networks as public.
+// closed lists networks to which the tool `http_get` must not connect. The methods of [netip.Addr] treat the addresses in these
+// networks as public. Therefore [public] needs this list.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata service of Alibaba Cloud
@@ -30,9 +30,9 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate returns an error if http_get must not open a connection: if the IP address is not public, or if the connection is
-// not a TCP connection. A [net.Dialer] calls it as its Control function before each connection, with the IP address and the port
-// (address).
+// refusePrivate returns an error if the tool `http_get` must not open a connection. The IP address must be public, and the
+// connection must use TCP. A [net.Dialer] calls refusePrivate before each connection, as its `Control` function. `address` has
+// the IP address and the port.
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)

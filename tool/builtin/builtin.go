@@ -16,32 +16,32 @@ import (
 
 // Options configure the built-in tools. With the zero value, [Tools] returns only the tools that need no configuration.
 type Options struct {
-	// Root is the folder whose files the file tools can read, including its subfolders. The tools do not follow a symbolic
-	// link to a place outside of Root. If Root is empty, there are no file tools.
+	// Root is the folder that the file tools can read, including its subfolders. The tools do not follow a symbolic link that
+	// leads out of this folder. If Root is empty, there are no file tools.
 	Root string
-	// Secret has the paths of files that the file tools must not read. The tools do not read such a file under another name
-	// either, for example through a hard link or a symbolic link. The files need not exist.
+	// Secret lists the paths of files that the file tools must not read. The tools also refuse such a file under another name,
+	// for example through a hard link or a symbolic link. The files need not exist.
 	Secret []string
-	// MaxFileBytes is the size in bytes of the largest file that search_files reads. search_files skips larger files.
+	// MaxFileBytes limits the size, in bytes, of the files that the tool `search_files` reads. The tool skips larger files.
 	// Defaults to 4 MiB.
 	MaxFileBytes int64
 
-	// AllowPrivate lets http_get connect to loopback, private and link-local addresses. The metadata service of a cloud
-	// provider usually has such an address, and it may return credentials.
+	// AllowPrivate lets the tool `http_get` connect to loopback, private and link-local addresses. The metadata service of a
+	// cloud provider usually has such an address. This service may return credentials.
 	AllowPrivate bool
-	// HTTPTimeout limits the duration of one call of http_get, including redirects and the reading of the body. Defaults to
-	// 30 seconds.
+	// HTTPTimeout limits the duration of one call of the tool `http_get`, including redirects and the reading of the body.
+	// Defaults to 30 seconds.
 	HTTPTimeout time.Duration
-	// MaxHTTPBytes is the number of bytes of a response body that http_get reads, counted after decompression. Defaults to 1
-	// MiB.
+	// MaxHTTPBytes limits how many bytes of a response body the tool `http_get` reads. The bytes are counted after
+	// decompression. Defaults to 1 MiB.
 	MaxHTTPBytes int64
 
-	// Now returns the time that the tool current_time shows. Defaults to [time.Now].
+	// Now returns the current time for the tool `current_time`. Defaults to [time.Now].
 	Now func() time.Time
 }
 
-// Tools returns the built-in tools: calculator, current_time and http_get. If Options.Root is set, it also returns list_files,
-// read_file and search_files. It returns an error if Options.Root is set but is not an existing folder.
+// Tools returns the built-in tools `calculator`, `current_time` and `http_get`. If [Options.Root] is set, Tools also returns
+// `list_files`, `read_file` and `search_files`. Tools returns an error if Options.Root is set but is not an existing folder.
 func Tools(o Options) ([]tool.Tool, error) {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 4 << 20

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// function is one function of the calculator, such as sqrt.
+// function is one function of the calculator, such as `sqrt`.
 type function struct {
 	least, most int // the smallest and the largest number of arguments
 	call        func([]number) (number, error)
 }
 
-// many is the value of function.most for functions that accept any number of arguments, such as min and max. An expression
-// cannot have more arguments, because it has at most maxExpression bytes.
+// many is the maximum number of arguments of functions such as `min` and `max`. In practice there is no maximum, because an
+// expression of at most [maxExpression] bytes cannot have more arguments.
 const many = maxExpression
 
-// functions maps the name of each function of the calculator to the function.
+// functions has all functions of the calculator. The key is the name of a function in an expression.
 var functions = map[string]function{
 	"abs": {1, 1, func(v []number) (number, error) {
 		if v[0].compare(number{rat: new(big.Rat)}) < 0 {
@@ -56,13 +56,13 @@ var functions = map[string]function{
 func functionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
 // ofFloat makes a calculator function with one argument from a function of package math, such as [math.Sin]. The results are
-// approximate, because f computes with float64.
+// approximate, because package math computes with float64.
 func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
 
-// squareRoot returns the square root of v[0]. The result is exact if v[0] is exact and its square root is a whole number or a
-// fraction. Otherwise the result is approximate.
+// squareRoot returns the square root of `v[0]`. The result is exact if this number is exact and its square root is a whole
+// number or a fraction. Otherwise the result is approximate.
 func squareRoot(v []number) (number, error) {
 	if r := v[0].rat; r != nil && r.Sign() >= 0 {
 		root := new(big.Rat).SetFrac(new(big.Int).Sqrt(r.Num()), new(big.Int).Sqrt(r.Denom()))
@@ -73,7 +73,8 @@ func squareRoot(v []number) (number, error) {
 	return approximate(math.Sqrt(v[0].float64()))
 }
 
-// logarithm returns the logarithm of v[0]. The base is v[1], or e if there is no v[1].
+// logarithm returns the logarithm of `v[0]`. The base is `v[1]`. Without a second argument, logarithm returns the natural
+// logarithm.
 func logarithm(v []number) (number, error) {
 	if len(v) == 1 {
 		return approximate(math.Log(v[0].float64()))
@@ -89,7 +90,8 @@ func logarithm(v []number) (number, error) {
 	return x.divide(base)
 }
 
-// round rounds v[0] to v[1] decimal places, or to a whole number if there is no v[1]. It rounds a half away from zero.
+// round rounds `v[0]` to `v[1]` decimal places. Without a second argument, round rounds to a whole number. A half is rounded
+// away from zero.
 func round(v []number) (number, error) {
 	if len(v) == 1 {
 		return toWhole(v[0], math.Round)
@@ -109,8 +111,8 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds the number n to a whole number with the function f, such as [math.Floor]. The result is exact even if a float64
-// cannot represent n.
+// toWhole rounds the number `n` to a whole number. The function `f` decides the direction; for example, [math.Floor] rounds
+// down. The result is exact even if a float64 cannot represent `n`.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
 		r := new(big.Rat).SetFloat64(f(n.float)) // f returns a whole number, and n.float is finite

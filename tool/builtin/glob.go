@@ -7,14 +7,14 @@ import (
 )
 
 // glob is a pattern for paths, such as src/**/*.go. It has the syntax of [path.Match], with one addition: ** matches any number
-// of folders, including zero. A pattern without a slash is matched against the last element of a path. The empty glob matches
-// every path.
+// of folders, including zero. A pattern without a slash is matched only against the last element of a path. The empty pattern
+// matches every path.
 type glob string
 
-// maxGlob limits the length of a glob in bytes.
+// maxGlob limits the length of a [glob], in bytes.
 const maxGlob = 1000
 
-// valid returns an error if the pattern is malformed or longer than maxGlob.
+// valid returns an error if the pattern is malformed or longer than [maxGlob] bytes.
 func (g glob) valid() error {
 	if len(g) > maxGlob {
 		return fmt.Errorf("the glob has %d bytes; the limit is %d", len(g), maxGlob)
@@ -25,7 +25,7 @@ func (g glob) valid() error {
 	return nil
 }
 
-// match reports whether a path matches the glob. The separator of the path is a slash on every system.
+// match reports whether a path matches the pattern. The elements of the path are separated by slashes, even on Windows.
 func (g glob) match(name string) bool {
 	if g == "" {
 		return true
@@ -36,7 +36,8 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether a path (name) matches a pattern. Both are split at their slashes into segments.
+// matchSegments reports whether a path matches a pattern. The caller has split the path `name` and the pattern at their
+// slashes.
 func matchSegments(pattern, name []string) bool {
 	// If a segment does not match, the search continues at the most recent ** of the pattern, which then matches one more
 	// segment of the path. The earlier ** need not be tried, because they could not lead to an additional match. So at most
@@ -63,14 +64,15 @@ func matchSegments(pattern, name []string) bool {
 	return p == len(pattern)
 }
 
-// matchSegment reports whether one segment of a path matches one segment of a pattern.
+// matchSegment reports whether one element of a path matches one element of a pattern. The elements of a path are the texts
+// between its slashes.
 func matchSegment(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
 
-// deep reports whether the pattern has a slash or **. Such a pattern can match entries of subfolders. So list_files searches
-// the subfolders, even if the model did not ask for a recursive list.
+// deep reports whether the pattern has a slash or **. Such a pattern can match entries of subfolders. For such a pattern, the
+// tool `list_files` always searches the subfolders, even if the model did not ask for them.
 func (g glob) deep() bool {
 	return strings.Contains(string(g), "/") || strings.Contains(string(g), "**")
 }

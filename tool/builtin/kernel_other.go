@@ -4,6 +4,5 @@ package builtin
 
 import "os"
 
-// ofKernel reports whether a file is in the proc file system. On this system it always returns false, because the tools
-// recognise only the proc file system of Linux.
+// ofKernel always returns false on this system. On Linux it reports whether a file is in the proc file system.
 func ofKernel(*os.File) bool { return false }

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// defaultEntries and maxEntries are the default and the maximum of the argument "limit" of list_files.
+	// defaultEntries and maxEntries are the default and the maximum of the argument `limit` of the tool `list_files`.
 	defaultEntries = 200
 	maxEntries     = 2000
-	// maxVisited limits the number of entries that one call visits in a large tree.
+	// maxVisited limits the number of files and folders that one call visits in a large tree.
 	maxVisited = 100_000
 )
 
-// listFilesIn holds the arguments of a call of the tool list_files.
+// listFilesIn has the arguments of the tool `list_files`.
 type listFilesIn struct {
 	Path      string `json:"path,omitempty" jsonschema:"folder, relative to the root; the root if left out"`
 	Glob      string `json:"glob,omitempty" jsonschema:"only entries that match, such as *.go or src/**/*.go; with a slash it is matched against the path below the folder"`
@@ -26,13 +26,13 @@ type listFilesIn struct {
 	Limit     int    `json:"limit,omitempty" jsonschema:"most entries to list; 200 if left out and 2000 at most"`
 }
 
-// listFiles returns the tool list_files, with which a model lists a folder.
+// listFiles returns the tool `list_files`. With this tool a model lists the contents of a folder.
 func (r root) listFiles() tool.Tool {
 	return tool.MustFunc("list_files", "Lists the files and folders of a folder, sorted by path, with sizes in bytes.",
 		tool.ReadOnly, r.list)
 }
 
-// list runs the tool list_files. The result is a text with one line for each entry of the folder.
+// list does the work of the tool `list_files`. It returns a text with one line for each entry of the folder.
 func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -79,8 +79,8 @@ func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	return b.String(), nil
 }
 
-// describe returns the text that list_files shows after the path of an entry: the size of a regular file, and the kind of any
-// other entry.
+// describe returns the text that the tool `list_files` shows after the path of an entry. The text is the size of a regular
+// file, or the kind of any other entry.
 func describe(d fs.DirEntry) string {
 	switch {
 	case d.IsDir():
@@ -97,12 +97,12 @@ func describe(d fs.DirEntry) string {
 	return fmt.Sprintf(" (%d)", info.Size())
 }
 
-// walk calls the given function (visit) for each file and folder below a folder (start), but not for the folder itself, in the
-// order of [fs.WalkDir]. It does not follow links, and it skips folders that it cannot read. The function may return [fs.SkipDir]
-// to skip a folder, and [fs.SkipAll] to end the walk.
+// walk calls the function `visit` for each file and folder below the folder `start`, but not for this folder itself. The order
+// is that of [fs.WalkDir]. walk does not follow links, and it skips folders that it cannot read. `visit` may return
+// [fs.SkipDir] to skip a folder, and [fs.SkipAll] to end the walk.
 //
-// walk returns an error in four cases: the function returned another error, the start folder cannot be read, there are more than
-// maxVisited entries, or ctx has ended.
+// walk returns an error in four cases: `visit` returned another error, the folder `start` cannot be read, there are more than
+// [maxVisited] files and folders, or `ctx` has ended.
 func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string, d fs.DirEntry) error) error {
 	visited := 0
 	return fs.WalkDir(fsys, start, func(name string, d fs.DirEntry, err error) error {
@@ -125,8 +125,8 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within returns n, but at most a maximum. If n is 0 or less, the argument counts as left out by the model, and within returns
-// the default (fallback).
+// within returns the number `n` that a model asked for, but at most `maximum`. If the model did not ask for a number, `n` is 0,
+// and within returns `fallback`. A negative number counts as 0.
 func within(n, fallback, maximum int) int {
 	if n <= 0 {
 		return fallback

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxBits limits the size of an exact number: the bits of its numerator and of its denominator together. The limit corresponds
-// to about 3,000 decimal digits. Without it, an operation could take too much time and memory.
+// maxBits limits the size of an exact number. The size is the number of bits of the numerator and of the denominator together.
+// The limit is about 3,000 decimal digits. Larger numbers could take too much time and memory.
 const maxBits = 10_000
 
 var (
@@ -19,15 +19,15 @@ var (
 	errNotReal        = errors.New("the result is not a real number")
 )
 
-// number is a value of the calculator: an exact fraction or an approximate float64. For example, pi and the results of sin are
-// approximate. A fraction that has become too long is approximate, too; see [exact].
+// number is a value of the calculator. It is either an exact fraction or an approximate float64. For example, pi and the
+// results of `sin` are approximate. A fraction that is too long also becomes approximate; see [exact].
 type number struct {
 	rat   *big.Rat // nil if the number is approximate
 	float float64  // the value if rat is nil
 }
 
-// exact returns the fraction r as a number. The number is exact if r has at most maxBits bits. Otherwise it is approximate, and
-// exact returns an error if r is too large for a float64.
+// exact converts a fraction into a number. The number is exact if the fraction has at most [maxBits] bits, and otherwise
+// approximate. exact returns an error if the approximate number would be too large for a float64.
 func exact(r *big.Rat) (number, error) {
 	if r.Num().BitLen()+r.Denom().BitLen() > maxBits {
 		f, _ := r.Float64()
@@ -36,7 +36,7 @@ func exact(r *big.Rat) (number, error) {
 	return number{rat: r}, nil
 }
 
-// approximate returns a float64 as a number. It returns an error if f is NaN or infinite.
+// approximate converts a float64 into an approximate number. It returns an error if the float64 is NaN or infinite.
 func approximate(f float64) (number, error) {
 	switch {
 	case math.IsNaN(f):
@@ -100,7 +100,8 @@ func (n number) divide(m number) (number, error) {
 	return approximate(n.float64() / m.float64())
 }
 
-// remainder returns the remainder of the division n / m. The remainder has the sign of n, as with Go's operator %.
+// remainder returns the remainder of `n` divided by `m`. The remainder has the sign of `n`, as with Go's operator %. remainder
+// returns an error if `m` is zero, or if the result is not a finite number.
 func (n number) remainder(m number) (number, error) {
 	if m.zero() {
 		return number{}, errDivisionByZero
@@ -113,8 +114,9 @@ func (n number) remainder(m number) (number, error) {
 	return exact(q.Sub(n.rat, q.Mul(m.rat, new(big.Rat).SetInt(whole))))
 }
 
-// power returns n to the power of m. The result is exact if n is exact, m is a whole number, and the result has at most about
-// maxBits bits.
+// power returns `n` to the power of `m`. The result is exact if `n` is exact, `m` is a whole number, and `n` is not too long.
+// `n` is too long if its bits, multiplied by the absolute value of `m`, are more than [maxBits]. In all other cases the result
+// is approximate.
 func (n number) power(m number) (number, error) {
 	if n.zero() && m.compare(number{rat: new(big.Rat)}) < 0 {
 		return number{}, errDivisionByZero
@@ -136,8 +138,8 @@ func (n number) power(m number) (number, error) {
 	return approximate(math.Pow(n.float64(), m.float64()))
 }
 
-// String returns an exact whole number with all its digits. It rounds any other number to 15 significant digits, because
-// further digits of a float64 may be rounding errors.
+// String formats the number for the model. An exact whole number is shown with all its digits. Any other number is rounded to
+// 15 significant digits, because further digits of a float64 may be rounding errors.
 func (n number) String() string {
 	if n.rat != nil && n.rat.IsInt() {
 		return n.rat.Num().String()

@@ -12,30 +12,31 @@ import (
 )
 
 const (
-	// defaultLines and maxLines are the default and the maximum of the argument "limit" of read_file.
+	// defaultLines and maxLines are the default and the maximum of the argument `limit` of the tool `read_file`.
 	defaultLines = 2000
 	maxLines     = 20_000
-	// maxRead limits the text that one call of read_file returns, in bytes, without the note at the end.
+	// maxRead limits the text that one call of the tool `read_file` returns, in bytes, without the note at the end.
 	maxRead = 256 << 10
-	// maxScan limits the part of a file that one call of read_file reads, in bytes. This part includes the lines before the
-	// offset.
+	// maxScan limits the part of a file that one call of the tool `read_file` reads, in bytes. This part includes the lines
+	// before the first returned line.
 	maxScan = 1 << 30
 )
 
-// readFileIn holds the arguments of a call of the tool read_file.
+// readFileIn has the arguments of the tool `read_file`.
 type readFileIn struct {
 	Path   string `json:"path" jsonschema:"file, relative to the root"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1; 1 if left out"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"most lines to read; 2000 if left out"`
 }
 
-// readFile returns the tool read_file, with which a model reads lines of a text file.
+// readFile returns the tool `read_file`. With this tool a model reads lines of a text file.
 func (r root) readFile() tool.Tool {
 	return tool.MustFunc("read_file", "Reads lines of a text file. A note at the end tells when there is more.",
 		tool.ReadOnly, r.read)
 }
 
-// read runs the tool read_file. The result is the text of the lines, with a note at the end if the file has more lines.
+// read does the work of the tool `read_file`. It returns the text of the lines. If the file has more lines, a note at the end
+// tells the model.
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -97,8 +98,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns the text in b with a note for the model at the end. The note gives the numbers of the first and the last line in
-// the text, followed by a remark, which may be empty. It also says that the file has more lines.
+// note returns lines of a file with a note for the model at the end. `b` has the lines. The note gives the numbers of the first
+// and the last line, and then `remark`, which may be empty. The note also says that the file has more lines.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -107,18 +108,19 @@ func note(b *strings.Builder, first, last int, remark string) string {
 	return text + fmt.Sprintf("[lines %d to %d%s; there is more: continue with offset %d]\n", first, last, remark, last+1)
 }
 
-// scan is an [io.Reader] for a file. It stops after a maximum number of bytes, and when ctx ends. The maximum is necessary
-// because a sparse file can be larger than the disk: its holes read as zeros.
+// scan is an [io.Reader] for a file. It stops after a maximum number of bytes, and when the context ends. Without the maximum,
+// reading could take too long: a sparse file can be larger than the disk, because its holes read as zeros.
 type scan struct {
 	ctx  context.Context
 	file io.Reader
 	left int // the number of bytes that may still be read
 }
 
-// errScanned means that a [scan] has read its maximum number of bytes.
+// errScanned is the error of a [scan] that has read its maximum number of bytes.
 var errScanned = errors.New("the tool reads only the first 1 GiB of a file")
 
-// Read implements [io.Reader]. It returns errScanned after the maximum number of bytes, and the error of ctx if ctx has ended.
+// Read implements [io.Reader]. After the maximum number of bytes, it returns [errScanned]. After the end of the context, it
+// returns the error of the context.
 func (s *scan) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
@@ -131,8 +133,8 @@ func (s *scan) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLine reads a line, including its line break. If the line is longer than maxBytes, readLine returns only the first maxBytes
-// bytes, and true. The error is io.EOF if there is no further line.
+// readLine returns the next line, including its line break. If the line is longer than `maxBytes`, readLine returns only the
+// first `maxBytes` bytes, and `truncated` is true. The error is [io.EOF] if there is no further line.
 func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err error) {
 	var b strings.Builder
 	for {
@@ -151,7 +153,7 @@ func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err e
 	}
 }
 
-// skipLine reads a line without returning it. The error is io.EOF if there is no further line.
+// skipLine reads the next line and discards the text. The error is [io.EOF] if there is no further line.
 func skipLine(r *bufio.Reader) error {
 	for some := false; ; some = true {
 		part, err := r.ReadSlice('\n')

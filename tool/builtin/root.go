@@ -12,15 +12,16 @@ import (
 	"syscall"
 )
 
-// root is the folder that the file tools can read. Each call of a tool opens the folder again, so the tools also work after the
-// folder was replaced. The tools open everything through [os.Root], which does not follow a link or ".." out of the folder.
+// root is the folder that the file tools can read. Each call of a tool opens the folder again. Therefore the tools still work
+// after the folder was replaced. The tools open all files through [os.Root], which does not follow a link or ".." out of the
+// folder.
 type root struct {
 	path         string
 	secret       []string // Options.Secret
 	maxFileBytes int64
 }
 
-// open opens the folder for one call of a tool. The caller must close the returned [os.Root].
+// open opens the root folder for one call of a tool. The caller must close the returned [os.Root].
 func (r root) open() (*os.Root, error) {
 	dir, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -29,11 +30,13 @@ func (r root) open() (*os.Root, error) {
 	return dir, nil
 }
 
-// clean converts a path that a model wrote into a path relative to the root. For "" and "/" it returns ".", the root itself.
+// clean converts a path from a model into a path relative to the root folder. For "" and "/", clean returns ".", which means
+// the root folder.
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
-// openFile opens the file with the given path within dir (name) for one of the file tools. It returns an error if the file is not
-// a regular file, if it is one of Options.Secret, or if it is in the proc file system. The caller must close the returned file.
+// openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. openFile
+// returns an error if the file is not a regular file, is listed in [Options.Secret], or is in the proc file system. The caller
+// must close the returned file.
 func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	// With O_NONBLOCK, opening a named pipe does not block. Reading from a file that is not regular, such as a named pipe or a
 	// device, could block or have side effects.
@@ -58,8 +61,8 @@ func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error)
 	return nil, nil, err
 }
 
-// isSecret reports whether a file is one of Options.Secret. It compares the files and not their names, so it also recognises a
-// secret file that was opened through a link.
+// isSecret reports whether a file is listed in [Options.Secret]. It compares the files and not their names. Therefore it also
+// recognises a secret file that was opened through a link.
 func (r root) isSecret(info fs.FileInfo) bool {
 	// The secret files are looked up at each call, because a secret may be replaced by a new file.
 	for _, path := range r.secret {
@@ -70,8 +73,8 @@ func (r root) isSecret(info fs.FileInfo) bool {
 	return false
 }
 
-// readableError makes an error text for the model from an error about a file or folder. The text has the path relative to the
-// root (name). It does not contain the path of the root on this machine.
+// readableError converts an error about a file or folder into an error text for the model. `name` is the path relative to the
+// root folder. The text contains this path, and not the path of the root folder on this machine.
 func readableError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -88,8 +91,8 @@ func readableError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// binary reports whether a file looks like a binary file: whether its first 8000 bytes contain a NUL byte. It then sets the
-// file offset back to 0, so the caller can read the file from its beginning.
+// binary reports whether a file looks like a binary file: whether its first 8000 bytes contain a NUL byte. Afterwards the file
+// offset is 0 again. Therefore the caller can read the file from its beginning.
 func binary(f io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// defaultMatches and maxMatches are the default and the maximum of the argument "max_matches" of search_files.
+	// defaultMatches and maxMatches are the default and the maximum of the argument `max_matches` of the tool `search_files`.
 	defaultMatches = 100
 	maxMatches     = 1000
 	maxMatchLine   = 300 // the number of bytes that are shown of a line
@@ -29,7 +29,7 @@ const (
 	maxSearchedLine = 32 << 10
 )
 
-// searchFilesIn holds the arguments of a call of the tool search_files.
+// searchFilesIn has the arguments of the tool `search_files`.
 type searchFilesIn struct {
 	Query      string `json:"query" jsonschema:"regular expression in RE2 syntax, matched line by line"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"take the query as plain text"`
@@ -39,13 +39,13 @@ type searchFilesIn struct {
 	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; 100 if left out and 1000 at most"`
 }
 
-// searchFiles returns the tool search_files, with which a model finds lines that match a regular expression.
+// searchFiles returns the tool `search_files`. With this tool a model finds lines that match a regular expression.
 func (r root) searchFiles() tool.Tool {
 	return tool.MustFunc("search_files", "Searches text files for lines and shows them as path:line: text. Binary and very large files and .git are passed over.",
 		tool.ReadOnly, r.search)
 }
 
-// search runs the tool search_files. The result is a text with one line for each match.
+// search does the work of the tool `search_files`. It returns a text with one line for each match.
 func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	query, err := in.compile()
 	if err != nil {
@@ -86,8 +86,8 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	return s.text(), nil
 }
 
-// compile returns the query as a regular expression. It returns an error if the query is empty, too long or not valid, or if
-// the compiled query would have more than maxQuerySize instructions.
+// compile converts the query into a regular expression. It returns an error if the query is empty, too long or not valid. It
+// also returns an error if the compiled query would have more than [maxQuerySize] instructions.
 func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	if in.Query == "" {
 		return nil, fmt.Errorf("the query is empty")
@@ -112,7 +112,7 @@ func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// search is the state of one call of search_files.
+// search is the state of one call of the tool `search_files`.
 type search struct {
 	root  root
 	dir   *os.Root
@@ -122,13 +122,13 @@ type search struct {
 	found             strings.Builder // the text of the matches
 	matches           int
 	more              bool // there are more matches than limit
-	binaries, skipped int  // files that were not searched
-	cut               int  // lines of which only the beginning was searched
+	binaries, skipped int  // the numbers of files that were not searched
+	cut               int  // the number of lines of which only the beginning was searched
 }
 
-// file searches one file and adds the matching lines to s.found. If the file is binary, too large or unreadable, the method
-// only counts it in s.binaries or s.skipped. It returns [fs.SkipAll] if there are more matches than s.limit, and the error of
-// ctx if ctx has ended.
+// file searches one file and adds the matching lines to the result. A file that is binary, too large or unreadable is counted
+// and not searched. The method returns [fs.SkipAll] if there are more matches than the call may show. After the end of the
+// context, it returns the error of the context.
 func (s *search) file(ctx context.Context, name string) error {
 	f, info, err := s.root.openFile(s.dir, name)
 	if err != nil {

@@ -23,13 +23,13 @@ type remote struct {
 
 var _ tool.Local = (*remote)(nil)
 
-// Spec returns the description that the agent sees.
+// Spec returns the tool's description for the agent.
 func (t *remote) Spec() tool.Spec { return t.spec }
 
-// LocalName returns the tool's name at the server.
+// LocalName returns the name that the MCP server uses for the tool.
 func (t *remote) LocalName() string { return t.name }
 
-// Call calls the tool at the server. If the connection or the session was lost before the call reached the server, Call
+// Call calls the tool at the MCP server. If the connection or the MCP session was lost before the call reached the server, Call
 // connects again and sends the call a second time. Call never repeats a call that may have run. An error that wraps
 // [tool.ErrOutcomeUnknown] means that the tool may have run. Any other error means that the tool did not run.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
@@ -63,7 +63,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// fate says what happened to a call: whether the server answered, and if not, whether the tool may have run.
+// fate says what is known about a tool call: whether the server answered, and if not, whether the tool may have run.
 type fate int
 
 const (
@@ -73,7 +73,7 @@ const (
 	refused               // the tool did not run: the server refused the request
 )
 
-// fate returns what happened to a call whose recorded state is d; see [delivery].
+// fate returns what is known about a tool call. The receiver is the recorded state of the call; see [delivery].
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
@@ -90,8 +90,8 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// sessionGone reports whether the server has answered that the session of the request does not exist any more. Then the tool
-// did not run, and a new session is necessary.
+// sessionGone reports whether the server has answered that the MCP session of the request no longer exists. In this case the
+// tool did not run, and a new session is necessary.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false
@@ -102,7 +102,8 @@ func (d deliveryState) sessionGone() bool {
 		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000
 }
 
-// turnedAway reports whether the HTTP status says that the server refused the request before the tool could run.
+// turnedAway reports whether the HTTP status is 401, 403 or 429. Such a status means that the server refused the request before
+// the tool could run.
 func (d deliveryState) turnedAway() bool {
 	switch d.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -111,8 +112,8 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result converts the server's response to a tool call, which is in d, into the result that the model reads. Error texts in the
-// result have the tool's name at the server (name).
+// result converts the server's response to a tool call into the result that the model reads. `d` has the response. `name` is
+// the tool's name at the server; error texts contain this name.
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {
@@ -129,15 +130,17 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 	return res
 }
 
-// describeFailure converts a JSON-RPC error of the server into a text for the model.
+// describeFailure converts a JSON-RPC error of the server into a text for the model. `name` is the tool's name at the server.
 func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
-// cause makes an error without secrets from an error of the SDK. It does not wrap err, because the text of err may contain the
-// URL and its secrets. If the context of the caller of [remote.Call] has ended (ctx), cause returns the error of this context. If
-// the Source was closed, it returns errClosed. If the same context with the time limit of a call has ended (limited), the error
-// says that there was no answer in time.
+// cause converts an error of the MCP SDK into an error without secrets. The new error does not wrap the old one, because the
+// text of the old error may contain the URL and its secrets.
+//
+// `ctx` is the context of the caller of [remote.Call]. `limited` is the same context with the time limit of one call. If `ctx`
+// has ended, cause returns the error of `ctx`. If the Source was closed, cause returns [errClosed]. If only `limited` has
+// ended, the new error says that there was no answer in time.
 func (s *Source) cause(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -150,7 +153,7 @@ func (s *Source) cause(ctx, limited context.Context, err error) error {
 	return errors.New(s.reason(err))
 }
 
-// reason returns the text of an error without the URL and without secrets, cut to 1500 bytes.
+// reason returns the text of an error, without the URL and without secrets. The text is cut to 1500 bytes.
 func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recorder is a transport that wraps another transport. It stores each response of the server in the [delivery] of the
+// recorder is an MCP transport that wraps another transport. It stores each response of the server in the [delivery] of the
 // corresponding request.
 type recorder struct {
 	inner      sdk.Transport
@@ -18,7 +18,7 @@ type recorder struct {
 	conn       *conn                // set by Connect
 }
 
-// Connect connects the inner transport and wraps the new connection in a [conn].
+// Connect connects the inner transport. It wraps the new connection in a [conn].
 func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	inner, err := r.inner.Connect(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ type conn struct {
 	initialize jsonrpc.ID               // the ID of the request that negotiates the protocol version
 }
 
-// Write sends a message to the server. If the message is a request and ctx has a [delivery], Write adds the delivery to
-// c.pending, so that [conn.Read] can store the response in it.
+// Write sends a message to the server. If the message is a request and `ctx` contains a [delivery], Write remembers the
+// delivery in `c.pending`. [conn.Read] later stores the response in this delivery.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
@@ -73,8 +73,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// record stores a response in the delivery of its request. If the response contains the negotiated protocol version, record
-// also passes the version to c.negotiated.
+// record stores a response in the [delivery] of its request. If the response contains the negotiated MCP protocol version,
+// record also calls the function `c.negotiated` with this version.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]
@@ -101,7 +101,8 @@ func (c *conn) record(resp *jsonrpc.Response) {
 	})
 }
 
-// forget removes the delivery d from c.pending. It is called when no caller waits for the response any more.
+// forget removes a [delivery] from `c.pending`, the requests without a response. It is called when no caller waits for the
+// response any more.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

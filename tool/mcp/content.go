@@ -8,8 +8,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// callResult is the JSON result of the MCP method tools/call. This package decodes the result itself, because the SDK decodes
-// numbers into float64 and returns an error for an unknown type of content.
+// callResult is the JSON result of the MCP method `tools/call`. This package decodes the result itself for two reasons. The SDK
+// decodes numbers into float64. The SDK also returns an error for an unknown type of content.
 type callResult struct {
 	Content           []content       `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent"`
@@ -17,7 +17,7 @@ type callResult struct {
 	ResultType        string          `json:"resultType"`
 }
 
-// content is one content block of a [callResult].
+// content is one part of a [callResult], such as a text or an image. MCP calls such a part a content block.
 type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
@@ -33,9 +33,10 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render converts the JSON result of tools/call into the result that the model reads. The content has the text of the text blocks
-// and text resources, and a note for every other block, such as an image. If there is no text block, the content also has the
-// structured content. If the result cannot be decoded or asks for user input, render returns an error result.
+// render converts the JSON result of the MCP method `tools/call` into the result that the model reads. The new result has the
+// text of the text blocks and of the text resources. Every other block, such as an image, becomes a note. If there is no text
+// block, the new result also has the structured content. If the JSON cannot be decoded, or if the tool asks for user input,
+// render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -60,7 +61,7 @@ func render(raw json.RawMessage) tool.Result {
 	return tool.Result{Content: strings.Join(parts, "\n"), IsError: r.IsError}
 }
 
-// String returns the block as the model reads it.
+// String returns the content block as text for the model.
 func (c content) String() string {
 	switch c.Type {
 	case "text":

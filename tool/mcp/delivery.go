@@ -8,9 +8,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// delivery records what happened to one request: whether it was sent, and the response. It shows whether a failed call may have
-// run, which the errors of the SDK do not show. It also keeps the JSON of the response, because the SDK decodes numbers into
-// float64. The transport finds the delivery in the request's context and updates it.
+// delivery records what happened to one request to an MCP server: whether the request was sent, and the response. A delivery
+// shows whether a failed tool call may have run; the errors of the SDK do not show this. A delivery also keeps the JSON of the
+// response, because the SDK decodes numbers into float64. The transport finds the delivery in the request's context and updates
+// it.
 //
 // The zero value stands for a request that was not sent. A delivery is safe for concurrent use.
 type delivery struct {
@@ -18,27 +19,28 @@ type delivery struct {
 	deliveryState
 }
 
-// deliveryState is the content of a [delivery].
+// deliveryState has what a [delivery] has recorded about its request.
 type deliveryState struct {
 	// id is the ID of the request. It is set before the request is written.
 	id jsonrpc.ID
 
 	// sent is true if bytes of the request may have reached the server.
 	sent bool
-	// status is the status of the HTTP response; 0 if there was none.
+	// status is the status code of the HTTP response, or 0 if there was no response.
 	status int
-	// inSession is true if the HTTP request had a session ID.
+	// inSession is true if the HTTP request had the ID of an MCP session.
 	inSession bool
-	// tooLarge is true if the response was not read to its end because it has maxMessage bytes or more.
+	// tooLarge is true if the response has [maxMessage] bytes or more. Such a response is not read to its end.
 	tooLarge bool
 
-	// answer is the JSON of the result. failure is the JSON-RPC error if the server sent an error and no result.
-	answer  json.RawMessage
+	// answer is the JSON of the result. It is nil if the server sent no result.
+	answer json.RawMessage
+	// failure is the JSON-RPC error that the server sent instead of a result. It is nil if there was none.
 	failure *jsonrpc.Error
 }
 
-// update calls f with the current state of the delivery. f may change the state. f must not call a method of d, because update
-// holds the lock of d. If d is nil, update does nothing.
+// update calls the function `f` with the current state of the delivery. The function may change the state. The function must
+// not call a method of the delivery, because update holds the delivery's lock. If the delivery is nil, update does nothing.
 func (d *delivery) update(f func(*deliveryState)) {
 	if d == nil {
 		return
@@ -55,15 +57,15 @@ func (d *delivery) state() deliveryState {
 	return d.deliveryState
 }
 
-// deliveryKey is the key of the [delivery] in a context.
+// deliveryKey is the type of the key under which a context stores a [delivery].
 type deliveryKey struct{}
 
-// withDelivery returns a copy of ctx that contains the delivery d. If d is nil, the copy has no delivery.
+// withDelivery returns a copy of `ctx` that contains the delivery `d`. If `d` is nil, the copy has no delivery.
 func withDelivery(ctx context.Context, d *delivery) context.Context {
 	return context.WithValue(ctx, deliveryKey{}, d)
 }
 
-// deliveryFrom returns the [delivery] that withDelivery put into ctx; nil if there is none.
+// deliveryFrom returns the [delivery] that [withDelivery] added to a context, or nil if there is none.
 func deliveryFrom(ctx context.Context) *delivery {
 	d, _ := ctx.Value(deliveryKey{}).(*delivery)
 	return d

@@ -26,11 +26,12 @@ const (
 	maxResumes = 3
 )
 
-// errTooLarge means that an HTTP response has maxMessage bytes or more and was not read to its end.
+// errTooLarge is the error for an HTTP response with [maxMessage] bytes or more. Such a response is not read to its end.
 var errTooLarge = errors.New("the response is longer than 16 MiB")
 
-// newHTTPTransport returns the transport for a server with a URL. It also returns the round tripper of this transport. As soon
-// as the protocol version is negotiated, the caller must pass it to [roundTripper.negotiated].
+// newHTTPTransport returns the MCP transport for a server with a URL. It also returns the [roundTripper] that sends the HTTP
+// requests of this transport. As soon as the MCP protocol version is negotiated, the caller must pass the version to
+// [roundTripper.negotiated].
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	// An idle connection is closed after 30 seconds. Otherwise the server might close the connection while a call is sent
@@ -46,9 +47,9 @@ func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) 
 	}, rt
 }
 
-// sameServer is the CheckRedirect function of the HTTP client: it decides whether the client follows a redirect. The client
-// follows a redirect that keeps the method, the scheme and the host, such as a redirect from /mcp to /mcp/. It follows at most
-// 3 of them. Another server must not get the configured headers.
+// sameServer decides whether the HTTP client follows a redirect. It is the client's `CheckRedirect` function. The method, the
+// scheme and the host must stay the same, as in a redirect from /mcp to /mcp/. Another server must not get the configured
+// headers. The client follows at most 3 redirects.
 func sameServer(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -57,18 +58,18 @@ func sameServer(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// roundTripper sends the HTTP requests for the SDK. It adds the configured headers to each request. In the request's
-// [delivery], it records what happened to the request.
+// roundTripper sends the HTTP requests for the SDK. It adds the configured headers to each request. It records in the request's
+// [delivery] what happened to the request.
 type roundTripper struct {
 	base     *http.Transport
 	headers  map[string]string
 	protocol atomic.Pointer[string] // the negotiated protocol version; nil before it is known
 }
 
-// negotiated sets the protocol version that the headers of the following requests contain.
+// negotiated sets the MCP protocol version that the following requests contain in a header.
 func (t *roundTripper) negotiated(version string) { t.protocol.Store(&version) }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]: it sends one HTTP request and returns the response.
 func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, d := req.Context(), deliveryFrom(req.Context())
 	if req.Method != http.MethodPost {
@@ -108,8 +109,8 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// turnedAway handles a response with a status other than 2xx. If the body has a JSON-RPC error, turnedAway records the error in
-// d. It returns the response with the body cut to maxErrorBody bytes.
+// turnedAway handles an HTTP response with a status other than 2xx. If the body is a JSON-RPC error, turnedAway records the
+// error in the delivery `d`. The body of the returned response has at most [maxErrorBody] bytes.
 func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	resp.Body.Close()
@@ -125,15 +126,15 @@ func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	return resp
 }
 
-// boundedBody is a response body with a size limit. After the limit is reached, Read returns errTooLarge and sets tooLarge in
-// the delivery.
+// boundedBody is a response body with a maximum size. When the maximum is reached, [boundedBody.Read] returns [errTooLarge]. It
+// also records in the [delivery] that the response is too large.
 type boundedBody struct {
 	io.ReadCloser
 	left     int       // the number of bytes that may still be read
 	delivery *delivery // may be nil
 }
 
-// Read implements [io.Reader].
+// Read implements [io.Reader]. It returns [errTooLarge] when the maximum size is reached.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		b.delivery.update(func(s *deliveryState) { s.tooLarge = true })

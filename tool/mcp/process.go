@@ -24,16 +24,17 @@ const (
 	maxLogLine = 8 << 10
 )
 
-// errNothingWritten means that a write to the server's stdin failed before its first byte.
+// errNothingWritten means that a write to the server's stdin failed and that no byte was written. The server did not get the
+// message.
 var errNothingWritten = errors.New("no byte of the message could be written to the MCP server's stdin")
 
-// processMark is the name of an environment variable by which [killMarked] finds the processes of a server. startProcess sets
-// the variable to a new value for each start of a server. Child processes inherit the variable, also those that leave the
-// server's process group.
+// processMark is the name of an environment variable that marks the processes of one MCP server. [startProcess] sets the
+// variable to a new value for each start of a server. Child processes inherit the variable, even if they leave the server's
+// process group. [killMarked] finds the processes by this variable.
 const processMark = "REAGENT_MCP_PROCESS"
 
-// process is the operating system's process of a server that this package has started. If the worker crashes, the server's
-// stdin is closed, and most servers then exit. On Linux the kernel also kills the server.
+// process is the running program of a local MCP server. This package has started the program. If the worker crashes, the
+// server's stdin is closed, and most servers then exit. On Linux the kernel also kills the server.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -42,8 +43,8 @@ type process struct {
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// startProcess starts the command of a server. It calls the given function (log) for each line of the command's stderr that is
-// not empty, always from the same goroutine.
+// startProcess starts the command of a local MCP server. It calls the function `log` for each line of the command's stderr that
+// is not empty. All these calls come from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -117,7 +118,7 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 }
 
 // terminate stops the server as the MCP specification describes. The caller must have closed the server's stdin. terminate
-// waits up to stopGrace for the server to exit and then sends SIGTERM. It waits up to stopGrace again and then sends SIGKILL.
+// waits up to [stopGrace] for the server to exit and then sends SIGTERM. It waits up to stopGrace again and then sends SIGKILL.
 // terminate returns as soon as the server has exited or SIGKILL was sent.
 func (p *process) terminate() {
 	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
@@ -135,7 +136,7 @@ func (p *process) terminate() {
 // Read reads the server's stdout.
 func (p *process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
-// Write writes to the server's stdin. The error wraps errNothingWritten if no byte was written.
+// Write writes to the server's stdin. If no byte was written, the error wraps [errNothingWritten].
 func (p *process) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
 	if err != nil && n == 0 {
@@ -144,15 +145,15 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close begins to stop the server and returns at once. It does not wait until the server has exited, because the SDK holds a
+// Close begins to stop the server and returns at once. Close does not wait until the server has exited, because the SDK holds a
 // lock while it closes a connection.
 func (p *process) Close() error {
 	p.stop()
 	return nil
 }
 
-// logLines calls the given function (log) for each line of f that is not empty, and returns at the end of f. It cuts a line to
-// maxLogLine bytes.
+// logLines calls the function `log` for each line of the file `f` that is not empty. It cuts each line to [maxLogLine] bytes.
+// logLines returns at the end of the file.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	for {

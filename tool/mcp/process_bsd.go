@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// prepare makes the command start in a new process group, so that terminateGroup and killGroup also reach the command's child
-// processes. If the command is npx, uvx or a shell, the server itself is a child process.
+// prepare makes the command start in a new process group. Therefore [terminateGroup] and [killGroup] also reach the command's
+// child processes. If the command is `npx`, `uvx` or a shell, the MCP server itself is such a child process.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killMarked does nothing on this system. On Linux it kills all processes with a given environment variable. It finds them in
-// the files /proc/<pid>/environ, which this system does not have.
+// killMarked does nothing on this system. On Linux it kills all processes that have a given environment variable. For this it
+// needs the files /proc/<pid>/environ, which this system does not have.
 func killMarked(string) {}

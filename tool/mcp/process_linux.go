@@ -9,15 +9,16 @@ import (
 	"syscall"
 )
 
-// prepare makes the command start in a new process group, so that terminateGroup and killGroup also reach the command's child
-// processes. If the command is npx, uvx or a shell, the server itself is a child process. prepare also makes the kernel kill
-// the command if the worker crashes.
+// prepare makes the command start in a new process group. Therefore [terminateGroup] and [killGroup] also reach the command's
+// child processes. If the command is `npx`, `uvx` or a shell, the MCP server itself is such a child process. prepare also makes
+// the kernel kill the command if the worker crashes.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killMarked kills all processes with a given environment variable, in the form NAME=value, except the worker. A process may
-// start another one before it is killed. So killMarked searches again, up to 10 times.
+// killMarked kills all processes that have a given environment variable, except the worker. `variable` has the form NAME=value.
+// A process may start another one before it is killed. Therefore killMarked repeats the search until it kills no more
+// processes, at most 10 times.
 func killMarked(variable string) {
 	for range 10 {
 		found := false

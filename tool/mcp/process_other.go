@@ -6,15 +6,16 @@ import "os/exec"
 
 // This system has no process groups, so only the command itself is stopped. Processes that the command started keep running.
 
-// prepare does nothing on this system. On Unix it makes the command start in a new process group, but this system has no
-// process groups.
+// prepare does nothing on this system. On Unix it makes the command start in a new process group. This system has no process
+// groups.
 func prepare(*exec.Cmd) {}
 
-// killMarked does nothing on this system, so the processes that the command started keep running. On Linux it kills all
-// processes with a given environment variable. It finds them in the files /proc/<pid>/environ, which this system does not have.
+// killMarked does nothing on this system. Therefore the processes that the command started keep running. On Linux killMarked
+// kills all processes that have a given environment variable. For this it needs the files /proc/<pid>/environ, which this
+// system does not have.
 func killMarked(string) {}
 
-// terminateGroup kills the command, as killGroup does. This system has no SIGTERM.
+// terminateGroup kills the command, because this system has no SIGTERM. It does the same as [killGroup].
 func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
 
 // killGroup kills the command, but not the processes that the command started.

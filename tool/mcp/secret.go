@@ -7,13 +7,13 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// minSecret is the length in bytes of the shortest value that counts as a secret. Hiding shorter values such as "1" or "true"
-// everywhere would make texts unreadable.
+// minSecret is the minimum length of a secret, in bytes. A shorter value, such as "1" or "true", is not hidden, because this
+// would make texts unreadable.
 const minSecret = 6
 
-// censor returns a redactor that hides the secrets of a server's configuration in texts. The values of Env and Headers count as
-// secrets. So do the user name, the password and the values of the query parameters in URL. A value of fewer than minSecret
-// bytes is not hidden.
+// censor returns a redactor that hides the secrets of a server's configuration in texts. The values of [Server.Env] and
+// [Server.Headers] are secrets. The user name, the password and the query values in [Server.URL] are secrets, too. A value of
+// fewer than [minSecret] bytes is not hidden.
 func censor(s Server) *redact.Redactor {
 	var secrets []string
 	hide := func(values ...string) {

@@ -14,59 +14,60 @@ import (
 	"time"
 )
 
-// Server is the configuration of one MCP server. Exactly one of Command and URL must be set.
+// Server is the configuration of one MCP server. A local server has a Command, and a remote server has a URL. One of the two
+// must be set, and only one.
 type Server struct {
-	// Name is the server's name in errors and logs. Required.
+	// Name is the server's name in errors and logs. It is required.
 	Name string
 
-	// Command is the program and the arguments of a local server, which uses stdin and stdout. The program runs in a new
-	// process group if the system has process groups. [Source.Close] stops all processes of the group.
+	// Command is the program of a local server, followed by the program's arguments. The program communicates over stdin and
+	// stdout. It runs in a new process group if the system has process groups. [Source.Close] stops all processes of this
+	// group.
 	Command []string
-	// Env is added to the environment of Command. Command does not get the worker's whole environment, because that may
-	// contain secrets. As with the official SDKs, it gets only the variables HOME, LOGNAME, PATH, SHELL, TERM and USER, or
-	// similar variables on Windows.
+	// Env has additional environment variables for a local server. From the worker, the server gets only the variables HOME,
+	// LOGNAME, PATH, SHELL, TERM and USER, as with the official SDKs. On Windows the list is similar. The worker's other
+	// variables may contain secrets.
 	Env map[string]string
-	// Dir is the working directory of Command. Empty means the worker's working directory.
+	// Dir is the working directory of a local server. Empty means the worker's working directory.
 	Dir string
 
-	// URL is the endpoint of a server that uses streamable HTTP.
+	// URL is the endpoint of a remote server, which uses streamable HTTP.
 	URL string
-	// Headers are sent with every request to URL. The headers Idempotency-Key and X-Idempotency-Key are not allowed: with
-	// one of them, net/http may send a POST twice.
+	// Headers are sent with every request to a remote server. The headers Idempotency-Key and X-Idempotency-Key are not
+	// allowed: with one of them, package net/http may send a POST request twice.
 	Headers map[string]string
 
-	// Prefix is added before the names of all tools that Rename does not contain.
+	// Prefix is put before the names of the server's tools. A tool that is listed in `Rename` gets no prefix.
 	Prefix string
-	// Rename maps tool names at the server to names for the model.
+	// Rename maps a tool's name at the server to the name that the model sees.
 	Rename map[string]string
 
-	// Stateful says that the server keeps state between calls, such as a browser page. The caller then has to run the server
-	// in one worker only and to set Queue. Stateful has only one effect in this package: a warning in the log when the state
-	// is lost.
+	// Stateful says that the server keeps state between calls, such as a browser page. In this case only one worker may run the
+	// server, and `Queue` must be set. In this package, Stateful only causes a warning in the log when the state is lost.
 	Stateful bool
-	// Queue is the task queue in the [tool.Spec] of every tool of the server.
+	// Queue is the task queue of the worker that runs the server's tools; see [tool.Spec.Queue].
 	Queue string
 
-	// Timeout limits the duration of one call. If a call was sent and takes longer, its outcome is unknown. If Timeout is 0,
-	// only the deadline of the call's context limits the call.
+	// Timeout limits the duration of one call. If a call was sent and takes longer, the outcome of the call is unknown. 0 means
+	// that only the deadline of the call's context limits the call.
 	Timeout time.Duration
-	// ConnectTimeout limits the time to connect and to list the tools.
-	// Defaults to 30 seconds.
+	// ConnectTimeout limits the time to connect and to list the tools. Defaults to 30 seconds.
 	ConnectTimeout time.Duration
-	// Protocol is the MCP revision that the client requests, such as "2025-11-25". If it is empty, the client requests the
-	// newest revision and falls back to older ones. Set Protocol for a server that does not support this fallback correctly.
+	// Protocol is the version of the MCP specification that the client requests, such as "2025-11-25". If Protocol is empty,
+	// the client requests the newest version and falls back to older ones. Set Protocol for a server that does not support this
+	// fallback correctly.
 	Protocol string
 
-	// Logger gets messages that are not for the model: the lines of the server's stderr, and lost connections. Defaults to
+	// Logger gets messages for the operator, such as the lines of the server's stderr, and lost connections. Defaults to
 	// [slog.Default].
 	Logger *slog.Logger
 }
 
-// defaultConnectTimeout is the default of Server.ConnectTimeout.
+// defaultConnectTimeout is the default of [Server.ConnectTimeout].
 const defaultConnectTimeout = 30 * time.Second
 
-// withDefaults returns a copy of s in which unset fields have their default values. It returns an error if s is not a valid
-// configuration.
+// withDefaults returns a copy of the configuration in which unset fields have their default values. It returns an error if the
+// configuration is not valid.
 func (s Server) withDefaults() (Server, error) {
 	fail := func(problem string) (Server, error) {
 		return Server{}, fmt.Errorf("mcp server %q: %s", s.Name, problem)
@@ -104,8 +105,8 @@ func (s Server) withDefaults() (Server, error) {
 	return s, nil
 }
 
-// checkURL returns an error if rawURL is not an http or https URL with a host. The error does not contain rawURL, because
-// rawURL may contain a secret.
+// checkURL returns an error if a URL is not an http or https URL with a host. The error does not contain the URL, because the
+// URL may contain a secret.
 func checkURL(rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -117,7 +118,7 @@ func checkURL(rawURL string) error {
 	return nil
 }
 
-// modelName converts a tool's name at the server into the name that models see.
+// modelName converts a tool's name at the server into the name that the model sees.
 func (s Server) modelName(name string) string {
 	if renamed, ok := s.Rename[name]; ok {
 		return renamed

@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// metaKey and metaCallID are the names of the fields that this package adds to the object _meta of an MCP tools/call request.
-// The first field has the call's [tool.Info.Key], by which a server can recognise a repeated call. The second field has the
-// model's ID of the call.
+// metaKey and metaCallID are names of fields. This package adds these fields to the object `_meta` of a tool call, the MCP
+// request `tools/call`. The first field has the call's [tool.Info.Key]. By this value a server can recognise a repeated call. The
+// second field has the model's ID of the call.
 const (
 	metaKey    = "reagent.dev/key"
 	metaCallID = "reagent.dev/call_id"
@@ -27,7 +27,7 @@ const (
 	maxListBytes = 16 << 20
 )
 
-// session is one connection to an MCP server. A session that has ended cannot be used again; the [Source] opens a new one.
+// session is one connection to an MCP server. A session that has ended cannot be used again. The [Source] then opens a new one.
 type session struct {
 	client  *sdk.ClientSession
 	conn    *conn
@@ -37,9 +37,9 @@ type session struct {
 	end     context.CancelFunc
 }
 
-// openSession connects to a server. If the server has a command, openSession first starts the command. It calls the given
-// function (log) for each line of the command's stderr that is not empty. If openSession returns an error, it has already stopped
-// the command.
+// openSession connects to an MCP server. For a local server, openSession first starts the command. It then calls the function
+// `log` for each line of the command's stderr that is not empty. If openSession returns an error, it has already stopped the
+// command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,
@@ -76,7 +76,7 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 	return sess, nil
 }
 
-// close closes the connection and ends the calls in flight. It waits until the server's process has exited.
+// close closes the connection and ends the calls in flight. It waits until a local server has exited.
 func (s *session) close() {
 	s.end()
 	if s.conn != nil {
@@ -94,9 +94,9 @@ func (s *session) close() {
 	}
 }
 
-// leave closes a session that new calls no longer use. If the server is a process, leave ends the calls in flight and waits
-// until the process has exited. If the server has a URL, the calls in flight may still get their responses, because each call
-// is an HTTP request of its own.
+// leave closes a session that new calls no longer use. For a local server, leave ends the calls in flight and waits until the
+// server has exited. For a remote server, the calls in flight may still get their responses, because each call is a separate
+// HTTP request.
 func (s *session) leave() {
 	if s.process != nil {
 		s.close()
@@ -109,9 +109,9 @@ func (s *session) leave() {
 // alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
-// follow sends one request to the server and records what happens to it. It calls the given function (request), which must send
-// the request with the context that it gets. This context ends when ctx ends or when the session ends. follow returns the final
-// state of the [delivery] and the error of the function.
+// follow sends one request to the server and records what happens to the request. The function `request` must send the request
+// with the context that it gets. This context ends when `ctx` ends or when the session ends. follow returns what was recorded,
+// and the error of the function; see [delivery].
 func (s *session) follow(ctx context.Context, request func(context.Context) error) (deliveryState, error) {
 	d := new(delivery)
 	ctx, cancel := context.WithCancel(withDelivery(ctx, d))
@@ -123,8 +123,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool by its name at the server. The returned state contains the response, or shows whether the call was sent. The
-// error is the error of the SDK.
+// call calls a tool. `name` is the tool's name at the server. The returned state contains the response, or shows whether the
+// call was sent. The error is the error of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
@@ -136,7 +136,7 @@ func (s *session) call(ctx context.Context, name string, args json.RawMessage) (
 	})
 }
 
-// listed is one tool in a server's list of tools, as the server describes it.
+// listed is one tool in a server's list of tools, with the server's description of the tool.
 type listed struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -148,8 +148,8 @@ type listed struct {
 	} `json:"annotations"`
 }
 
-// list returns the server's tools. It reads all pages of the list. It returns an error if the list is too long, or if a page
-// refers to itself as the next page.
+// list returns the server's tools. It reads all pages of the server's list. It returns an error if the list is too long, or if
+// a page refers to itself as the next page.
 func (s *session) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	cursor, bytes := "", 0
@@ -176,8 +176,8 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page reads one page of the server's list of tools. A cursor identifies the page; "" means the first page. page also returns the
-// cursor of the following page (next), or "" if there is none.
+// page reads one page of the server's list of tools. `cursor` identifies the page; "" means the first page. `next` is the
+// cursor of the following page, or "" if there is none.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {

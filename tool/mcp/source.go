@@ -20,17 +20,17 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// listFor is how long [Source.Tools] returns the same list before it reads the list again.
+// listFor is how long [Source.Tools] keeps a list of tools before it reads the list from the server again.
 const listFor = time.Minute
 
-// errClosed is the error of calls after [Source.Close] and of calls that Close has ended.
+// errClosed means that [Source.Close] was called. Later calls, and calls that were in flight, fail with this error.
 var errClosed = errors.New("the connection was closed by Source.Close")
 
-// Source has the tools of one MCP server and the connection to the server. It implements [tool.Source].
+// Source provides the tools of one MCP server and keeps the connection to the server. It implements [tool.Source].
 //
-// If the connection is lost, the next call connects again: it starts the command again, or opens a new session at the URL.
-// Concurrent calls share one attempt to connect. A call that was in flight when the connection was lost is not repeated. A
-// Source is safe for concurrent use.
+// If the connection is lost, the next call connects again. For a local server, the Source then starts the command again. For a
+// remote server, the Source then opens a new MCP session. Concurrent calls share one attempt to connect. A call that may have
+// reached the server is not repeated. A Source is safe for concurrent use.
 type Source struct {
 	server Server
 	censor *redact.Redactor
@@ -55,12 +55,13 @@ const (
 	slowStart = 3 * time.Second
 )
 
-// Connect connects to a server and lists its tools. It returns an error if the configuration is not valid or if the server
-// cannot be reached. Both ctx and Server.ConnectTimeout limit the duration of Connect. The connection stays open after ctx has
-// ended; the caller must call [Source.Close].
+// Connect connects to an MCP server and lists its tools. It returns an error if the configuration is not valid or if the server
+// cannot be reached. Both `ctx` and [Server.ConnectTimeout] limit the duration of Connect. The connection stays open after
+// `ctx` has ended. The caller must call [Source.Close].
 //
-// The errors of a Source do not contain the values of the server's Env and Headers, or the user name, the password and the
-// query values of its URL. A value of fewer than 6 bytes does not count as a secret and is not hidden.
+// The errors of a Source do not contain secrets. The values of [Server.Env] and [Server.Headers] are secrets. The user name,
+// the password and the query values in [Server.URL] are secrets, too. A value of fewer than 6 bytes does not count as a secret
+// and is not hidden.
 func Connect(ctx context.Context, server Server) (*Source, error) {
 	server, err := server.withDefaults()
 	if err != nil {
@@ -75,12 +76,12 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 	return s, nil
 }
 
-// Tools returns the server's tools, sorted by their names at the server. It keeps the list for a minute and then reads it
-// again. If reading fails, Tools returns the old list. If ctx ends while Tools reads the list, Tools returns an error. A tool
-// whose schema [tool.CheckSchema] refuses is not in the list.
+// Tools returns the server's tools, sorted by their names at the server. Tools keeps the list for a minute and then reads the
+// list again. If reading fails, Tools returns the old list. If `ctx` ends while Tools reads the list, Tools returns an error. A
+// tool whose schema [tool.CheckSchema] refuses is not in the list.
 //
 // The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, and otherwise
-// [tool.AtMostOnce]. The schema of a tool is the server's JSON, but a schema that is not a JSON object is replaced by
+// [tool.AtMostOnce]. The schema of a tool is the server's JSON. A schema that is not a JSON object is replaced by
 // {"type":"object"}.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
@@ -105,9 +106,9 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 
 // Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close always returns nil.
 //
-// Close waits until the server's process has exited. On Unix, Close also kills the other processes in the server's process
-// group. On Linux, it also kills processes that the server has started and that have left this group. If a new connection is
-// opened while Close is called, the new process may exit shortly after Close has returned.
+// Close waits until a local server has exited. On Unix, Close also kills the other processes in the server's process group. On
+// Linux, Close also kills processes that the server has started and that have left this group. If a new connection is opened at
+// the same time, the new process may exit shortly after Close has returned.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -127,8 +128,8 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// list reads the list of tools from the server and stores it in s. If the read fails, list tries once more with a new
-// session.
+// list reads the list of tools from the server and stores the list in the Source. If the first attempt fails, list tries once
+// more with a new session.
 func (s *Source) list() ([]tool.Tool, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()
@@ -164,8 +165,8 @@ func (s *Source) list() ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// logChanges compares the old list of tools (before) with the new one (after), and logs a warning for each tool that the server
-// has added, changed or removed. The warnings are for the operator, because agents that are already running keep the old
+// logChanges logs a warning for each tool that the server has added, changed or removed. `before` has the old tools, and
+// `after` has the new ones. The warnings are for the operator, because agents that are already running keep the old
 // descriptions.
 func (s *Source) logChanges(before, after []tool.Tool) {
 	old := map[string]tool.Spec{}
@@ -189,9 +190,9 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 	}
 }
 
-// describe converts a server's list into tools. If the list has a tool several times, describe keeps only the first one. It
-// also omits a tool whose schema [tool.CheckSchema] refuses. It logs each tool that it omits, and each tool in Server.Rename
-// that the server does not have.
+// describe converts a server's list into tools. If several tools in the list have the same name, describe keeps only the first
+// one. describe also omits a tool whose schema [tool.CheckSchema] refuses. It logs each tool that it omits. It also logs each
+// tool in [Server.Rename] that the server does not have.
 func (s *Source) describe(all []listed) []tool.Tool {
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.Name, b.Name) })
 	tools := make([]tool.Tool, 0, len(all))
@@ -215,8 +216,8 @@ func (s *Source) describe(all []listed) []tool.Tool {
 	return tools
 }
 
-// connected returns the current session. If there is no usable session, it opens a new one. Concurrent callers share one
-// attempt to open it.
+// connected returns the current session. If there is no usable session, connected opens a new one. Concurrent callers share one
+// attempt to open a session.
 func (s *Source) connected(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	sess := s.session
@@ -227,7 +228,7 @@ func (s *Source) connected(ctx context.Context) (*session, error) {
 	return flight.Do(ctx, &s.flight, "connect", func(context.Context) (*session, error) { return s.connect() })
 }
 
-// connect returns the current session if it is still open, and otherwise opens a new session. It must not be called
+// connect returns the current session if it is still open. Otherwise connect opens a new session. connect must not be called
 // concurrently.
 func (s *Source) connect() (*session, error) {
 	s.mu.Lock()
@@ -283,8 +284,8 @@ func (s *Source) connect() (*session, error) {
 	return sess, nil
 }
 
-// drop removes a session from s and closes it in the background, so that the next call opens a new session. If sess is not the
-// current session, drop does nothing.
+// drop removes a session from the Source and closes the session in the background. The next call then opens a new session. If
+// `sess` is not the current session, drop does nothing.
 func (s *Source) drop(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,8 +297,8 @@ func (s *Source) drop(sess *session) {
 	go sess.leave()
 }
 
-// logLine logs a line of the server's stderr. It also adds the line to s.said, the last lines of stderr, which connect
-// quotes in its error.
+// logLine logs a line of the server's stderr. It also adds the line to `s.said`, which has the last few lines. [Source.connect]
+// quotes these lines in its error.
 func (s *Source) logLine(line string) {
 	line = s.censor.Text(line)
 	s.server.Logger.Info("stderr", "line", line)
@@ -308,12 +309,12 @@ func (s *Source) logLine(line string) {
 	}
 }
 
-// errorf returns an error whose text begins with the server's name.
+// errorf formats an error. The text of the error begins with the server's name.
 func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
 }
 
-// spec converts a server's description of a tool into a [tool.Spec]. s is the configuration of the server.
+// spec converts a server's description of a tool into a [tool.Spec]. `s` is the configuration of the server.
 func (l listed) spec(s Server) tool.Spec {
 	effect := tool.AtMostOnce
 	switch {

@@ -14,19 +14,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxMessage limits the length of one message of a server, in bytes.
+// maxMessage limits the length of one message from a server, in bytes.
 const maxMessage = 16 << 20
 
-// stdioTransport starts a server and uses its stdin and stdout. It replaces the SDK's CommandTransport for two reasons.
-// CommandTransport stops the command, but not the processes that the command started. And its errors do not say whether a
-// message was sent.
+// stdioTransport starts a local MCP server and communicates over the server's stdin and stdout. This package does not use the
+// SDK's `CommandTransport`, for two reasons. That type does not stop the processes that the command started. Its errors do not
+// say whether a message was sent.
 type stdioTransport struct {
 	server  Server
 	log     func(line string)
 	process *process // set by Connect
 }
 
-// Connect starts the server and connects to it. The server keeps running after ctx has ended.
+// Connect starts the server and connects to it. The server keeps running after `ctx` has ended.
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	cmd := exec.Command(t.server.Command[0], t.server.Command[1:]...) //nolint:noctx // the server must keep running after ctx has ended
 	cmd.Env = environ(t.server.Env)
@@ -44,16 +44,16 @@ func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	return &stdioConn{Connection: inner, process: p, writing: make(chan struct{}, 1)}, nil
 }
 
-// stdioConn is the connection of a [stdioTransport].
+// stdioConn is the connection that a [stdioTransport] makes.
 type stdioConn struct {
 	sdk.Connection
 	process *process
 	writing chan struct{} // has one element while a message is written
 }
 
-// Write sends a message to the server. It records in the [delivery] of ctx whether the message may have reached the server. If
-// ctx ends during the write, Write stops the server, because the connection is unusable after only a part of a message was
-// written.
+// Write sends a message to the server. It records whether the message may have reached the server, in the [delivery] that `ctx`
+// contains. If `ctx` ends during the write, Write stops the server. The server may then have only a part of the message, and
+// the connection is unusable.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
@@ -77,8 +77,8 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return err
 }
 
-// environ returns the environment of a server's process as NAME=value: a few variables of the worker, and the given variables
-// (extra). A given variable replaces the worker's variable with the same name.
+// environ returns the environment of a server's process, as a list of NAME=value. The list has a few variables of the worker
+// and all variables in `extra`. If a variable is in both, the value in `extra` is used.
 func environ(extra map[string]string) []string {
 	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 	if runtime.GOOS == "windows" {
