@@ -61,7 +61,7 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 			m.doubt, m.searched = true, false
 			continue
 		case err != nil:
-			return memory{}, fmt.Errorf("recall a result of run %s: %w", run, err)
+			return memory{}, fmt.Errorf("read a recorded result of run %s: %w", run, err)
 		case result != nil:
 			return memory{result: result}, nil
 		}
@@ -101,7 +101,7 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 		return false, nil
 	}
 	if err := a.converter.FromPayloads(m.result, out); err != nil {
-		return false, fmt.Errorf("decode a recalled result: %w", err)
+		return false, fmt.Errorf("decode a recorded result: %w", err)
 	}
 	return true, nil
 }

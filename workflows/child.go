@@ -33,7 +33,7 @@ func (d *driver) watchChild(key agent.Key) {
 // the tool. If the tool has no budget, the call waits until nothing has happened in the sub-agent for [agent.ChildIdleMS]
 // milliseconds.
 //
-// Then the coroutine answers all calls that wait for the sub-agent as interrupted, and the agent goes on without the real
+// Then the coroutine gives all calls that wait for the sub-agent an "interrupted" result, and the agent goes on without the real
 // answer. The sub-agent keeps running, and the driver still waits for the real answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
@@ -57,7 +57,7 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 }
 
 // watchProgress waits until the sub-agent of a call is idle: nothing has happened in the sub-agent, or in an agent below it,
-// for [agent.ChildIdleMS] milliseconds. Then watchProgress answers the calls that wait for the sub-agent as interrupted, and
+// for [agent.ChildIdleMS] milliseconds. Then watchProgress gives the calls that wait for the sub-agent an "interrupted" result, and
 // the agent goes on. To find out whether the sub-agent is idle, watchProgress runs the activity LookAgent from time to time.
 // It returns early if `ctx` is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
@@ -235,8 +235,8 @@ func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
-// recall searches the earlier runs of the agent for the result of a call for a sub-agent. It uses the activity RecallCall,
-// and applies the result of the activity to the state. If this activity is already in flight for the call, recall only waits
+// recall finds out whether an earlier run of the agent has the result of a tool call that a sub-agent answers. It uses the
+// activity RecallCall, and applies the result of the activity to the state. If this activity is already in flight for the call, recall only waits
 // until the activity has ended.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)

@@ -111,7 +111,7 @@ func withExitCode(err error, queue string) error {
 	case err == nil, errors.As(err, &exit):
 		return err
 	case errors.Is(err, client.ErrNotFound):
-		return exitf(exitWrongState, "%w: `starter list` shows the agents; Temporal deletes an agent that has ended when the namespace's retention has passed", err)
+		return exitf(exitWrongState, "%w: `starter list` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err)
 	case errors.As(err, &closed):
 		return exitf(exitWrongState, "%w: %s", err, goOnFrom(closed.ID, closed.Status))
 	case errors.Is(err, client.ErrRunning):

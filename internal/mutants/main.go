@@ -147,8 +147,7 @@ func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 }
 
 // goTest runs tests of the package in a folder. It runs the tests whose whole name matches the regular expression `tests`. If
-// `overlay` is not empty, it is the path of a file with the name of a replacement for each changed source file. goTest
-// returns the whole output of the go command, and an error if a test fails or cannot be built.
+// `overlay` is not empty, it is the path of an overlay file for the flag -overlay of the go command. goTest returns the whole output of the go command, and an error if a test fails or cannot be built.
 func goTest(ctx context.Context, folder, tests, overlay string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

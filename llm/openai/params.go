@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// body has the parameters and tools of a request in the form in which they are sent. It does not have the model, the messages
-// and the fields of the [form]. The request type of go-openai is not used, for three reasons:
+// body is a part of the JSON body of a request: the tools and the parameters, such as the temperature. Other types have the other
+// fields of the JSON body: the model, the messages, and the fields that depend on the endpoint (see [form]). The request type of go-openai is not used, for three reasons:
 //   - It omits a temperature of 0.
 //   - It stores the fields `temperature` and `top_p` as float32.
 //   - It refuses some parameters depending on the model's name, although the endpoint may accept them.
