@@ -134,8 +134,8 @@ func (p *Plugin) Close() {
 // Name returns the name of the plugin, "reagent", for [worker.Plugin].
 func (p *Plugin) Name() string { return "reagent" }
 
-// ConfigureWorker implements [worker.Plugin]. The Temporal SDK calls it when it creates the worker. ConfigureWorker sets the
-// options of the worker that [Plugin] lists.
+// ConfigureWorker implements [worker.Plugin]. The Temporal SDK calls it when it creates the worker. The comment of [Plugin] lists
+// the options that ConfigureWorker sets.
 func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorkerOptions) error {
 	o := c.WorkerOptions
 	o.StickyScheduleToStartTimeout = cmp.Or(o.StickyScheduleToStartTimeout, stickyTimeout)

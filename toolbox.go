@@ -17,9 +17,10 @@ import (
 type ToolSource struct {
 	// Server is the name of the MCP server. It is empty for the tools of [Options.Tools].
 	Server string
-	// Stateful and Here describe the source. Stateful says that it is an MCP server that keeps state between calls. Here says
-	// that this worker runs the calls of the tools. Here is false for a server in [Options.Elsewhere].
-	Stateful, Here bool
+	// Stateful says that the source is an MCP server that keeps state between calls.
+	Stateful bool
+	// RunsHere says that this worker runs the calls of the tools. It is false for a server in [Options.Elsewhere].
+	RunsHere bool
 	// Tools are the names of the tools, as models see them.
 	Tools []string
 }
@@ -54,7 +55,7 @@ func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 }
 
 func (t *toolbox) addTools(tools []Tool) error {
-	own := ToolSource{Here: true}
+	own := ToolSource{RunsHere: true}
 	for _, each := range tools {
 		if invalid, ok := each.(invalidTool); ok {
 			return invalid.err
@@ -95,7 +96,7 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 	if here && server.Stateful {
 		t.queues = append(t.queues, server.Queue)
 	}
-	found := ToolSource{Server: server.Name, Stateful: server.Stateful, Here: here}
+	found := ToolSource{Server: server.Name, Stateful: server.Stateful, RunsHere: here}
 	for _, each := range tools {
 		found.Tools = append(found.Tools, each.Spec().Name)
 	}

@@ -299,8 +299,8 @@ func (h *heartbeat) attempt() int {
 // activity.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
-// repeats returns how often the model call was tried before the current try, and how many attempts of the activity were lost.
-// A lost attempt may have tried the call. Therefore the number of tries is at least the number of lost attempts.
+// repeats returns how often the model call was tried before the current try, and how many attempts of the activity were lost. A
+// worker that is lost cannot say whether it had tried the call. Each lost attempt counts as at least one try.
 func (h *heartbeat) repeats() agent.Repeats {
 	lost := h.lost()
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}

@@ -14,8 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// replay measures how long a worker takes to replay the whole history of a workflow. The worker does not have the workflow in
-// its cache. The workflow has the given number of turns. Each contestant is replayed as often as `rounds` says.
+// replay measures how long a worker takes to replay the whole history of a workflow with the given number of turns. The worker
+// does not have the workflow in its cache. replay measures an agent and the workflow written by hand, each several times (rounds).
 func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 	progressf("cold replay")
 	var took [len(contestants)][]float64

@@ -35,8 +35,8 @@ type wire struct {
 	reach     func(p Point, subject string)
 
 	mu sync.Mutex
-	// tasks holds the tasks that the worker has received, by their tokens. Tasks are never removed, because a worker may
-	// repeat a report. A test process runs only for a short time.
+	// tasks holds the tasks that the worker has received, by their tokens. No task is removed from it: a worker may report the
+	// end of a task twice, and both reports need the entry. The map stays small, because a test process runs only for minutes.
 	tasks map[string]task
 }
 

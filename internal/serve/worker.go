@@ -168,7 +168,7 @@ func toolsText(s reagent.ToolSource) string {
 	}
 	text := from + ": " + strings.Join(names, ", ")
 	switch {
-	case s.Stateful && s.Here:
+	case s.Stateful && s.RunsHere:
 		text += " (stateful, runs here)"
 	case s.Stateful:
 		text += " (stateful, runs in another worker)"
