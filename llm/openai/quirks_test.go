@@ -23,7 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-var quirks = flag.String("quirks", "testdata/quirks", "directory of the cases of TestQuirks")
+var quirks = flag.String("quirks", "testdata/quirks,testdata/quirks-2", "directories of the cases of TestQuirks, separated by commas")
 
 // otherwise has the cases in which the client intentionally does not do what the case expects. outcome is what the client does
 // instead.
@@ -64,10 +64,14 @@ func TestQuirks(t *testing.T) {
 	t.Cleanup(func() { tally.report(t, cases) })
 }
 
-func readQuirks(t *testing.T, dir string) []quirk {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+func readQuirks(t *testing.T, dirs string) []quirk {
+	var files []string
+	for dir := range strings.SplitSeq(dirs, ",") {
+		found, err := filepath.Glob(filepath.Join(dir, "*.json"))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, dir)
+		files = append(files, found...)
+	}
 	var cases []quirk
 	for _, file := range files {
 		encoded, err := os.ReadFile(file)
