@@ -33,6 +33,9 @@ func (a answer) failure() error {
 		Status:     a.status,
 		RetryAfter: retryAfter(a.header, p.message, p.wait, a.at),
 	}
+	if told.Class == llm.RateLimited && told.RetryAfter == 0 {
+		told.RetryAfter = resetAfter(a.header, a.at)
+	}
 	if told.Class == llm.BadReply && p.generation != "" {
 		return &unreadCall{told: told, written: p.generation}
 	}

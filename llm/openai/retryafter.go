@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ func retryAfter(header http.Header, message string, told time.Duration, now time
 	wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond)
 	if !ok {
 		wait, ok = number(header.Get("Retry-After"), time.Second)
+	}
+	if !ok {
+		wait, ok = duration(header.Get("Retry-After"))
 	}
 	if !ok {
 		var date time.Time
@@ -46,6 +50,83 @@ func number(s string, unit time.Duration) (time.Duration, bool) {
 	}
 	// The limit applies before the conversion, because the conversion of a larger number could overflow.
 	return time.Duration(min(max(n, 0), float64(maxWait/unit)) * float64(unit)), true
+}
+
+// amounts is an expression for one to four numbers with units, such as "1m30s", "26 seconds" or "2 minutes and 5 seconds".
+const amounts = amount + `(?:(?:,|,? and)? ?` + amount + `){0,3}`
+
+// amount is an expression for a number with a unit.
+const amount = `[0-9]{1,9}(?:\.[0-9]{1,9})? ?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`
+
+var (
+	wholeDuration = regexp.MustCompile(`(?i)^` + amounts + `$`)
+	units         = regexp.MustCompile(`(?i)([0-9.]+) ?(ms|mil|s|m|h|d)`)
+)
+
+// duration converts numbers with units into a duration of at most maxWait. It returns false if s is anything else.
+func duration(s string) (time.Duration, bool) {
+	s = strings.TrimSpace(s)
+	if !wholeDuration.MatchString(s) {
+		return 0, false
+	}
+	var sum time.Duration
+	for _, found := range units.FindAllStringSubmatch(strings.ToLower(s), -1) {
+		part := found[1] + found[2]
+		switch found[2] {
+		case "mil":
+			part = found[1] + "ms"
+		case "d":
+			return maxWait, true
+		}
+		wait, err := time.ParseDuration(part)
+		if err != nil {
+			return maxWait, true // the number is too large
+		}
+		sum += min(wait, maxWait)
+	}
+	return min(sum, maxWait), true
+}
+
+// resetAfter returns the time after which the rate limits allow the next request, at most maxWait. It returns 0 if the headers do
+// not say that a limit is used up. The names of the headers vary, but each has a form like X-RateLimit-Remaining-Requests, and
+// the name of the header with the time has "Reset" instead of "Remaining".
+func resetAfter(header http.Header, now time.Time) time.Duration {
+	var wait time.Duration
+	for name := range header {
+		if !strings.Contains(name, "Ratelimit") || !strings.Contains(name, "Remaining") {
+			continue
+		}
+		// Azure sends negative numbers, too.
+		if n, err := strconv.ParseFloat(strings.TrimSpace(header.Get(name)), 64); err == nil && n <= 0 {
+			wait = max(wait, resetTime(header.Get(strings.Replace(name, "Remaining", "Reset", 1)), now))
+		}
+	}
+	return min(wait, maxWait)
+}
+
+// resetTime converts the value of a header into the time until the reset of a limit. The value is a number with a unit, a date,
+// a number of seconds, or a Unix time in seconds or milliseconds. For other values, resetTime returns 0.
+func resetTime(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if wait, ok := duration(value); ok {
+		return wait
+	}
+	if date, err := time.Parse(time.RFC3339, value); err == nil {
+		return date.Sub(now)
+	}
+	// No limit lasts for more than 30 years, so a larger number is a date.
+	const year2001 = 1e9
+	n, err := strconv.ParseFloat(value, 64)
+	switch {
+	case err != nil || math.IsNaN(n) || n < 0 || n > year2001*1e6:
+		return 0
+	case n > year2001*100:
+		return time.UnixMilli(int64(n)).Sub(now)
+	case n > year2001:
+		return time.Unix(int64(n), 0).Sub(now)
+	}
+	wait, _ := number(value, time.Second)
+	return wait
 }
 
 // retryInfo is an element of the details in Google's error objects. It may have a wait time.

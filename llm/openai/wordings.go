@@ -121,8 +121,8 @@ var hints = map[llm.Class]string{
 	llm.QuotaExceeded: "check the plan and the balance of the account of the API key",
 }
 
-// waits finds the wait time in a message such as "Please try again in 9m38.016s."
-var waits = regexp.MustCompile(`(?i)(?:try again|retry) in ([0-9][0-9hms.]*[hms])`)
+// waits finds the wait time in a message such as "Please try again in 9m38.016s." or "Retry after 26 seconds".
+var waits = regexp.MustCompile(`(?i)\b(?:again|retry|wait)(?: in| after| for)?:? (?:(?:about|approximately|at least) )?(` + amounts + `)\b`)
 
 // waitInMessage returns the wait time in a message; 0 if there is none.
 func waitInMessage(message string) time.Duration {
@@ -130,9 +130,6 @@ func waitInMessage(message string) time.Duration {
 	if found == nil {
 		return 0
 	}
-	wait, err := time.ParseDuration(found[1])
-	if err != nil {
-		return 0
-	}
+	wait, _ := duration(found[1])
 	return wait
 }
