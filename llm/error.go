@@ -16,8 +16,8 @@ const (
 	// Retry: the same request may succeed later.
 
 	RateLimited Class = "RateLimited" // 429
-	Overloaded  Class = "Overloaded"  // 503, 529, or an error of a type such as overloaded_error
-	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 425
+	Overloaded  Class = "Overloaded"  // 498, 503, 529, or an error of a type such as overloaded_error
+	ServerError Class = "ServerError" // every other 5xx, and 408, 409, 424, 425, 499
 	Connection  Class = "Connection"  // no response, or an incomplete one
 	EmptyReply  Class = "EmptyReply"  // a reply that has no text, no tool call and no part
 	BadReply    Class = "BadReply"    // a success status without a valid reply, or a tool call that the endpoint cannot read

@@ -97,6 +97,9 @@ func (a answer) readWhole(body io.Reader, ended func() error) (completion, error
 	if err := json.Unmarshal(encoded, &reply); err != nil {
 		return completion{}, a.bad(err)
 	}
+	if len(reply.Choices) == 0 {
+		return reply, a.foreign()
+	}
 	return reply, nil
 }
 

@@ -59,6 +59,7 @@ func (a answer) problem() *problem {
 		Detail  json.RawMessage `json:"detail"`
 		Message json.RawMessage `json:"message"`
 		Choices json.RawMessage `json:"choices"`
+		envelope
 	}
 	isObject := json.Unmarshal(body, &whole) == nil
 	failed := a.failed || a.status >= http.StatusMultipleChoices
@@ -68,10 +69,14 @@ func (a answer) problem() *problem {
 	_ = json.Unmarshal(whole.Choices, &choices)
 	switch {
 	case isObject && present(whole.Error):
-		return readProblem(whole.Error)
+		p := readProblem(whole.Error)
+		if len(p.words) == 0 && p.status == 0 {
+			p.add(whole.Code) // xAI sends the code beside the error
+		}
+		return p
 	case len(choices) > 0 && present(choices[0].Error):
 		return readProblem(choices[0].Error)
-	case isObject && string(whole.Object) == "error":
+	case isObject && (string(whole.Object) == "error" || whole.failed(present(whole.Message), present(whole.Choices))):
 		return readProblem(body)
 	case !failed:
 		return nil
@@ -100,6 +105,8 @@ func present(field json.RawMessage) bool {
 func readProblem(encoded json.RawMessage) *problem {
 	var object struct {
 		Message  json.RawMessage     `json:"message"`
+		Msg      text                `json:"msg"`
+		Base     envelopeStatus      `json:"base_resp"`
 		Type     text                `json:"type"`
 		Code     text                `json:"code"`
 		Status   text                `json:"status"`
@@ -114,14 +121,14 @@ func readProblem(encoded json.RawMessage) *problem {
 	if err := json.Unmarshal(encoded, &object); err != nil && object.Message == nil {
 		return &problem{message: details(encoded)}
 	}
-	p := &problem{message: details(object.Message), generation: string(object.FailedGeneration)}
+	said := cmp.Or(details(object.Message), string(object.Msg), string(object.Base.Message))
+	p := &problem{message: said, generation: string(object.FailedGeneration)}
 	p.wait = waitInDetails(string(object.RetryAfter), object.Details)
 	for _, word := range []text{object.Code, object.Type, object.Status, object.Inner.Code} {
-		if n, err := strconv.Atoi(string(word)); err == nil && n >= 400 && n < 600 {
-			p.status = cmp.Or(p.status, n)
-		} else if word != "" {
-			p.words = append(p.words, string(word))
-		}
+		p.add(word)
+	}
+	if object.Base.failed() {
+		p.add("base_resp " + object.Base.Code)
 	}
 	if raw := string(object.Metadata.Raw); raw != "" {
 		p.message = strings.TrimSpace(p.message + ": " + raw)
@@ -132,6 +139,15 @@ func readProblem(encoded json.RawMessage) *problem {
 		p.message += " (" + param + ")"
 	}
 	return p
+}
+
+// add adds a code or a type of the error. A number that is an HTTP status of an error becomes the status of the problem.
+func (p *problem) add(word text) {
+	if n, err := strconv.Atoi(string(word)); err == nil && n >= 400 && n < 600 {
+		p.status = cmp.Or(p.status, n)
+	} else if word != "" {
+		p.words = append(p.words, string(word))
+	}
 }
 
 // details returns an error message as a text. In JSON, the message is a string, a list of strings, or a list of objects.
@@ -177,8 +193,12 @@ func title(page []byte) string {
 	return "a web page titled " + strconv.Quote(strings.TrimSpace(html.UnescapeString(string(page[from+len("<title>"):to]))))
 }
 
-// statusOverloaded is Anthropic's own HTTP status for an overloaded service.
-const statusOverloaded = 529
+// Some providers have HTTP statuses of their own.
+const (
+	statusCapacity   = 498 // Groq: no capacity for now
+	statusCancelled  = 499 // Gemini: the service cancelled the request
+	statusOverloaded = 529 // Anthropic
+)
 
 // class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not determine
 // the class, it uses `status`, the HTTP status of the response. If this status is a success, it uses the status in the error
@@ -204,9 +224,9 @@ func (p *problem) class(status int) llm.Class {
 		return llm.ContextTooLong
 	case http.StatusTooManyRequests:
 		return llm.RateLimited
-	case http.StatusServiceUnavailable, statusOverloaded:
+	case http.StatusServiceUnavailable, statusOverloaded, statusCapacity:
 		return llm.Overloaded
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusFailedDependency, statusCancelled:
 		return llm.ServerError
 	}
 	switch {

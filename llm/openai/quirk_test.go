@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // quirk is a case in testdata/quirks: the response of an endpoint and the expected outcome. The README there describes the
@@ -27,6 +29,7 @@ type quirk struct {
 	Then       []quirk
 	Expect     struct {
 		Outcome string
+		Class   []llm.Class
 		Calls   []struct {
 			Name      string
 			Arguments json.RawMessage

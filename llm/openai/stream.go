@@ -85,5 +85,10 @@ func (a answer) take(e event, whole *assembly) error {
 		return &llm.Error{Class: llm.BadReply, Status: a.status, Err: err,
 			Message: "an event of the stream cannot be read: " + string(e.data)}
 	}
+	if len(c.Choices) == 0 && !whole.spoke() {
+		if err := a.foreign(); err != nil {
+			return err
+		}
+	}
 	return whole.add(c)
 }

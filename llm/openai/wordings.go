@@ -3,6 +3,7 @@ package openai
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,59 +12,123 @@ import (
 
 // wordings determines the class of an error from the codes and texts that providers send. This table is necessary because the
 // HTTP status is often too general or misleading. A row matches an error in two cases: a code or type of the error is one of
-// the row's `words`, or the message of the error contains one of the row's `texts`. Upper and lower case do not matter, but
-// the texts in the table must be in lower case. The first row that matches determines the class.
+// the row's `words`, or the message of the error contains one of the row's `texts`. In a text, * stands for any
+// characters. Upper and lower case do not matter, but the texts in the table must be in lower case. The first row that matches determines the class.
 var wordings = []struct {
 	class llm.Class
 	words []string
 	texts []string
 }{
+	// These rows come first, because their messages also have texts of the row of ContextTooLong.
+	{
+		class: llm.ServerError,
+		texts: []string{"failed to decode, try again", "free space in the kv cache"}, // llama.cpp: its shared cache is full for now
+	},
 	{
 		class: llm.ContextTooLong,
 		words: []string{
 			"context_length_exceeded",   // OpenAI
 			"exceed_context_size_error", // llama.cpp
-			"string_above_max_length",   // OpenAI
 			"too_many_prompt_tokens",    // Perplexity
+			"request_too_large",         // Anthropic
+			"model_context_window_exceeded",
+			"1261", // Zhipu
 		},
 		texts: []string{
-			"maximum context length", // OpenAI, DeepSeek, OpenRouter, vLLM
-			"max context length",     // Ollama
-			"context window",         // OpenAI
-			"context limit",          // Anthropic
-			"context size",           // llama.cpp
-			"prompt is too long",     // Anthropic and others
-			"prompt too long",        // Ollama
-			"input is too long",      // Bedrock
-			"input token count",      // Gemini
-			"length of all messages", // Perplexity
-			"total message size",     // Moonshot: a limit in bytes
-			"request too large",      // Groq, OpenAI: alone beyond a minute's tokens
+			"context length",                               // OpenAI, DeepSeek, OpenRouter, vLLM, SGLang, Ollama, LM Studio
+			"context window",                               // OpenAI
+			"contextwindowexceeded",                        // LiteLLM
+			"context limit",                                // Anthropic
+			"context size",                                 // llama.cpp
+			"prompt is too long",                           // Anthropic and others
+			"prompt too long",                              // Ollama
+			"prompt exceeds max length",                    // Zhipu
+			"maximum prompt length",                        // xAI
+			"maximum model length",                         // vLLM
+			"maximum allowed input length",                 // Poolside
+			"max_seq_len",                                  // SiliconFlow
+			"prompt token count*exceeds the limit",         // GitHub Copilot
+			"exceeded model token limit",                   // Kimi
+			"input is too long",                            // Bedrock
+			"input token count",                            // Gemini
+			"input tokens exceed",                          // Nova, OpenAI
+			"input length*exceed",                          // SGLang
+			"range of input length",                        // DashScope
+			"`inputs` tokens + `max_new_tokens` must be",   // TGI, Together
+			"`inputs` must have less than",                 // TGI
+			"too many tokens: ",                            // Cohere
+			"reduce the length of",                         // Groq
+			"length of all messages",                       // Perplexity
+			"total message size",                           // Moonshot: a limit in bytes
+			"request too large",                            // Groq, OpenAI: alone beyond a minute's tokens
+			"invalid 'input[*].content*string too long",    // OpenAI
+			"invalid 'messages[*].content*string too long", // OpenAI; too long strings elsewhere are no matter of the context
 		},
 	},
 	{
 		class: llm.Filtered,
-		words: []string{"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "data_inspection_failed"},
-		texts: []string{"content management policy"}, // Azure
+		words: []string{
+			"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "data_inspection_failed",
+			"1301",                             // Zhipu
+			"base_resp 1026", "base_resp 1027", // MiniMax: the request, the reply
+		},
+		texts: []string{
+			"content management policy",         // Azure
+			"content violates usage guidelines", // xAI
+		},
+	},
+	{
+		// DashScope uses the words of OpenAI's permanent error for limits that are counted anew each minute or hour.
+		class: llm.RateLimited,
+		words: []string{"Throttling", "Throttling.RateQuota", "Throttling.AllocationQuota", "limit_requests"},
+		texts: []string{"exceeded your current quota*aliyun.com", "exceeded your current quota*alibabacloud.com"},
 	},
 	{
 		class: llm.QuotaExceeded,
 		// The text of OpenAI's message is not in this row, because Gemini uses the same text for temporary limits.
-		words: []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"},
+		words: []string{
+			"insufficient_quota", "billing_hard_limit_reached", "billing_not_active",
+			"exceeded_current_quota_error", // Kimi
+			"Arrearage",                    // DashScope
+			"AllocationQuota.FreeTierOnly", // DashScope
+			"1113",                         // Zhipu
+			"base_resp 1008",               // MiniMax
+		},
 		texts: []string{
-			"insufficient balance",      // DeepSeek
-			"insufficient credits",      // OpenRouter
-			"credit balance is too low", // Anthropic
+			"insufficient balance",       // DeepSeek
+			"insufficient credits",       // OpenRouter
+			"credit balance is too low",  // Anthropic
+			"used all available credits", // xAI
+			"monthly included credits",   // Hugging Face
+		},
+	},
+	{
+		class: llm.RateLimited,
+		words: []string{
+			"base_resp 1002", "base_resp 1039", "base_resp 1041", "base_resp 2045", "base_resp 2056", // MiniMax
 		},
 	},
 	{
 		class: llm.Unauthorized,
-		words: []string{"invalid_api_key", "authentication_error"},
+		words: []string{
+			"invalid_api_key", "authentication_error",
+			"base_resp 1004", "base_resp 2049", // MiniMax
+		},
 		texts: []string{"api key not valid"}, // Gemini, as a 400
 	},
 	{
 		class: llm.NotFound,
 		words: []string{"model_not_found", "DeploymentNotFound", "model_decommissioned"},
+		texts: []string{
+			"unexpected endpoint or method", // LM Studio, as a 200
+			"404 not_found",                 // Z.AI, as a 200 with the code 500
+		},
+	},
+	{
+		// A chat template refuses the messages. llama.cpp reports that as a 500, but the same request never succeeds.
+		class: llm.InvalidRequest,
+		words: []string{"base_resp 2013"}, // MiniMax
+		texts: []string{"roles must alternate", " at row *, column "},
 	},
 	{
 		// The model wrote a call that its own server refused. If the request is sent again, the model writes another call.
@@ -88,20 +153,62 @@ var types = map[string]llm.Class{
 	"invalid_request_error": llm.InvalidRequest,
 }
 
-// classOfText returns the class of the first row of [wordings] that matches; "" if there is none.
+// classOfText returns the class of the first row of [wordings] that matches; "" if there is none. An output limit that does not
+// fit into the context window even without a conversation is an invalid request, because a shorter conversation does not help.
 func classOfText(words []string, message string) llm.Class {
 	message = strings.ToLower(message)
+	if outputFillsWindow(message) {
+		return llm.InvalidRequest
+	}
 	for _, row := range wordings {
 		for _, word := range words {
 			if slices.ContainsFunc(row.words, func(w string) bool { return strings.EqualFold(w, word) }) {
 				return row.class
 			}
 		}
-		if slices.ContainsFunc(row.texts, func(t string) bool { return strings.Contains(message, t) }) {
+		if slices.ContainsFunc(row.texts, func(t string) bool { return contains(message, t) }) {
 			return row.class
 		}
 	}
 	return ""
+}
+
+// contains reports whether a message contains a text of the table. In the text, * stands for any characters.
+func contains(message, text string) bool {
+	for part := range strings.SplitSeq(text, "*") {
+		var found bool
+		if _, message, found = strings.Cut(message, part); !found {
+			return false
+		}
+	}
+	return true
+}
+
+// tokens is an expression for a number of tokens, such as "32768" or "32,768".
+const tokens = `([0-9][0-9,]{0,14})`
+
+// Some messages have the size of the context window and the output limit of the request. The expressions windows and outputs
+// find these numbers.
+var (
+	windows = regexp.MustCompile(`(?:context length (?:is|of)|must be <=|exceed context limit: [0-9]+ \+ [0-9]+ >) ` + tokens)
+	outputs = regexp.MustCompile(tokens + ` (?:(?:in|for) the (?:completion|output)|output tokens|.max_new_tokens)|' is too large: ` + tokens +
+		`|exceed context limit: [0-9]+ \+ ` + tokens)
+)
+
+// outputFillsWindow reports whether a message says that the output limit is not smaller than the context window.
+func outputFillsWindow(message string) bool {
+	window, output := size(windows, message), size(outputs, message)
+	return window > 0 && output >= window
+}
+
+// size returns the number in the first match of an expression; 0 if there is none. The number is in one of the groups.
+func size(expression *regexp.Regexp, message string) int64 {
+	found := expression.FindStringSubmatch(message)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(strings.ReplaceAll(strings.Join(found[1:], ""), ",", ""), 10, 64)
+	return n
 }
 
 // classOfType returns the class of the first word that is in the table [types]; "" if there is none.
