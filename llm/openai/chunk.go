@@ -27,6 +27,8 @@ type chunkChoice struct {
 	// Other endpoints send both fields in each event.
 	Message      *message `json:"message"`
 	FinishReason finish   `json:"finish_reason"`
+	// Native is the finish reason of the provider behind OpenRouter.
+	Native finish `json:"native_finish_reason"`
 }
 
 // assembly assembles a reply from the events of a stream.
@@ -37,6 +39,7 @@ type assembly struct {
 	model     text
 	usage     usage
 	finish    finish
+	done      bool   // the event [DONE] ended a reply without a finish reason
 	choice    *count // the index of the choice that is read; nil before the first choice
 	content   strings.Builder
 	reasoning strings.Builder
@@ -48,9 +51,21 @@ type assembly struct {
 // spoke reports whether the stream so far contains text, reasoning, a refusal or a tool call.
 func (a *assembly) spoke() bool { return a.size > 0 }
 
-// finished reports whether the reply is complete. A reply is complete when its finish reason has arrived. The end of the
-// stream is not enough, because a connection can break anywhere.
-func (a *assembly) finished() bool { return a.finish != "" }
+// finished reports whether the reply is complete. A reply is complete when its finish reason or the event [DONE] has arrived. The
+// end of the stream does not mean that the reply is complete, because a connection can break anywhere.
+func (a *assembly) finished() bool { return a.finish != "" || a.done }
+
+// marked ends the reply at the event [DONE] if there was no finish reason. Some endpoints never send a finish reason (proxies of
+// Gemini). marked returns false if the reply may have been cut off: it has a call whose arguments are not a JSON object.
+func (a *assembly) marked() bool {
+	for _, call := range a.calls.whole() {
+		if !llm.IsObject(string(call.Function.Arguments)) {
+			return false
+		}
+	}
+	a.done = true
+	return true
+}
 
 // add adds the next event of the stream to the reply. It returns [errTooLarge] if the reply needs more than [maxReply] bytes.
 func (a *assembly) add(c chunk) error {
@@ -76,7 +91,9 @@ func (a *assembly) add(c chunk) error {
 		case choice.Message != nil && !a.spoke():
 			a.merge(choice.Message)
 		}
-		if reason := choice.FinishReason; reason != "" && reason != "null" && a.finish == "" {
+		reason := choice.FinishReason.or(choice.Native)
+		// Some endpoints send a finish reason in each event. Only the last one can say that the reply is incomplete.
+		if reason != "" && reason != "null" && (a.finish == "" || classOfFinish(string(reason)) != "") {
 			a.finish = reason
 		}
 	}

@@ -20,6 +20,8 @@ type choice struct {
 	Index        count   `json:"index"`
 	Message      message `json:"message"`
 	FinishReason finish  `json:"finish_reason"`
+	// Native is the finish reason of the provider behind OpenRouter.
+	Native finish `json:"native_finish_reason,omitempty"`
 }
 
 type message struct {
@@ -63,6 +65,7 @@ func (reply completion) rewrite() ([]byte, error) {
 	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
 	for i := range reply.Choices {
 		reply.Choices[i].Message.normalize()
+		reply.Choices[i].FinishReason = reply.Choices[i].FinishReason.or(reply.Choices[i].Native)
 	}
 	return encode(reply)
 }

@@ -36,6 +36,15 @@ func (f *finish) UnmarshalJSON(encoded []byte) error {
 	return (*text)(f).UnmarshalJSON(encoded)
 }
 
+// or returns f, or the given finish reason (native) if only this one says that the reply is incomplete. For example, a gateway
+// may translate a malformed call into "stop".
+func (f finish) or(native finish) finish {
+	if classOfFinish(string(f)) == "" && classOfFinish(string(native)) != "" {
+		return native
+	}
+	return f
+}
+
 // count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
 // not a number becomes 0.
 type count int

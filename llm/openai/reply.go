@@ -1,11 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/repair"
 )
@@ -28,6 +31,10 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 		Content:   choice.Message.Content,
 		ToolCalls: readCalls(choice.Message.ToolCalls),
 		Reasoning: choice.Message.ReasoningContent,
+	}
+	if thought, ok := openThought(reply.Message.Content); ok && atLimit(reply.FinishReason) {
+		reply.Message.Content = ""
+		reply.Message.Reasoning = cmp.Or(reply.Message.Reasoning, thought)
 	}
 	reply = repair.Reply(reply, req)
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
@@ -55,7 +62,7 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 
 // checkReply returns an [*llm.Error] if the client must not return the reply. This applies to three kinds of replies:
 //   - an empty reply
-//   - a reply with the finish reason "error"
+//   - a reply whose finish reason says that it is incomplete, for example "content_filter"; see [finishes]
 //   - a reply without tool calls whose finish reason is null
 //
 // `reason` is the finish reason. `refusal` is the text with which the model refused to answer; it is usually empty. If an
@@ -63,13 +70,12 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
+	told.Class = classOfFinish(string(reason))
 	switch {
-	case empty != nil && reason == openai.FinishReasonContentFilter:
-		told.Class, told.Message = llm.Filtered, "the provider's content filter withheld the reply (finish reason content_filter)"
 	case empty != nil && strings.TrimSpace(refusal) != "":
 		told.Class, told.Message = llm.Filtered, "the model refused: "+refusal
-	case reason == "error":
-		told.Class, told.Message = llm.ServerError, "the provider ended the reply early (finish_reason \"error\")"
+	case told.Class != "":
+		told.Message = fmt.Sprintf("%s (finish reason %s)", incomplete[told.Class], clip.Text(string(reason), maxWord))
 	case empty != nil:
 		return empty
 	case reason == openai.FinishReasonNull && len(reply.Message.ToolCalls) == 0:
@@ -78,6 +84,27 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 		return nil
 	}
 	return &told
+}
+
+// incomplete says for each class in [finishes] why a reply is not complete.
+var incomplete = map[llm.Class]string{
+	llm.Filtered:       "the provider's content filter withheld or cut the reply",
+	llm.BadReply:       "the endpoint could not read the model's tool call",
+	llm.ContextTooLong: "the context window was full before the reply was complete",
+	llm.ServerError:    "the provider ended the reply early",
+	llm.Overloaded:     "the provider ended the reply early",
+}
+
+// atLimit reports whether a finish reason says that the reply reached the output limit.
+func atLimit(reason string) bool {
+	return strings.EqualFold(reason, "length") || strings.EqualFold(reason, "max_tokens")
+}
+
+// openThought returns the thought in a text that is nothing but the beginning of a <think> block. A reply has such a text if the
+// model reached the output limit while it was thinking.
+func openThought(content string) (string, bool) {
+	thought, found := strings.CutPrefix(strings.TrimSpace(content), "<think>")
+	return strings.TrimSpace(thought), found && !strings.Contains(thought, "</think>")
 }
 
 // firstChoice returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0,

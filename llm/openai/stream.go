@@ -52,6 +52,8 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 			err = a.take(e, &whole)
 		case err == nil && !whole.spoke():
 			return whole.completion(), nil // readReply makes this an error of class EmptyReply or Filtered
+		case err == nil && whole.marked():
+			return whole.completion(), nil
 		case err == nil || errors.Is(err, io.EOF):
 			err = lostError{errCutShort}
 		case !errors.Is(err, errTooLarge):

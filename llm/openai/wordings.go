@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -151,6 +152,47 @@ var types = map[string]llm.Class{
 	"permission_error":      llm.Unauthorized,
 	"not_found_error":       llm.NotFound,
 	"invalid_request_error": llm.InvalidRequest,
+}
+
+// finishes maps the finish reasons of replies that are not complete to classes. A finish reason that is not in this table ends a
+// complete reply, or one that reached the output limit. Upper and lower case do not matter.
+var finishes = map[string]llm.Class{
+	"content_filter":          llm.Filtered, // OpenAI
+	"content_filtered":        llm.Filtered, // Bedrock
+	"guardrail_intervened":    llm.Filtered, // Bedrock
+	"refusal":                 llm.Filtered, // Anthropic
+	"sensitive":               llm.Filtered, // Zhipu
+	"safety":                  llm.Filtered, // this and the next ones: Gemini
+	"prohibited":              llm.Filtered,
+	"prohibited_content":      llm.Filtered,
+	"blocklist":               llm.Filtered,
+	"recitation":              llm.Filtered,
+	"spii":                    llm.Filtered,
+	"malformed_function_call": llm.BadReply,
+	"malformed_response":      llm.BadReply,
+	"unexpected_tool_call":    llm.BadReply,
+	"too_many_tool_calls":     llm.BadReply,
+
+	"malformed_model_output": llm.BadReply, // Bedrock
+	"malformed_tool_use":     llm.BadReply, // Bedrock
+
+	"model_context_window_exceeded": llm.ContextTooLong, // Anthropic, Zhipu
+
+	"error":                        llm.ServerError, // OpenRouter, Mistral
+	"network_error":                llm.ServerError, // Zhipu
+	"abort":                        llm.ServerError, // vLLM, SGLang
+	"insufficient_system_resource": llm.Overloaded,  // DeepSeek
+}
+
+// classOfFinish returns the class of a finish reason; "" if the finish reason does not say that the reply is incomplete. Gemini
+// writes several words, such as "function_call_filter: MALFORMED_FUNCTION_CALL". Then the first word of the table counts.
+func classOfFinish(reason string) llm.Class {
+	for _, word := range strings.FieldsFunc(clip.Text(reason, maxWord), func(r rune) bool { return r == ':' || r == ' ' }) {
+		if class, ok := finishes[strings.ToLower(word)]; ok {
+			return class
+		}
+	}
+	return ""
 }
 
 // classOfText returns the class of the first row of [wordings] that matches; "" if there is none. An output limit that does not
