@@ -477,9 +477,13 @@ func (f far) Spec() tool.Spec {
 }
 
 func (f far) Call(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
-	here := activity.GetInfo(ctx)
-	if tool.InfoFrom(ctx) != (tool.Info{Key: here.ActivityID, CallID: "c1", AgentID: here.WorkflowExecution.ID, ResultBytes: protocol.DefaultResultBytes}) {
-		return tool.Result{}, fmt.Errorf("info: %+v", tool.InfoFrom(ctx))
+	here, info := activity.GetInfo(ctx), tool.InfoFrom(ctx)
+	if info.Logger == nil {
+		return tool.Result{}, errors.New("no logger")
+	}
+	info.Logger = nil
+	if info != (tool.Info{Key: here.ActivityID, CallID: "c1", AgentID: here.WorkflowExecution.ID, ResultBytes: protocol.DefaultResultBytes}) {
+		return tool.Result{}, fmt.Errorf("info: %+v", info)
 	}
 	return f.do()
 }
