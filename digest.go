@@ -34,8 +34,8 @@ func identity(digest string) string {
 }
 
 // compareDefinitions warns if other workers of the task queue define their agents differently. It logs one warning for each
-// such worker that is running. Different definitions are usually a mistake: a new agent gets its definition from the worker
-// that reads it first.
+// such worker that is running. Different definitions are usually a mistake: any of the workers may read the definition for a
+// new agent, so new agents may get different definitions.
 //
 // By default, the identity of each worker contains a digest of the worker's definitions: see [identity]. compareDefinitions
 // compares these digests with the given digest of this worker. If Temporal does not list the workers within [compareTimeout],

@@ -199,7 +199,7 @@ func (p *Plugin) claim(key string) error {
 }
 
 // startOthers creates and starts the activity workers, which run only activities: see [Plugin]. An activity worker has no
-// deployment version, because a stateful MCP server has one process for the agents of all versions.
+// deployment version, so that it can serve agents of every version.
 func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -40,9 +40,9 @@ type Options struct {
 	Elsewhere []string
 
 	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
-	// Texts of fewer than 4 bytes are ignored. The plugin also hides values that need no entry in Secrets: the keys and headers of [Options.Models], and the
-	// environment, headers and URL queries of [Options.MCPServers]. It hides such a value if the value has at least 16 bytes
-	// with letters and digits.
+	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], and
+	// the environment, headers and URL queries of [Options.MCPServers]. The plugin hides such a value itself if it has at
+	// least 16 bytes with letters and digits.
 	Secrets []string
 	// KeepDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
 	// reports them to Temporal and does not repeat the calls. Empty means that the worker keeps them in memory only. The

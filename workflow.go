@@ -26,8 +26,8 @@ type Task struct {
 	Images []string
 	// ID is the agent's ID. If ID is empty, [Run] makes an ID from the ID of the calling workflow, Agent, and a digest of
 	// Agent, Message, Images and OutputSchema. Therefore, if a workflow runs the same task twice without an ID, the second
-	// call returns the answer of the first. The workflow's history records the ID that Run made. Therefore a later version of
-	// the workflow may change the text of the task.
+	// call returns the answer of the first. A replay takes the ID from the history. Therefore a later version of the workflow
+	// may change the text of the task.
 	ID string
 	// TaskQueue is the task queue of the agent's workers. Empty means the task queue of the calling workflow.
 	TaskQueue string

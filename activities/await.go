@@ -15,9 +15,8 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxAwaitPause is the longest delay between two attempts of [Activities.AwaitAgent], which waits for the end of a sub-agent.
-// The constant has a second use: if a sub-agent ended longer ago than maxAwaitPause, its parent gets the failure without the
-// delay [resumeGrace].
+// maxAwaitPause is the longest delay between two attempts of [Activities.AwaitAgent], which waits for the end of a
+// sub-agent. The delay [resumeGrace] does not apply if the sub-agent ended longer ago than maxAwaitPause.
 const maxAwaitPause = 30 * time.Second
 
 // resumeGrace is the delay before a parent gets the failure of its sub-agent. The delay applies if the sub-agent was
@@ -25,9 +24,9 @@ const maxAwaitPause = 30 * time.Second
 // parent then keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of this activity stored the given run ID in its heartbeat details.
-// [Activities.AwaitAgent] stores the ID of a sub-agent's run when it delays the failure of that run: see [resumeGrace].
-// Therefore it delays the failure of each run only once.
+// seen reports whether an earlier attempt of [Activities.AwaitAgent] stored the given run ID in its heartbeat details. An
+// attempt stores the ID of a sub-agent's run when it delays the failure of that run: see [resumeGrace]. Therefore the
+// failure of each run is delayed only once.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run

@@ -200,12 +200,11 @@ func (h *heartbeat) ended() ending {
 }
 
 // own returns nil if Temporal still considers the attempt alive. It is called directly before a model call or tool call. An
-// attempt that Temporal has given up must not make the call, because another attempt may make the same call. The error is not
-// nil if the attempt has ended, or if Temporal cannot be asked.
+// attempt that Temporal has given up must not make the call, because another attempt may make the same call. The error is
+// not nil if the attempt has ended, or if Temporal cannot be asked.
 //
-// The question to Temporal is a heartbeat. This heartbeat is sent only if the last contact with Temporal is at least half of
-// the heartbeat timeout ago, for example because the process was suspended. After a more recent contact, or without a
-// heartbeat timeout, the attempt counts as alive.
+// own asks Temporal by a heartbeat. It does not ask if the last contact with Temporal is more recent than half of the
+// heartbeat timeout, or if there is no heartbeat timeout. The attempt then counts as alive.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")
@@ -284,8 +283,8 @@ func (h *heartbeat) describe(doing string) {
 	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
-// attempt counts one more try of the model call or tool call. It returns how often the call was tried so far, including this
-// try and the tries of earlier attempts of the activity. It clears the partial text of the earlier try.
+// attempt counts one more try of the activity's model call or tool call, and clears the partial text of the previous try. It
+// returns the number of all tries so far. This number includes the tries that earlier attempts of the activity made.
 func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -295,19 +294,20 @@ func (h *heartbeat) attempt() int {
 	return h.tried.Tried
 }
 
-// attempts returns how often the model call or tool call was tried so far, in this attempt and all earlier attempts of the
-// activity.
+// attempts returns how often the model call or tool call was tried so far. The number includes the tries that earlier
+// attempts of the activity made.
 func (h *heartbeat) attempts() int { return h.progress().Tried }
 
-// repeats returns how often the model call was tried before the current try, and how many attempts of the activity were lost. A
-// worker that is lost cannot say whether it had tried the call. Each lost attempt counts as at least one try.
+// repeats returns how often the model call was tried before the current try, and how many earlier attempts of the activity
+// were lost: see [heartbeat.lost]. A lost attempt may have tried the call, but this is not recorded. Therefore each lost
+// attempt counts as at least one try.
 func (h *heartbeat) repeats() agent.Repeats {
 	lost := h.lost()
 	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
 }
 
-// countReturn counts an attempt that ends without running the tool, because another worker may have the tool's result. It
-// returns the number of such attempts, including this one.
+// countReturn counts an attempt that ends without running the tool: see [returnAttempt]. It returns the number of such
+// attempts so far, including this attempt.
 func (h *heartbeat) countReturn() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -336,9 +336,9 @@ func (h *heartbeat) addDelta(d llm.Delta) {
 	h.tried.Text = text
 }
 
-// follow sets the attempt whose progress the heartbeats of this attempt contain. If this attempt only waits for the result,
-// the caller passes the heartbeat of the attempt that makes the model call or tool call. If this attempt makes the call
-// itself, the caller passes nil.
+// follow sets whose progress the heartbeats of this attempt report. If this attempt only waits for a result, they report the
+// progress of the attempt that makes the model call or tool call. The caller passes the heartbeat of that attempt. If this
+// attempt makes the call itself, the caller passes nil, and the heartbeats report the progress of this attempt.
 func (h *heartbeat) follow(running *heartbeat) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

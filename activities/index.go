@@ -98,9 +98,9 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 	})
 }
 
-// add updates the index with the next event of the history. `page` is the position in `index.pages` of the page with this
-// event. `names` holds the activity IDs, by the IDs of their ActivityTaskScheduled events. If the event schedules an
-// activity, the activity is put into this map, too.
+// add updates the index with the next event of the history. The event is on the page with the number `page`, counted from 0.
+// `names` maps the ID of each ActivityTaskScheduled event so far to the ID of its activity. If the given event is an
+// ActivityTaskScheduled event, add puts it into this map.
 func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]string) {
 	switch event.GetEventType() {
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
@@ -121,8 +121,8 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 }
 
 // resultAt returns an activity's result from the cache or from the history of a run. The caller passes the run's index and
-// the place that it has found in this index. If the result is not at the place, resultAt removes the index from the cache and
-// returns an error. The next attempt then makes a new index.
+// the [place] of the result, which the index contains. If the history does not have the result at this place, resultAt
+// removes the index from the cache and returns an error. The next attempt then makes a new index.
 func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil

@@ -27,29 +27,29 @@ const (
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns one page of the messages that an agent may lack after a reset. The searching run is the run that
-// executes this activity after the reset. The messages are those that other runs of the agent took.
+// FindMessages returns one page of the messages that an agent may lack after a reset. Other runs of the agent took these
+// messages. The run that executes FindMessages is called the searching run.
 //
-// Two terms are needed to say which messages these are. A reset starts a new run; the run that was reset is the base run of
-// the new run. If a run begins with the state of another run, for example after a resume, the other run is its predecessor.
-// The base runs of predecessors and of base runs count as base runs, too. The predecessors of predecessors count as
-// predecessors.
+// Another run of the agent can be a base run or a predecessor of the searching run:
+//
+//   - A base run is a run that the searching run was reset from. The base runs of base runs and of predecessors count as
+//     base runs, too.
+//   - A predecessor is a run with whose state the searching run began, for example after a resume. The predecessors of
+//     predecessors count as predecessors, too.
 //
 // After a reset, Temporal delivers the messages of the base run again, but not the messages of other runs. Therefore the
 // result depends on the run that took the messages:
 //
-//   - From a predecessor, FindMessages returns nothing, because the state of the searching run has the predecessor's
-//     messages.
-//   - From a base run, FindMessages returns only the messages that the base run itself had received from FindMessages. The
-//     reset has already decided which of the other messages are delivered again. The same applies to a run that continued a
-//     base run as new.
-//   - From a run of an earlier agent that had the same ID, FindMessages returns nothing. Such a run has another incarnation:
-//     see [agent.Identity].
-//   - From any other run, FindMessages returns the messages that senders sent to the run, and the messages that the run had
+//   - A predecessor: FindMessages returns none of its messages, because the state of the searching run has them.
+//   - A base run, or a run that continued a base run as new: FindMessages returns only the messages that this run had itself
+//     received from FindMessages. The reset has already decided which of its other messages are delivered again.
+//   - A run of an earlier agent that had the same ID: FindMessages returns none of its messages. Such a run has another
+//     incarnation: see [agent.Identity].
+//   - Any other run: FindMessages returns the messages that senders sent to this run, and the messages that this run had
 //     received from FindMessages.
 //
-// Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first. The messages
-// of all other runs follow. Within both groups, the messages of older runs come first.
+// Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first. The
+// messages of all other runs follow. Within both groups, the messages of older runs come first.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -90,13 +90,12 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	return found, nil
 }
 
-// inOrder returns the IDs of messages in the order in which runs first took the messages, the oldest message first. The agent
-// uses this order to sort found messages into its inbox. The second result has the time at which each message was first
-// taken, in Unix milliseconds.
+// inOrder sorts the given messages by the time at which a run first took them, oldest first. It returns their IDs in this
+// order, and these times in Unix milliseconds. The agent uses the order to sort found messages into its inbox.
 //
-// Each ID occurs once. If the IDs and times together have more than [maxOrderBytes] bytes, the newest messages are left out.
-// If no known run says when it took a message, for example because that run is deleted, the message has the time 0 and comes
-// first. inOrder also sorts the given slice.
+// Each ID occurs once. If the IDs and times together have more than [maxOrderBytes] bytes, the newest messages are left out
+// of the results. A message has the time 0 and comes first if its time is unknown, for example because the run that took it
+// is deleted.
 func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -186,11 +185,11 @@ func (r *relations) trace(ctx context.Context, run string) error {
 	return nil
 }
 
-// source returns the ID of a run's predecessor, or "" if there is none. The predecessor is the run of the same agent that had
-// the state with which the given run began. The caller also passes what the history of the given run says about messages.
+// source returns the ID of a run's predecessor, or "" if there is none. The predecessor is the run of the same agent with
+// whose state the given run began. The caller also passes what the history of the given run says about messages.
 //
-// A run that resumes the agent may not have read the state yet. In this case the result is the ID of the run whose state the
-// given run would read now: see [history.Newest].
+// A run that resumes the agent may not have read the state of its predecessor yet. In this case the result is the ID of the
+// run whose state it would read now: see [history.Newest].
 func (r *relations) source(ctx context.Context, run string, t *runMessages) (string, error) {
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
@@ -202,8 +201,8 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	return newest.RunID, err
 }
 
-// addBases adds the base runs of a run to `relations.bases`, then the base runs of these base runs, and so on. A base run is
-// a run that another run was reset from. The caller passes what the run's history says, including its base runs.
+// addBases adds the base runs of a run to `relations.bases`. These are the runs that the run was reset from. Then addBases
+// adds the base runs of these base runs, and so on. The given [runMessages] are those of the run.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {
@@ -222,9 +221,9 @@ func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 }
 
 // messagesOf returns what the history of a run says about messages. It reads each run only once. It returns nil if the
-// history of the run is deleted. If the history cannot be read for another reason, messagesOf returns an error in the first
-// attempts of the activity. From attempt number [recallAttempts] on, it returns nil instead, because one unreadable run must
-// not stop the agent.
+// history of the run is deleted. If the history cannot be read for another reason, messagesOf returns an error, so that the
+// activity is retried. From attempt number [recallAttempts] on, it returns nil instead, because one unreadable run must not
+// stop the agent.
 func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, error) {
 	t, known := r.read[run]
 	if known {

@@ -13,10 +13,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// ReadAgent returns one page of the compressed state of an agent. A new run needs this state to continue the agent. ReadAgent
-// makes the state from the history of the run that the input names. There is one exception. For the first page of a resume,
-// ReadAgent may read a newer run instead, which [history.Newest] chooses. The field `RunID` of the result then names the
-// newer run.
+// ReadAgent returns one page of the compressed state of an agent. A new run needs this state to continue the agent.
+// ReadAgent makes the state from the history of the run that the input names. A resume may need the state of a newer run
+// instead: see [history.Newest]. ReadAgent looks for a newer run when it is asked for the first page. If there is one, the
+// field `RunID` of the result names it.
 //
 // If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the
 // type is [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].

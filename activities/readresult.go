@@ -60,13 +60,12 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 		})
 }
 
-// findResult returns the result of an earlier tool call for the tool `read_result`. The handle identifies the call: it is the
-// beginning of the hash in the call's [agent.Key]. findResult searches the histories of the agent's runs: this run first, and
-// then the other runs, newest first.
+// findResult returns the result of an earlier tool call. The tool `read_result` uses it. The handle identifies the call: it
+// is the beginning of the hash in the call's [agent.Key]. findResult searches the histories of the agent's runs: this run
+// first, and then the other runs, newest first.
 //
-// Histories may contain the result several times. If a run has recalled the result from an earlier run, its history stores
-// only the part that the transcript shows. Therefore findResult prefers a result that was not recalled. It returns a recalled
-// result only if there is no other result any more.
+// Several runs may have the result. If a run took the result from an earlier run, its history has only the part that the
+// transcript shows. Therefore findResult returns such a partial result only if no run has the whole result any more.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("that is not a handle: take it from the note in the result")
@@ -129,8 +128,8 @@ func (a *Activities) resultIn(ctx context.Context, workflowID, runID, handle str
 }
 
 // readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil. The
-// caller then treats the results in this history as missing. Otherwise the result wraps the error and [tool.ErrNotRun].
-// Therefore the call is retried.
+// caller then treats the results in this history as missing. Otherwise readable returns an error that wraps the given error
+// and [tool.ErrNotRun]. With such an error, the tool call is retried.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

@@ -37,9 +37,9 @@ type memory struct {
 	doubt bool
 }
 
-// recall searches the earlier runs of the agent for the result of the activity. With this result, a model call or a tool call
-// is not repeated. The [protocol.Effect] says whether an earlier run can have the result. If none can, nothing is read, and
-// the zero memory is returned.
+// recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
+// need not be made again. The [protocol.Effect] says whether an earlier run can have a result. If none can, recall reads
+// nothing and returns the zero memory.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
@@ -70,9 +70,8 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	return m, nil
 }
 
-// earlierRuns returns the IDs of the runs whose results the activity may use instead of repeating a model call or a tool
-// call. These are all other runs in Temporal's list of runs, newest first. Two kinds of runs follow at the end if the list
-// lacks them: the run `e.Base`, and the runs that this run was reset from.
+// earlierRuns returns the IDs of the runs whose results the activity may use. First come all other runs in Temporal's list
+// of runs, newest first. Then come runs that the list may lack: those that this run was reset from, and the run `e.Base`.
 func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	runs, err := a.earlier(ctx, here.ID, here.RunID)
@@ -94,8 +93,8 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]stri
 	return runs, nil
 }
 
-// recalled decodes the result that [Activities.recall] found into the variable to which `out` points. It reports whether a
-// result was found.
+// recalled decodes the result in the given memory into the variable to which `out` points. It returns false if the memory
+// has no result. The memory comes from [Activities.recall].
 func (a *Activities) recalled(m memory, out any) (bool, error) {
 	if m.result == nil {
 		return false, nil
@@ -106,13 +105,12 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier returns the IDs of all runs of a workflow ID except the activity's own run, whose ID is given. The newest run comes
-// first. Among them are the runs that the activity's run continues, the runs that it was reset from, and other runs that were
-// reset from the same run.
+// earlier returns the IDs of all runs of a workflow ID, except the activity's own run, whose ID is given. The newest run
+// comes first.
 //
-// Temporal's list of runs is updated late, by seconds if the cluster is busy. If the list lacked an earlier run, the model
-// calls and tool calls of that run would be repeated. Therefore the error is retryable until the list has the activity's own
-// run. This run is the newest. Once the list has this run, the list is complete.
+// Temporal updates its list of runs late, by seconds if the cluster is busy. While the list lacks the activity's own run, it
+// may lack earlier runs, too. The model calls and tool calls of these runs would be repeated. Therefore the error is
+// retryable until the list has the activity's own run.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	if runs, ok := a.lists.GetIfPresent(runID); ok {
 		return runs, nil
@@ -139,13 +137,13 @@ func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]stri
 	return slices.Clip(slices.Delete(runs, self, self+1)), nil // callers share the slice, and must not append to it in place
 }
 
-// notListed returns a retryable error for an activity that needs Temporal's list of runs while the list is incomplete. The
-// error has the text of the given error.
+// notListed returns a retryable error with the text of the given error. Activities return it if Temporal's list of runs is
+// not complete yet.
 func notListed(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
 }
 
-// listDelay is the retry delay of an activity that found Temporal's list of runs incomplete.
+// listDelay is the retry delay in the errors that [notListed] returns.
 const listDelay = 200 * time.Millisecond
 
 // maxLineages is the maximum number of runs whose base runs are cached: see [Activities.bases].

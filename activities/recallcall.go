@@ -14,10 +14,10 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall searches the earlier runs of an agent for the result of a call for a sub-agent. With this result, the call is
-// not made again. RecallCall returns the result from the newest run that has one. If no run has a result, the field `Started`
-// says whether any of the runs started the sub-agent. A run is skipped if its history is deleted or cannot be read: see
-// [recallAttempts].
+// RecallCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the
+// sub-agent again. RecallCall searches the earlier runs of the agent, and returns the result from the newest run that has
+// one. If no run has a result, the field `Started` says whether any of the runs started the sub-agent. A run is skipped if
+// its history is deleted or cannot be read: see [recallAttempts].
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
 	beat := a.startHeartbeat(ctx)
 	defer beat.stop()
@@ -56,15 +56,15 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	return out, nil
 }
 
-// recallAttempts is the number of the first activity attempt that skips an earlier run whose history cannot be read. The
-// attempts before it return an error instead, because the reason may be temporary. For example, a codec server may not
-// answer.
+// recallAttempts is the number of an activity attempt. From this attempt on, an activity skips an earlier run whose history
+// cannot be read. Before that, the activity fails with an error and is retried, because the reason may be temporary. For
+// example, a codec server may not answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run if the run's history has a trace of the given call for a sub-agent. A trace
-// is the model call that requested the sub-agent, an activity for the call, or the start of the sub-agent. If there is no
-// trace, stateWith returns nil, because making a state takes time. It also returns nil if there is no state: see
-// [Activities.lastState].
+// stateWith returns the state at the end of a run if the run's history mentions the given call of a sub-agent. The history
+// mentions the call if it has the model call that requested the sub-agent, an activity for the call, or the start of the
+// sub-agent. Otherwise stateWith returns nil, because making a state takes time. It also returns nil if there is no state:
+// see [Activities.lastState].
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -108,8 +108,8 @@ func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.S
 }
 
 // packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, if the
-// state is too large, or if the run's history is deleted. The same applies if the history cannot be read: see
-// [recallAttempts].
+// state is too large, or if the run's history is deleted. If the history is unreadable (see [history.UnreadableError]),
+// packLast returns an error. From attempt number [recallAttempts] of the activity on, it returns no data instead.
 func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
 	run, err := history.Read(ctx, a.temporal, from, a.converter)
 	var unreadable *history.UnreadableError

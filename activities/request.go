@@ -24,14 +24,14 @@ const (
 	queryPatience = 30 * time.Second
 )
 
-// assemble returns the request that the activity has to send to the model, and also the messages of the request as a
-// transcript. The activity's input does not contain the whole request. Therefore assemble takes messages from this worker's
-// cache and from the input, and gets the remaining messages by queries of the workflow. Unless the request asks for a
-// summary, the transcript is cached for the next request.
+// assemble returns the request that the activity sends to the model. It also returns the messages of this request as a
+// transcript. The activity's input contains only a part of the request. assemble takes other messages from this worker's
+// cache, and queries the workflow for the messages that are still missing. Unless the request asks for a summary, the
+// transcript is cached for the next request.
 //
-// Cached messages may be wrong. Therefore assemble computes the key of the assembled request, a hash of its content. This key
-// must be the activity's ID. If it is not, assemble makes the request again, at last with all messages from the workflow. If
-// the key is still wrong, the error has the type [protocol.Mismatch].
+// Cached messages may be wrong. Therefore assemble checks the request: its key, a hash of its content, must be the
+// activity's ID. If it is not, assemble makes the request again with fewer cached messages, and in the end with none. If the
+// key is still wrong, the error has the type [protocol.Mismatch].
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
@@ -77,9 +77,9 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		"the request that the workflow holds now does not have the key in the activity's ID", protocol.Mismatch, nil)
 }
 
-// complete adds the missing messages of the request to the given transcript, and returns the longer transcript. It adds first
-// the given results of tool calls, which come from the cache. Then it adds messages from queries of the workflow. At the end
-// it adds `delta`, the messages from the activity's input.
+// complete appends the missing messages of the request to the given transcript, and returns the longer transcript. First it
+// appends `results`, the cached results of tool calls. Then it appends messages that it gets by queries of the workflow. At
+// the end it appends `delta`, the messages from the activity's input.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
 	messages := t.messages
 	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
@@ -247,9 +247,9 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns the cached results of the tool calls in the last of the given messages, in the order of the calls. It stops
-// at the first call that has no cached result. A cached result may belong to another call with the same ID. Therefore the
-// caller must check the key, a hash, of the request that it makes with these results.
+// results returns the cached results of tool calls, in the order of the calls, up to the first call that has no cached
+// result. The calls are those in the last of the given messages. A cached result may belong to another call with the same
+// ID. Therefore the caller must check the key, a hash, of the request that it makes with these results.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

@@ -82,9 +82,10 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 	}
 }
 
-// begin runs an effect (a model call or a tool call) in the goroutine of the attempt that started it, or returns the stored
-// result. The functions `keep` and `run` are those of [once]. The function returns when the effect has ended, even if
-// Temporal has ended the attempt earlier. Therefore a worker that is stopping waits for the effect.
+// begin runs an effect, that is, a model call or a tool call. If this worker has stored the result of the effect, begin
+// returns the stored result instead. The functions `keep` and `run` are those of [once]. The effect runs in the goroutine of
+// the attempt that started it. begin returns when the effect has ended, even if Temporal has ended the attempt earlier.
+// Therefore a worker that is stopping waits for the effect.
 func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -150,10 +151,10 @@ func (r *running) end(key agent.Key, e *effect) {
 	close(e.done)
 }
 
-// leave is called when an attempt has ended and the effect (a model call or a tool call) has not. It removes the attempt from
-// those that wait for the effect. If other attempts still wait, the effect continues. If no attempt waits any more, the
-// reason decides. If the workflow cancelled an attempt, or the worker is stopping, the effect is cancelled. If all attempts
-// were lost, the effect continues, because a later attempt may need the result.
+// leave removes an attempt from those that wait for the effect, which is a model call or a tool call. It is called when the
+// attempt has ended before the effect. If other attempts still wait, the effect continues. If none waits any more, what
+// happens depends on why the attempts ended. If the workflow cancelled one of them, or the worker is stopping, the effect is
+// cancelled. If all were lost, the effect continues, because a later attempt may need the result.
 func (e *effect) leave(beat *heartbeat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -179,8 +180,8 @@ func (e *effect) wasCancelled() bool {
 
 // confirm returns nil if this worker may make the model call or tool call now. It is called immediately before the call. It
 // checks the attempt that makes the call, and later attempts on this worker that wait for the result. At least one of them
-// must be alive: see [heartbeat.own]. Otherwise the error is retryable, because another worker may have made the call
-// already. For example, this process may have been suspended or without a network.
+// must be alive: see [heartbeat.own]. Otherwise confirm returns a retryable error. Another worker may then have made the
+// call already, for example while this process was suspended.
 func (e *effect) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)

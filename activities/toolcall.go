@@ -13,9 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// seekDelays are the retry delays of a tool call that must not run twice (see [tool.AtMostOnce]) and may already have run on
-// another worker. That worker may have stored the result, and each retry may reach that worker. If no retry finds the result,
-// the outcome of the call counts as unknown.
+// seekDelays are the retry delays of a tool call that must not run twice: see [tool.AtMostOnce]. They apply if the tool may
+// already have run on another worker. That worker may have stored the result, and a retry may reach that worker. If no retry
+// finds the result, the outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 // CallTool runs a tool and returns its result. A failure of the tool is a result, too. CallTool returns an error if a later
@@ -61,10 +61,9 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
-// runTool runs the tool and returns its result. There is one exception: a tool that must not run twice (see
-// [tool.AtMostOnce]) and may have run before is not run again. In this case runTool ends the attempt: see [returnAttempt].
-// The tool may have run before if an earlier attempt was lost. `doubt` says that an earlier run of the agent may have run the
-// tool.
+// runTool runs the tool and returns its result. But a tool that must not run twice (see [tool.AtMostOnce]) is not run if it
+// may have run before. In this case runTool ends the attempt: see [returnAttempt]. The tool may have run before if an
+// earlier attempt was lost. `doubt` says that an earlier run of the agent may have run the tool, too.
 func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)

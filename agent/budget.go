@@ -6,8 +6,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Money is an amount of money. The unit is 10⁻¹² US dollars. Money is a whole number. Therefore a sum is the same on
-// every machine. For example, 0.15 dollars per million tokens are 150,000 for each token.
+// Money is an amount of money, as a whole number of 10⁻¹² US dollars. Sums of whole numbers need no rounding, and are
+// the same on every machine. For example, a price of 0.15 dollars per million tokens is 150,000 for each token.
 type Money int64
 
 // Dollar is one US dollar.
@@ -129,10 +129,9 @@ func (s *State) slice(n int) Grant {
 	return g
 }
 
-// settleChild records the report of the sub-agent c on what it has spent. settleChild adds the report to the usage of
-// this agent, and frees the part of the budget that was reserved for c. A resumed sub-agent reports its spending
-// since its first start. Therefore a new report replaces the earlier one. If `spent` is nil, there is no report, and
-// the budget stays reserved.
+// settleChild records what the sub-agent c has spent. It adds `spent` to the usage of this agent, and frees the part
+// of the budget that was reserved for c. A resumed sub-agent reports all its spending since its first start. Therefore
+// a new report replaces the earlier one. If `spent` is nil, the spending is unknown, and the budget stays reserved.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant

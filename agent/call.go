@@ -43,8 +43,8 @@ type Result struct {
 	IsError bool `json:"is_error,omitempty"`
 	// Interrupted reports whether this result takes the place of the real result, which did not come in time or is
 	// unknown. The documentation says of such a call that it was answered as interrupted. The real result may still
-	// come. Then it replaces this result, unless this result is already in the transcript. For a result in the
-	// transcript, see [LateResult].
+	// come, and then replaces this result. But if this result is already in the transcript, the real result becomes a
+	// late result: see [LateResult].
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Time is the time of the result, in Unix milliseconds.
 	Time int64 `json:"time"`
@@ -74,8 +74,8 @@ func (s *State) hasOpenCall() bool {
 }
 
 // BatchSize returns how many calls of the last model reply may run. This is at most [Limits].CallsPerReply, if this
-// limit is set. BatchSize returns 0 if no call is open. All results have to fit into one history. Therefore, if many
-// calls may run, each result is cut to a smaller size.
+// limit is set. BatchSize returns 0 if no call is open. The results of all these calls have to fit into one Temporal
+// history. Therefore each result is cut to a smaller size if there are many calls.
 func (s *State) BatchSize() int { return s.Definition.runs(len(s.Calls)) }
 
 // runs returns how many calls of one model reply may run. The parameter `calls` is the number of calls in the reply.
@@ -181,11 +181,11 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater handles a late result r: see [LateResult]. It looks for the newest call in `s.Interrupted` that may get
-// r, and puts a message with r into the inbox. It returns false if there is no such call, or if r itself is an
-// interrupted result. The parameter `fits` selects the calls to consider. A call that has got the failure of its
-// sub-agent may get only the sub-agent's answer. The parameter `child` is the sub-agent that has ended; nil if r is
-// the result of a tool.
+// repairLater handles r, the real result of a call that already has another result: see [LateResult]. It puts a
+// message with r into the inbox. The message belongs to the newest call in `s.Interrupted` for which `fits` returns
+// true. A call that has got the failure of its sub-agent may get only the sub-agent's answer. repairLater returns
+// false if no call may get r, or if r itself is an interrupted result. The parameter `child` is the sub-agent that has
+// ended. It is nil if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false

@@ -128,15 +128,15 @@ func (s *State) cannotStart(name string) string {
 	return ""
 }
 
-// openChild decides which sub-agent the call c waits for. The first case that fits decides:
+// openChild decides which sub-agent the call c waits for. The first rule that fits decides:
 //
-//   - The arguments name a known sub-agent by its handle (see [Key.Handle]). The call waits for this sub-agent.
-//   - A known sub-agent has the same input, and an interrupted call (see [Child].Interrupted). The call waits for
-//     this sub-agent.
-//   - There is no such sub-agent. The call waits for a new one, which may spend the given grant.
+//   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
+//   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [Child].Interrupted), the
+//     call waits for the same sub-agent.
+//   - Otherwise, the call waits for a new sub-agent, which may spend the given grant.
 //
-// If a late result of a known sub-agent waits in the inbox, the call gets this result at once. A call that cannot
-// have a sub-agent gets an error result.
+// If a late result of a known sub-agent waits in the inbox, the call gets this result at once. A call that cannot have
+// a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -217,9 +217,9 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	return key
 }
 
-// dropChildCounts keeps `s.ChildCounts` small. It removes the half of the entries with the smallest counts, and
-// raises `s.ChildCountFloor` to the greatest removed count. For an input without an entry, [State.addChild] counts
-// from this floor. Therefore two sub-agents with the same input never get the same number.
+// dropChildCounts removes half of the entries of `s.ChildCounts`: those with the smallest counts. It raises
+// `s.ChildCountFloor` to the greatest removed count. For an input without an entry, [State.addChild] counts from this
+// floor. Therefore two sub-agents with the same input never get the same number.
 func (s *State) dropChildCounts() {
 	ids := slices.SortedFunc(maps.Keys(s.ChildCounts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.ChildCounts[a], s.ChildCounts[b]), strings.Compare(a, b))
@@ -230,12 +230,12 @@ func (s *State) dropChildCounts() {
 	}
 }
 
-// maxDoneChildren is the number of ended sub-agents that [State.Drop] keeps only for display. No call and no message
+// maxDoneChildren is the number of ended sub-agents that [State.Drop] keeps for display only. No call and no message
 // refers to these sub-agents.
 const maxDoneChildren = 20
 
-// dropChildren keeps `s.Children` small. It removes the ended sub-agents to which no call and no message refers, but
-// keeps the newest of them: see [maxDoneChildren]. If a removed sub-agent never reported its spending, its whole
+// dropChildren keeps `s.Children` small. It removes ended sub-agents to which no call and no message refers. The
+// newest [maxDoneChildren] of these sub-agents stay. If a removed sub-agent never reported its spending, its whole
 // grant (see [Grant]) counts as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
@@ -268,8 +268,9 @@ func (s *State) dropChildren() {
 // state count, too.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns the oldest sub-agent with the given input that has an interrupted call: see
-// [Child].Interrupted. It returns nil if there is no such sub-agent.
+// interruptedChild returns a sub-agent with the given input. A call for this sub-agent was interrupted: see
+// [Child].Interrupted. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
+// none, it returns nil.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
@@ -324,22 +325,22 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the result r brings nothing new, because the end of the sub-agent is already known. A failed
-// sub-agent may be resumed and then answer. Therefore, after a failure, an answer is new.
+// ended reports whether the parent already knows the end of the sub-agent. The result r then brings nothing new. After
+// a failure, an answer is new, because a failed sub-agent may be resumed and then answer.
 func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
 
-// Knows reports whether the event e brings nothing new. The driver need not apply such an event. Two conditions must
-// hold: the state has already recorded this end of the sub-agent, and no open call waits for the sub-agent.
+// Knows reports whether the event e brings nothing new. The driver need not apply such an event. Knows returns true if
+// the state has already recorded this end of the sub-agent, and no open call waits for the sub-agent.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&
 		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
 }
 
-// childFinished gives the result of a sub-agent to the calls in `s.Calls` that wait for it. It reports whether the
-// state has changed. If no such call takes the result, the result goes to the newest call in `s.Interrupted` that
-// waits for the sub-agent, as a late result: see [LateResult]. A failed sub-agent may be resumed and then answer. The
-// answer replaces the failure. If the failure is already in the transcript, the answer becomes a late result.
+// childFinished gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result,
+// the newest waiting call in `s.Interrupted` gets it as a late result: see [LateResult]. A failed sub-agent may be
+// resumed and then answer. The answer replaces the failure. If the failure is already in the transcript, the answer
+// becomes a late result. childFinished reports whether the state has changed.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {

@@ -75,15 +75,15 @@ func (s *State) compact() Compact {
 	return Compact{Key: s.SummaryIdentity().Key(chain), Count: count, From: from}
 }
 
-// SummaryIdentity returns the part that the keys of all requests for a summary have in common. Only the messages are
-// missing in this part. For all other model calls, see [State.ModelIdentity].
+// SummaryIdentity returns the part that the keys of all requests for a summary have in common. A key also depends on
+// the messages of its request. For all other model calls, see [State.ModelIdentity].
 func (s *State) SummaryIdentity() ModelIdentity {
 	return ModelIdentity{s.Identity, HashPrefix(s.Definition.SummaryPrefix())}
 }
 
-// SentToCompact returns message i of a request for a summary. The request has `count` messages, without the system
-// message. Index 0 is the first message after the system message. The last message is the instruction to summarise.
-// The messages before the instruction are those to summarise.
+// SentToCompact returns the message at index i of a request for a summary. The request has `count` messages, without
+// the system message. Index 0 is the first message after the system message. The last message is the instruction to
+// summarise. The messages before the instruction are those to summarise.
 func (s *State) SentToCompact(i, count int) llm.Message {
 	if i == count-1 {
 		return llm.Message{Role: llm.User, Content: textCompact}

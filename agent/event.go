@@ -209,8 +209,8 @@ func (CancelRequested) event()  {}
 func (Ended) event()            {}
 
 // Apply applies an event to the state and reports whether the state has changed. An event that was applied before, or
-// that comes too late, changes nothing but one counter. Apply then returns false. The counter is
-// [Usage].DuplicateEvents. It counts such messages, decisions, replies and results, until the agent has ended.
+// that comes too late, has no effect, and Apply returns false. If such an event is a message, a decision, a reply or a
+// result, Apply counts it in [Usage].DuplicateEvents. After the agent has ended, Apply counts nothing.
 func (s *State) Apply(e Event) bool {
 	if s.apply(e) {
 		return true

@@ -25,8 +25,8 @@ type ForkPointError struct {
 	Dropped int
 }
 
-// Error returns a text that says why the agent cannot be forked there. The text names the nearest messages after
-// which a fork is possible.
+// Error returns a text that says why the agent cannot be forked after the chosen message. The text names the nearest
+// messages after which a fork is possible.
 func (e *ForkPointError) Error() string {
 	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message", e.At)
 	switch {

@@ -51,8 +51,8 @@ type InboxMessage struct {
 
 // LateResult is the real result of a call that already has another result in the transcript. The call was answered as
 // interrupted (see [Result]), or with the failure of its sub-agent. The transcript is never edited. Therefore a late
-// result enters the transcript as a message. A call gets at most one late result. There is one exception: a sub-agent
-// may fail late, be resumed, and then answer.
+// result enters the transcript as a message. A call gets at most one late result, with one exception. If its sub-agent
+// fails late, is resumed and then answers, the call gets two: first the failure, then the answer.
 type LateResult struct {
 	// Call is the key of the call.
 	Call Key `json:"call"`
@@ -60,10 +60,10 @@ type LateResult struct {
 	Child Key `json:"child,omitempty"`
 	// Result is the real result of the call.
 	Result Result `json:"result"`
-	// For is the key of a second call for the same sub-agent, which got the result in an earlier run: see [Recalled].
-	// If this run makes the second call, too, that call recalls the result itself, and the message with this late
-	// result is dropped. Otherwise, the message enters the transcript. If For is empty, the next call for the same
-	// sub-agent gets the result.
+	// For is the key of a second call for the same sub-agent. In an earlier run, the second call got this result: see
+	// [Recalled]. If this run makes the second call, too, that call finds the result in the earlier run, and the
+	// message with this late result is dropped. Otherwise, the message enters the transcript. If For is empty, the
+	// next call for the same sub-agent gets the result.
 	For Key `json:"for,omitempty"`
 }
 
@@ -179,7 +179,7 @@ func checkImages(m InboxMessage) error {
 
 // Accepts returns nil if the agent accepts the message m now. Otherwise, the error says why not. An agent that has
 // not ended accepts a message that it has received before. The second delivery then changes nothing. Accepts does not
-// check [MaxInbox] and [MaxInboxBytes]. The driver (see [Step]) checks them.
+// check [MaxInbox] or [MaxInboxBytes]. The driver (see [Step]) checks them.
 func (s *State) Accepts(m InboxMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
@@ -243,10 +243,10 @@ func (s *State) rememberID(id string) {
 	}
 }
 
-// Entry returns the first position in the running turn at which a steering message that is sent now may enter. The
-// position is the number of messages before the steering message in the transcript. The results of open calls and the
-// reply to a model call in flight count, because the steering message enters after them. The sender puts the position
-// into [InboxMessage].After.
+// Entry returns the earliest position for a steering message that is sent now. A position is a number of messages. The
+// steering message enters the running turn only after this many messages of the transcript. The number includes the
+// results of open calls and the reply to a model call in flight, because the steering message enters after them. The
+// sender puts the number into [InboxMessage].After.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
@@ -267,7 +267,7 @@ func (s *State) Entry() int {
 //   - A user's steering message never overtakes an earlier one. If the earlier message has to wait for its position,
 //     the later message waits, too.
 //   - A message that was found in another run enters directly before a later steering message of a user, or begins a
-//     turn. Anywhere else, it would change requests that the run before the reset has already sent.
+//     turn. Anywhere else, it would change requests that the earlier run, before the reset, has already sent.
 func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {

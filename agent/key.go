@@ -36,7 +36,7 @@ const (
 	KindState      = "state"      // reading the state of an earlier run
 	KindLook       = "look"       // reading the progress of a sub-agent
 	KindMessages   = "messages"   // searching other runs for messages
-	KindRecall     = "recall"     // searching earlier runs for the result of a call for a sub-agent
+	KindRecall     = "recall"     // searching earlier runs for a sub-agent's result
 )
 
 // Kind returns the kind of the key, such as [KindModel]. It returns "" for any other text, such as the message ID of
@@ -112,8 +112,9 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// StateKey returns the key of the activity that reads one page of the state of an earlier run. A new run of the agent
-// with the identity `id` begins with this state. [Start].From names the earlier run. The first page is page 0.
+// StateKey returns the key of the activity that reads one page of an earlier run's state. The new run begins with this
+// state. [Start].From names the earlier run. The parameter `id` is the identity of the agent in the new run. The first
+// page is page 0.
 func (in Start) StateKey(id Identity, page int) Key {
 	return id.key(KindState, struct {
 		RunID string `json:"run_id"`
@@ -125,9 +126,9 @@ func (in Start) StateKey(id Identity, page int) Key {
 // the call that waits for the sub-agent. The activity only reads. Therefore it may run several times under this key.
 func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
 
-// RecallKey returns the key of the activity that searches earlier runs for the result of a call for a sub-agent. The
-// parameter `call` is the key of this call. The activity only reads. Therefore it may run several times under this
-// key.
+// RecallKey returns the key of an activity that searches earlier runs. The activity looks for the result of a call for
+// a sub-agent. The parameter `call` is the key of this call. The activity only reads. Therefore it may run several
+// times under this key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
 
 // childInput says what a sub-agent is to do. Two calls with equal inputs ask for the same work.

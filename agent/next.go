@@ -70,9 +70,9 @@ func (Wait) step()         {}
 // [RunTools.Running]. Temporal allows far more for a workflow: 2,000 pending activities.
 const CallsAtOnce = 32
 
-// Running returns the calls that are to run now, in the model's order. All calls that run already are among them.
-// Then further calls are added from the front of the list, until `limit` calls run. The parameter `started` reports
-// whether a call runs already. Running never returns a call that waits for a person's approval.
+// Running returns the calls that are to run now, in the model's order. It returns every call that runs already. It
+// adds further calls in the model's order, until `limit` calls run. The parameter `started` reports whether a call
+// runs already. Running never returns a call that waits for a person's approval.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
@@ -140,8 +140,8 @@ func (s *State) Advance(now int64) bool {
 	}
 }
 
-// noRoom returns the event that holds the turn because its request is too long: see [Held]. No summary can make the
-// request shorter.
+// noRoom returns the event for a request that is too long and that no summary can shorten. The event holds the turn:
+// see [Held].
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
@@ -165,9 +165,9 @@ func noRoom(now int64) Event {
 //  6. a message waits in the inbox              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
 //
-// There is one exception. A run that began by a reset must search other runs for messages. Until then, Next returns
-// [FindMessages] instead, in rule 4 and in both lines of rule 6. For rule 2, see [Held]. An agent is closing if
-// [State].Closing is set.
+// There is one exception. A run that began by a reset must search other runs for messages. Until it has done so, Next
+// returns [FindMessages] instead, in rule 4 and in both lines of rule 6. For rule 2, see [Held]. An agent is closing
+// if [State].Closing is set.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:

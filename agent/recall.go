@@ -8,9 +8,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recalled is what an earlier run of the agent knew at its end about one call for a sub-agent. If the earlier run was
-// reset to a point before the call, the new run makes the same call again and gets this information. Therefore the
-// new run gets the same transcript, even if the sub-agent's own history no longer exists.
+// Recalled is what an earlier run of the agent knew about one call for a sub-agent when the run ended. If the earlier
+// run was reset to a point before the call, the new run makes the same call again and gets this information. Therefore
+// the new run gets the same transcript, even if the sub-agent's own history no longer exists.
 type Recalled struct {
 	// Result is the result that answered the call; nil if the call had no result.
 	Result *Result `json:"result,omitempty"`
@@ -99,8 +99,8 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 }
 
 // lateResults returns the late results of a call: see [LateResult]. In each of them, the field After is the number of
-// messages before the late result in the transcript. For a late result that still waits in the inbox, it is at least
-// the current number of messages.
+// messages before the late result in the transcript. If a late result still waits in the inbox, After is at least the
+// current number of messages.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
 	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
@@ -119,10 +119,11 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	return late
 }
 
-// answerElsewhere handles a call that was answered as interrupted (see [Result]) while a second call for the same
-// sub-agent got the sub-agent's result. It returns the sub-agent's result as a late result of the first call; nil if
-// the state does not have the result. A later run may make only the first call. There, the late result enters the
-// transcript as a message, directly after the position at which the second call has its result.
+// answerElsewhere handles two calls for the same sub-agent. The first call was answered as interrupted: see [Result].
+// The second call got the sub-agent's result. answerElsewhere returns this result as a late result of the first call.
+// It returns nil if the state does not have the result. A later run may make the first call, but not the second.
+// There, the late result enters the transcript as a message. Its position is directly after the position that the
+// second call's result has in this run.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {

@@ -122,10 +122,11 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin returns an error if the new run may not begin with the state of the earlier run that the start names.
-// For example, only a fork may begin with the state of another agent. The field State of the start contains the
-// state, or the field From names the run whose history contains it. The parameter `id` is the ID of the agent. If a
-// run continued as new into the new run, `continued` is the ID of that run. Otherwise, `continued` is "".
+// CheckOrigin checks the earlier run that the start names. It returns an error if the new run may not begin with the
+// state of the earlier run. For example, only a fork may begin with the state of another agent. The field State of the
+// start contains the state, or the field From names the run whose history contains it. The parameter `id` is the ID of
+// the agent. If the new run began by a continue-as-new, `continued` is the ID of the run before it. Otherwise,
+// `continued` is "".
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {

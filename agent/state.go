@@ -108,8 +108,8 @@ type State struct {
 	// done so yet. It reads the definition when no call is open, no model call is in flight and no summary is to be
 	// made.
 	Reload bool `json:"reload,omitempty"`
-	// ReloadFailure says why the last reload that a [ReloadAsked] event asked for has failed. It is empty if it has
-	// not failed.
+	// ReloadFailure says why the last reload has failed. It is empty if the reload has not failed. Only reloads that
+	// a [ReloadAsked] event asked for count here.
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
 	// Reset contains the last characters of the ID of the newest run that began by a reset. It is empty if there was
@@ -269,8 +269,8 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ModelIdentity returns the part that the keys of all model calls of the agent have in common. Only the messages are
-// missing in this part. For requests for a summary, see [State.SummaryIdentity].
+// ModelIdentity returns the part that the keys of all model calls of the agent have in common. A key also depends on
+// the messages of its request. For requests for a summary, see [State.SummaryIdentity].
 func (s *State) ModelIdentity() ModelIdentity { return ModelIdentity{s.Identity, s.PrefixHash} }
 
 // SentCount returns the number of messages that the next model call sends, without the system message.
@@ -278,8 +278,8 @@ func (s *State) SentCount() int {
 	return len(s.compaction().messages()) + s.Count() - s.from()
 }
 
-// Sent returns message i of the next model call, in the form in which the request sends it. Index 0 is the first
-// message after the system message. Sent panics if i is not less than [State.SentCount].
+// Sent returns the message at index i of the next model call, in the form in which the request sends it. Index 0 is
+// the first message after the system message. Sent panics if i is not less than [State.SentCount].
 func (s *State) Sent(i int) llm.Message {
 	head := s.compaction().messages()
 	if i < len(head) {
@@ -303,8 +303,8 @@ func (s *State) TurnRuns() bool {
 	return s.Outcome == nil && s.Held == nil && s.Turn.Number > 0 && !s.answered()
 }
 
-// answered reports whether the last message of the transcript is an answer. An answer is a message of the assistant
-// to which no open calls belong.
+// answered reports whether the last message of the transcript is an answer. It is an answer if it comes from the
+// assistant and no call is open.
 func (s *State) answered() bool {
 	n := len(s.Messages)
 	return n > 0 && s.Messages[n-1].Role == llm.Assistant && len(s.Calls) == 0

@@ -34,11 +34,10 @@ func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting &&
 // Status returns the agent's status, such as [Running].
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
-// CopiedStatus returns the status of the agent as if it never had to search other runs for messages: see
-// [FindMessages]. A workflow command may depend on CopiedStatus, but not on [State.Status]. The reason is a reset.
-// Temporal copies the first workflow tasks of the old run into the history of a new run, and the new run replays
-// them. In these tasks, only the new run has to search. Therefore the result of [State.Status] may differ between the
-// runs. CopiedStatus is the same in both.
+// CopiedStatus returns the status that the agent would have if it never had to search other runs for messages: see
+// [FindMessages]. A workflow command may depend on CopiedStatus, but not on [State.Status]. The reason is a reset. The
+// new run replays the first workflow tasks of the old run. In these tasks, only the new run has to search. Therefore
+// [State.Status] may differ between the two runs. CopiedStatus is the same in both.
 func (s *State) CopiedStatus() Status {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {

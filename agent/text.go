@@ -168,8 +168,8 @@ func ToolLost(now int64) Result {
 	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
 }
 
-// ToolFailed returns the result of a call of the given tool that could not be run. The parameter `why` is the reason,
-// as a text for the model.
+// ToolFailed returns the result of a call that could not be run. The parameter `tool` is the name of the tool. The
+// parameter `why` is the reason, as a text for the model.
 func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
 }

@@ -34,7 +34,7 @@ const (
 // contestants holds both contestants, in the order of their columns in the printed table.
 var contestants = [...]contestant{byHand, reagent}
 
-// start starts the workflow of a contestant. The workflow makes the given number of turns. In each turn, the workflow calls
+// start starts the workflow of a [contestant]. The workflow makes the given number of turns. In each turn, the workflow calls
 // the model once and a tool once.
 func (l *lab) start(ctx context.Context, who contestant, turns int) (client.WorkflowRun, error) {
 	l.started++
@@ -45,8 +45,8 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 	return l.temporal.ExecuteWorkflow(ctx, options, protocol.AgentWorkflow, task("x", options.ID, turns))
 }
 
-// task returns the workflow input for an agent that makes the given number of turns. The definition of the agent has the
-// given name: "x" or "long", see [register]. `incarnation` is a text that no earlier agent with the same ID has had.
+// task returns the workflow input for an agent that makes the given number of turns. `name` is the name of the agent's
+// definition in [register]: "x" or "long". `incarnation` is a text that no earlier agent with the same ID has had.
 func task(name, incarnation string, turns int) agent.Start {
 	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
@@ -72,7 +72,7 @@ func finish(ctx context.Context, run client.WorkflowRun) error {
 	return nil
 }
 
-// answer is the text that each tool call of a contestant returns. It is 1 KiB long.
+// answer is the text that each tool call of a [contestant] returns. It is 1 KiB long.
 var answer = strings.Repeat("0123456789abcde\n", 64)
 
 func register(temporal client.Client, w worker.Worker) error {
@@ -130,8 +130,8 @@ func (f clientFunc) Complete(ctx context.Context, req llm.Request) (llm.Reply, e
 }
 
 // model plays the language model "main": it returns the reply to one request. The first user message contains a number of
-// turns. The reply asks for one more tool call until the model has made that many since its last answer. Then the reply is
-// the answer "done".
+// turns. After each user message, model asks for this number of tool calls, one in each reply. Then it replies with the answer
+// "done".
 func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 	turns, page := 0, 0
 	for _, m := range req.Messages {
@@ -155,9 +155,10 @@ func model(_ context.Context, req llm.Request) (llm.Reply, error) {
 // this many tokens, the agent summarises its conversation.
 const window = 32_000
 
-// counting plays the language model "counting". A request for a summary of the conversation forbids tool calls, and counting
-// replies with a summary. To any other request, counting replies as [model] does. counting also adds an estimate of the
-// request's tokens to the usage in the reply. From the usage, the agent sees that its conversation is too long.
+// counting plays the language model "counting". A request that forbids tool calls asks for a summary of the conversation. To
+// such a request, counting replies with a summary. To any other request, counting replies as [model] does. counting also adds
+// an estimate of the request's tokens to the usage in the reply. From the usage, the agent sees that its conversation is too
+// long.
 func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	reply, err := llmtest.Say("Pages were read."), error(nil)
 	if req.Params.ToolChoice != "none" {
@@ -202,5 +203,6 @@ func Model(_ context.Context, asked, turns int) (string, error) {
 	return fmt.Sprintf(`{"page":%d}`, asked), nil
 }
 
-// Tool is the activity of [ByHand] that stands for a tool. It returns [answer], as the tool "read" of the agents does.
+// Tool is the activity of [ByHand] that stands for a tool. It returns [answer]. The tool "read" of the agents returns the same
+// text.
 func Tool(context.Context, string) (string, error) { return answer, nil }

@@ -15,7 +15,7 @@ import (
 )
 
 // replay measures how long a worker takes to replay the whole history of a workflow with the given number of turns. The worker
-// does not have the workflow in its cache. replay measures an agent and the workflow written by hand, each several times (rounds).
+// does not have the workflow in its cache. replay measures an agent and [ByHand], each of them `rounds` times.
 func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 	progressf("cold replay")
 	var took [len(contestants)][]float64

@@ -14,7 +14,7 @@ type report struct {
 	early float64 // number of history bytes for each turn of an agent with 50 turns
 }
 
-// compare adds a row that compares the two contestants. `v` has one value for each of them. The row shows both values,
+// compare adds a row that compares the two [contestants]. `v` has one value for each of them. The row shows both values,
 // written with `format`. It also shows the ratio: the value of the agent, divided by the value of [ByHand]. If `goal` is not
 // 0, the row shows whether the ratio is at most `goal`.
 func (r *report) compare(label, format string, v [len(contestants)]float64, goal float64) {
@@ -33,8 +33,8 @@ func (r *report) goal(label, value string, met bool, goal string) {
 }
 
 // steady adds a row that shows whether an agent adds more to its history in late turns than in early turns. `late` is the
-// number of history bytes for each turn of a long agent. The row shows `late`, divided by the same number for an agent of 50
-// turns. The goal is a ratio of at most 1.02.
+// number of history bytes for each turn of an agent that makes more than 50 turns. The row shows a ratio: `late`, divided by
+// the same number for an agent that makes 50 turns. The goal is a ratio of at most 1.02.
 func (r *report) steady(label string, late float64) {
 	ratio := late / r.early
 	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")

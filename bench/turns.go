@@ -9,13 +9,13 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// costs holds the measured costs of one turn in milliseconds: `time` is the wall time, `worker` is the CPU time of the
-// worker, and `server` is the CPU time of the server. Each field has a list for each contestant, with one value for each
+// costs holds the measured costs of one turn in milliseconds: `time` is the wall time, `worker` is the CPU time of the worker,
+// and `server` is the CPU time of the server. Each field has one list for each [contestant]. A list has one value for each
 // round.
 type costs struct{ time, worker, server [len(contestants)][]float64 }
 
 // turns measures what one turn costs: the time, the CPU time and the size of the history. In each round, it runs one workflow
-// of each contestant, one after the other. Each workflow makes the given number of turns.
+// of each [contestant], one after the other. Each workflow makes the given number of turns.
 func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	progressf("%d turns, %d rounds of each", turns, rounds)
 	var c costs
@@ -79,7 +79,7 @@ func (l *lab) history(ctx context.Context, id string) (events, bytes float64, er
 }
 
 // crowd measures the number of turns per second while many workflows run at the same time. `agents` is the number of
-// workflows. In each round, crowd measures both contestants, one after the other.
+// workflows. In each round, crowd measures both [contestants], one after the other.
 func (l *lab) crowd(ctx context.Context, agents, turns, rounds int) error {
 	progressf("%d agents at once", agents)
 	var rate [len(contestants)][]float64

@@ -9,12 +9,14 @@ import (
 // awaitPause is the pause before [Client.Await] repeats its request.
 const awaitPause = 250 * time.Millisecond
 
-// Await returns the same snapshot of an agent as [Client.Look], but waits if nobody answers. While no worker answers, or
-// Temporal does not answer, Await tries again until ctx ends. If the deadline of ctx has passed, the error wraps
-// [ErrNoServer] if Temporal does not answer, and [ErrNoWorker] otherwise. If the agent has ended, Await needs no worker.
+// Await returns the same snapshot of an agent as [Client.Look]. If no worker answers, or Temporal does not answer, Look
+// returns an error, but Await tries again until ctx ends. If the agent has ended, Await needs no worker.
 //
 // After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set. With `see`, a
 // program can tell its user what is missing. `see` may be nil.
+//
+// When the deadline of ctx passes, Await checks whether Temporal answers. If it does not, the error wraps [ErrNoServer].
+// Otherwise, the error wraps [ErrNoWorker].
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	for {
 		snap, err := c.Look(ctx, id)

@@ -180,7 +180,7 @@ func (o StartOptions) start() (agent.Start, error) {
 	return in, err
 }
 
-// Same reports whether an existing agent was started with the same definition, message and images as the options have. Call
+// Same reports whether an existing agent was started with the definition, message and images that are in the options. Call
 // Same if [Client.Start] has found an agent with the same ID. Same reads the agent's history and needs no worker. It returns
 // false if it does not find the first message, for example because the agent has summarised that message.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
@@ -292,8 +292,8 @@ func (c *Client) Close(ctx context.Context, id string) error {
 
 // update sends a Temporal update with the given name to an agent, and decodes the result into `out`, which may be nil. If the
 // agent continues in a new run meanwhile, the new run gets the update. If a failure is [transient], update sends the update
-// again, at most [maxFailures] times. Therefore, the agent may get the update twice. The second time does no harm: for
-// example, the agent drops a message that it has already received.
+// again, at most [maxFailures] times. The agent may have received the update before the failure, and then gets it twice. The
+// second time does no harm: for example, the agent drops a message that it has already received.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -331,10 +331,11 @@ func (c *Client) update(ctx context.Context, id string, out any, name string, ar
 	}
 }
 
-// maxFailures is how often [Client.update] sends an update again after temporary failures.
+// maxFailures is the largest number of times that [Client.update] sends an update again after temporary failures.
 const maxFailures = 10
 
-// ended reports whether an update found no running agent: the run that got the update has ended, or no workflow has the ID.
+// ended reports whether err says that an update found no running agent. Either the run that got the update has ended, or no
+// workflow has the ID.
 func ended(err error) bool {
 	if cut, ok := errors.AsType[*temporal.ApplicationError](err); ok && cut.Type() == runEnded {
 		return true
@@ -375,9 +376,9 @@ func wrap(operation, id string, err error) error {
 	return served(fmt.Sprintf("%s agent %q", operation, id), err)
 }
 
-// wrapUnanswered is [wrap] for operations that need a worker. The Temporal client returns the same error if no worker answers
-// and if Temporal itself does not answer. Therefore, wrapUnanswered sends a health check to Temporal. If the check fails, the
-// result wraps [ErrNoServer].
+// wrapUnanswered is [wrap] for operations that need a worker. If wrap returns [ErrNoWorker], the cause may be that Temporal
+// itself does not answer. Therefore, wrapUnanswered then sends a health check to Temporal. If the check fails, the result
+// wraps [ErrNoServer] instead.
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {

@@ -17,7 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// queryTimeout is the longest duration of one attempt at a query, and of [Client.reportLostResume].
+// queryTimeout is the time limit of [Client.ask] and of [Client.reportLostResume].
 const queryTimeout = 5 * time.Second
 
 // page asks a worker for one page of an agent's transcript. The page begins with the message at index `from`, counted from 0.
@@ -94,9 +94,9 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	return errors.As(err, &full), err
 }
 
-// Look returns a snapshot of an agent without its messages, calls, inbox and sub-agents. It needs fewer requests than
-// [Client.Show]. If the agent has not ended, Look needs a worker. If the agent has ended, the snapshot has only the ID, the
-// agent's name, the task and the status; [Client.Read] returns the rest.
+// Look returns a snapshot of an agent. It needs fewer requests than [Client.Show], but the snapshot has no messages, calls,
+// inbox or sub-agents. If the agent has not ended, Look needs a worker. If the agent has ended, the snapshot has only the ID,
+// the agent's name, the task and the status; [Client.Read] returns the rest.
 func (c *Client) Look(ctx context.Context, id string) (Snapshot, error) {
 	_, snap, err := c.look(ctx, id)
 	return snap, err
@@ -190,8 +190,8 @@ func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, erro
 	return run, wrap("read", ref.ID, err)
 }
 
-// children returns the sub-agents of an agent in the form of a [Snapshot]. `subAgents` comes from the state of the agent.
-// children asks Temporal for the status of each sub-agent. It leaves out sub-agents that have not been started.
+// children returns the sub-agents of an agent for the field `Children` of a [Snapshot]. `subAgents` comes from the state of
+// the agent. children asks Temporal for the status of each sub-agent. It leaves out sub-agents that have not been started.
 func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range subAgents {

@@ -10,17 +10,17 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxMoves is how often [Client.deliver] sends a steering message that the agent must take at a given position.
+// maxMoves is the largest number of times that [Client.deliver] sends a steering message with the field `After`.
 const maxMoves = 20
 
 // deliver sends a message to an agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the
 // message: see [agent.InboxMessage]. After a reset of the agent, Temporal delivers the message again. From these two fields,
-// the agent then knows at which position in the transcript it took the message before. The agent takes the message at the
-// same position again.
+// the agent then knows at which position in the transcript it took the message before. The agent takes the message at the same
+// position again.
 //
 // Only a steering message has `After`. The agent refuses a steering message if the value of `After` is out of date. deliver
 // then asks for the new value and sends the message again. After [maxMoves] attempts, deliver sends the message without
-// `After`. The agent does not refuse a message without `After` for this reason.
+// `After`, so that no value can be out of date.
 func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.InboxMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)

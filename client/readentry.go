@@ -15,12 +15,12 @@ import (
 // has meanwhile continued in a new run.
 const maxRuns = 5
 
-// ReadEntry returns a snapshot of an agent that [Client.List] has yielded. The snapshot has no messages, calls, inbox and
+// ReadEntry returns a snapshot of an agent that [Client.List] has yielded. The snapshot has no messages, calls, inbox or
 // sub-agents. ReadEntry reads Temporal's history and needs no worker.
 //
-// If the agent has completed, ReadEntry reads only the last event, and leaves the fields `Count` and `ChildCount` empty. If the
-// agent failed or was cancelled, ReadEntry also reads only the last event, and leaves `Usage`, `Answer` and `Stopped` empty, too.
-// Otherwise, ReadEntry reads the whole history of the newest run.
+// If the agent has completed, failed or was cancelled, ReadEntry reads only the last event of the history, and leaves `Count`
+// and `ChildCount` empty. If the agent failed or was cancelled, it also leaves `Usage`, `Answer` and `Stopped` empty. In all
+// other cases, ReadEntry reads the whole history of the newest run.
 //
 // The error wraps [ErrNotFound] if the agent was deleted after it was listed. The error wraps a [*history.UnreadableError] if
 // the history does not fit this version of the workflow or cannot be decoded.

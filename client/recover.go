@@ -155,7 +155,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 // and sets `Found` in the result. It does the same if an agent with the same ID has ended, and Temporal's policy `reuse`
 // forbids a new run.
 //
-// `taskText` is the agent's task in lists. If it is empty, lists show the beginning of the first message.
+// `taskText` is the agent's task, as lists of agents show it. If it is empty, lists show the beginning of the first message.
 func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if taskText != "" {

@@ -180,8 +180,8 @@ func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func
 // unavailable reports whether err says that Temporal could not be reached.
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
-// temporalIsDown reports whether Temporal fails a health check. Call it after a failed query, because the error of a query
-// does not say whether a worker or Temporal did not answer.
+// temporalIsDown reports whether Temporal fails a health check. Call it after a failed query, because the error of the query
+// does not tell who did not answer: a worker, or Temporal.
 func (c *Client) temporalIsDown(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -106,10 +106,10 @@ func commandConverter(server codecSource) converter.DataConverter {
 	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
-// retryingConverter returns the data converter for a worker with a codec server. An agent does not fail while the codec
-// server does not answer. In a workflow, a failed request fails the workflow task, and Temporal retries the task. Outside of
-// workflows, the converter repeats the request until the context ends. Without a context, it repeats the request for the time
-// [codecPatience]. It does not repeat a request after a [*CodecError].
+// retryingConverter returns the data converter for a worker with a codec server. While the codec server does not answer,
+// agents wait and do not fail. In a workflow, a failed request fails the workflow task, and Temporal retries the task. Outside
+// of workflows, the converter repeats the request until the context ends. Without a context, it repeats the request for the
+// time [codecPatience]. It does not repeat a request after a [*CodecError].
 func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})

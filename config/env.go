@@ -10,13 +10,13 @@ import (
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// reference matches ${NAME}, a reference to an environment variable. It also matches $${, which stands for the two characters
-// ${.
+// reference matches ${NAME}, a reference to an environment variable. It also matches $${. In a value,
+// $${ stands for the two characters ${ and does not begin a reference.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
-// references returns a function that reads a mapping and stores it in `*into`. Each key must match `keyPattern`. If a key
-// does not match, the error text ends with `keyHelp`. The values may contain references ${NAME} to environment variables. The
-// function checks the form of these references, but does not replace them.
+// references returns a function that reads a mapping and stores it in `*into`. Each key must match `keyPattern`. If a key does
+// not match, the error text ends with `keyHelp`. The values may contain references ${NAME} to environment variables. The
+// function checks that these references are well-formed, but does not replace them.
 func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -79,13 +79,13 @@ func resolveAll(what string, values map[string]string) (map[string]string, error
 }
 
 // ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the
-// environment variable. A reference to a variable that is not set is an error. A variable that is set may be empty.
+// environment variable NAME. A reference to a variable that is not set is an error. A variable that is set may be empty.
 func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 	return resolveAll("headers", s.Headers)
 }
 
-// ResolveEnv returns a copy of the environment variables in `Env`. In the copy, each reference ${NAME} is replaced by the
-// value of that variable on the worker. ResolveEnv returns the same errors as [MCPServer.ResolveHeaders].
+// ResolveEnv returns a copy of `Env`. In the copy, each reference ${NAME} is replaced by the value of the worker's environment
+// variable NAME. ResolveEnv returns the same errors as [MCPServer.ResolveHeaders].
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }

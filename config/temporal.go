@@ -40,8 +40,8 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 
 // WorkerOptions is like [ClientOptions], but for the client of a worker. The difference matters only if a codec server is
 // configured. WorkerOptions then sends a test payload to the codec server, and returns an error if the server does not encode
-// the payload. Later, the worker repeats each failed request to the codec server. Without the repetition, an agent could fail
-// or make a call twice. After a [CodecError], the worker does not repeat the request.
+// the payload. Later, the worker repeats each failed request to the codec server. If it did not, an agent could fail or make a
+// call twice. After a [CodecError], the worker does not repeat the request.
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {

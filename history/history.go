@@ -64,9 +64,9 @@ func (e *UnreadableError) Error() string {
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // Read reads the history of one run of an agent, and returns the run with its state. `from` names the run. If `from.Events`
-// is not 0, Read reads only that many events, from the beginning of the history. If the run ended before it had read the
-// state of an earlier run, Read also reads the earlier run. The data converter must be that of the Temporal client, with the
-// client's codecs; nil means the SDK's default.
+// is not 0, Read reads only that many events, from the beginning of the history. A run may need the state of an earlier run.
+// If it ended before it had read this state, Read also reads the earlier run. The data converter must be that of the
+// Temporal client, with the client's codecs; nil means the SDK's default.
 //
 // If a history cannot be read, the error is an [*UnreadableError]. If the caller has to try again later, the error is
 // [ErrNotListed]. Errors of Temporal are wrapped: `serviceerror.NotFound` means that the history no longer exists.
@@ -101,9 +101,10 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 }
 
 // Of makes a [Run] from the first events of the run's history. The result describes the run as it was after the last of the
-// given events. Of does not read earlier runs. Therefore the field `State` is nil if the run ended before it had read the
-// state of an earlier run. The data converter decodes payloads; nil means the SDK's default. The error is an
-// [*UnreadableError].
+// given events. The data converter decodes payloads; nil means the SDK's default. The error is an [*UnreadableError].
+//
+// A run may need the state of an earlier run. If it ended before it had read this state, the field `State` is nil, because
+// Of does not read earlier runs.
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -152,9 +153,9 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 	return nil
 }
 
-// setRead corrects the field `Previous` of a run that resumes an agent. Such a run may have read the state of a later run
-// than the run that its input names. In this case setRead sets `Previous` to the run that was read. Otherwise it changes
-// nothing.
+// setRead corrects the field `Previous` of a run that resumes an agent. The input of the run names an earlier run, but the
+// run may have read the state of a later one. In this case setRead sets `Previous` to the run that was read. Otherwise it
+// changes nothing.
 func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
 	if r.Start.From == nil || !r.Start.From.Resume {
 		return nil
@@ -179,9 +180,9 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 	return nil
 }
 
-// continueState returns the state of a run that ended before it had read the state of an earlier run. The caller passes the
-// state of the earlier run (`before`). continueState applies the start and the updates of the run to this state, and may
-// modify this state.
+// continueState makes the state of a run from the state of an earlier run (`before`). It is used for a run that ended before
+// it had read that state itself. continueState applies the start input and the updates of the run to the given state, and
+// may modify the given state.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)

@@ -20,9 +20,9 @@ type Client interface {
 
 // Request is a request to a model.
 //
-// The JSON form of a Request must not change in later versions. An agent computes the key of a model call, which contains a
-// hash, from the JSON form of the request. The agent finds the stored reply by this key. Therefore a new field must be omitted
-// from the JSON form if the field is empty.
+// The JSON form of a Request must not change in later versions. An agent computes a hash of this JSON form. The hash is part
+// of the key of the model call, and the agent finds the stored reply by this key. Therefore a new field must be omitted from
+// the JSON form if the field is empty.
 type Request struct {
 	// Candidates are the models that may reply, in order of preference. A [Client] uses the first one. If the first one cannot
 	// reply, the caller of the client tries the others.
@@ -76,7 +76,8 @@ type Reply struct {
 	Candidate string `json:"candidate,omitempty"`
 	// Model is the model's name in the provider's response.
 	Model string `json:"model,omitempty"`
-	// Repaired has short texts about corrections of the reply. For example, a client corrects a tool name in the wrong case.
+	// Repaired has short texts about corrections of the reply. For example, a client corrects a tool name if only upper and
+	// lower case are wrong.
 	Repaired []string `json:"repaired,omitempty"`
 }
 

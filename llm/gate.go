@@ -16,7 +16,8 @@ import (
 //   - Each tool message has text or a [Part].
 //
 // The code that builds requests must already ensure these conditions. Check finds mistakes of that code before an endpoint
-// finds them. If an endpoint refuses a message, it refuses all later requests with this message, too.
+// finds them. An invalid message must not stay in a conversation, because the endpoint would refuse every later request of
+// the conversation, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {
 		return refusef("the request has no candidate")

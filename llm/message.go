@@ -56,7 +56,7 @@ type Part struct {
 // ToolCall is a model's request to run a tool.
 type ToolCall struct {
 	// ID is the provider's ID of the call. The tool message with the result has the same ID. An ID is unique only among the
-	// calls of one message, because providers use an ID again in later messages.
+	// calls of one message. Some providers use an ID again in later messages.
 	ID string `json:"id"`
 	// Name is the name of the tool.
 	Name string `json:"name"`

@@ -13,11 +13,11 @@ const (
 	AwaitAgent = "AwaitAgent"
 	// ReadAgent reads the state of an agent from the history of an earlier run.
 	ReadAgent = "ReadAgent"
-	// LookAgent reads how long nothing has happened in a sub-agent.
+	// LookAgent reads how long a sub-agent has been idle.
 	LookAgent = "LookAgent"
 	// FindMessages searches other runs of the agent for messages that they received.
 	FindMessages = "FindMessages"
-	// RecallCall searches earlier runs of the agent for the result of a tool call that asked for a sub-agent.
+	// RecallCall looks for the result of a tool call in earlier runs of the agent. The call is one that starts a sub-agent.
 	RecallCall = "RecallCall"
 )
 
@@ -34,14 +34,14 @@ const (
 	BadAgent = "BadAgent"
 	// Missing means that the worker does not have the agent's model or tool. Another worker may have it.
 	Missing = "Missing"
-	// Unavailable means that something could not be reached, such as the transcript, the list of runs, a tool, or the worker
-	// that may have the result. In this attempt, the model call or the tool call has not run. There is one exception: the
-	// call of a tool that may safely run again may have run.
+	// Unavailable means that the activity could not reach something that it needs, such as the transcript, the list of runs,
+	// a tool, or a worker that may have the result. The attempt that failed has not called the model or the tool. There is one
+	// exception: it may have called a tool that may safely run again.
 	Unavailable = "Unavailable"
 	// Mismatch means that the workflow no longer has the request that the activity has to send to the model. It also means
 	// that a history cannot be replayed.
 	Mismatch = "Mismatch"
-	// StillRunning means that the awaited agent has not ended, or that it has just ended and may be resumed.
+	// StillRunning means that the sub-agent for which [AwaitAgent] waits has not ended. Or it has just ended and may be resumed.
 	StillRunning = "StillRunning"
 	// ForeignAgent means that the workflow with the sub-agent's ID is not the sub-agent.
 	ForeignAgent = "ForeignAgent"

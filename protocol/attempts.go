@@ -17,8 +17,8 @@ const (
 )
 
 // MaxModelAttempts returns how often an activity may attempt one model call. The number depends on the class of the error
-// with which the last attempt failed. If the class is not retryable, the number is 1. The activity may still send the request
-// to the other models that are allowed to answer it.
+// with which the last attempt failed. If the class is not retryable, the number is 1. The activity then does not call the same
+// model again, but it may call another model of the agent.
 func MaxModelAttempts(class llm.Class) int {
 	switch {
 	case !class.Retryable():

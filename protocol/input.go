@@ -59,14 +59,14 @@ type AwaitAgentInput struct {
 	Key agent.Key `json:"key"`
 }
 
-// LookAgentInput is the input of the activity [LookAgent], which reads how long nothing has happened in a sub-agent.
+// LookAgentInput is the input of the activity [LookAgent], which reads how long a sub-agent has been idle.
 type LookAgentInput struct {
 	// ID is the agent ID of the sub-agent.
 	ID string `json:"id"`
 }
 
-// RecallCallInput is the input of the activity [RecallCall]. The activity searches earlier runs of the agent for the result
-// of a tool call that asked for a sub-agent.
+// RecallCallInput is the input of the activity [RecallCall]. The activity looks for the result of a tool call in earlier runs
+// of the agent. The call is one that starts a sub-agent.
 type RecallCallInput struct {
 	Effect
 	// Call is the tool call without its result and without its arguments. The arguments are left out because they may be
@@ -96,7 +96,7 @@ type FoundMessages struct {
 	Run string `json:"run"`
 	// Messages are the messages of this page.
 	Messages []agent.InboxMessage `json:"messages,omitempty"`
-	// Order lists the IDs of all messages that the runs of the agent received, including the searching run. The message that
+	// Order lists the IDs of all messages that any run of the agent received, the searching run included. The message that
 	// was received first comes first. The searching run sorts its inbox by this list. Only the first page has Order. If the
 	// list would be too long, the newest messages are missing.
 	Order []string `json:"order,omitempty"`

@@ -84,7 +84,7 @@ type ChildEnd struct {
 }
 
 // RecalledCall is the result of the activity [RecallCall]. It contains what earlier runs of the agent have recorded about one
-// tool call that asked for a sub-agent.
+// tool call. The call is one that starts a sub-agent.
 type RecalledCall struct {
 	agent.Recalled
 	// Run is the end of the ID of the run that made the search: see [RunSuffix]. A reset may copy this result into the
@@ -189,9 +189,8 @@ func Spent(err error) *agent.Spending {
 	return &spent
 }
 
-// shown returns the part of a tool result that the transcript shows, which has at most `limit` bytes. If the result is
-// longer, shown replaces its middle with a note. The note tells the model how to read the middle, and contains the key of the
-// call.
+// shown shortens a tool result to at most `limit` bytes, for the transcript. If the result is longer, shown replaces its
+// middle with a note. The note tells the model how to read the middle, and contains the given key of the tool call.
 func shown(key agent.Key, content string, limit int) string {
 	return clip.MiddleNoting(content, ShownBytes(limit), func(from, bytes int) string { return agent.TextLeftOut(key, from, bytes) })
 }
@@ -220,9 +219,9 @@ func EndText(err error) string {
 }
 
 // IdleEvent returns the event that ends the wait for an idle sub-agent. A sub-agent is idle if nothing has happened in it, or
-// in an agent below it, for [agent.ChildIdleMS] milliseconds. The progress p says how long nothing has happened. If p
-// could not be read, `err` is the reason. IdleEvent returns nil if the sub-agent is not idle, or if `err` is not nil. The current
-// time is `now`, in Unix milliseconds.
+// in an agent below it, for [agent.ChildIdleMS] milliseconds. The progress p says for how long nothing has happened. If the
+// sub-agent is not idle, IdleEvent returns nil. It also returns nil if p could not be read; `err` is then the reason. The
+// current time is `now`, in Unix milliseconds.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil

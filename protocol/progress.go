@@ -8,15 +8,15 @@ type Progress struct {
 	// Doing says what the activity does: it names the model, or the tool with the beginning of its arguments. The Web UI
 	// shows this text for a running activity, because the activity's ID is only a hash.
 	Doing string `json:"doing,omitempty"`
-	// Tried is the number of attempts that called the model or the tool, including the current attempt. An attempt that
-	// failed to look up the tool counts, too. An attempt that failed earlier does not count. Nor does an attempt whose worker
-	// does not know the tool.
+	// Tried is the number of attempts that called the model or the tool, including the current attempt. An attempt also
+	// counts if the source of the tool, such as an MCP server, could not be reached. An attempt on a worker without the model
+	// or the tool does not count.
 	Tried int `json:"tried"`
 	// Reported is the number of attempts that failed and recorded their failure here. All other attempts before the current
 	// one were lost, for example because their workers crashed.
 	Reported int `json:"reported,omitempty"`
-	// Sought is the number of attempts that did not run the tool, because the tool may have run before and another worker may
-	// have its result.
+	// Sought is the number of attempts that did not run the tool, because the tool may have run before. Each of them ended, so
+	// that a later attempt may reach the worker that has the result.
 	Sought int `json:"sought,omitempty"`
 	// Empty counts the empty replies of all attempts so far, and the tokens of these replies.
 	Empty agent.EmptyReplies `json:"empty,omitzero"`

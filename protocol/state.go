@@ -23,8 +23,8 @@ const (
 	maxStateValues = 1_000_000
 )
 
-// ErrStateSize is the error for a state that is too large for [Pack] or [Unpack]. Such a state has more than [MaxStateBytes]
-// bytes, or more values than any working agent needs. The errors of Pack and Unpack wrap ErrStateSize and name the limit.
+// ErrStateSize is the error for a state that is too large for [Pack] or [Unpack]. The JSON of such a state has more than
+// [MaxStateBytes] bytes, or has too many values. The errors of Pack and Unpack wrap ErrStateSize and name the limit.
 var ErrStateSize = errors.New("the state of the agent is too large")
 
 // Page is the result of the activity [ReadAgent]: a part of a state that [Pack] has compressed.
@@ -36,13 +36,13 @@ type Page struct {
 	// Events is the number of history events from which the state was computed.
 	Events int64 `json:"events"`
 	// RunID is empty if the activity has read the requested run. Otherwise RunID is the ID of a later run, which the activity
-	// has read instead. This happens if another resume has already started the later run from the requested run, and the
-	// later run has ended.
+	// has read instead. This happens if two programs resume the agent at the same time: the later run is the one that the
+	// faster program started.
 	RunID string `json:"run_id,omitempty"`
 }
 
-// Pack compresses the state of an agent, as JSON, for the agent's next run. If the state is too large for [Unpack], Pack
-// returns an error that wraps [ErrStateSize].
+// Pack encodes the state of an agent as JSON and compresses it, for the agent's next run. If the state is too large for
+// [Unpack], Pack returns an error that wraps [ErrStateSize].
 func Pack(s *agent.State) ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err != nil {

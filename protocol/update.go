@@ -15,12 +15,12 @@ const (
 	// CloseUpdate closes the agent. The agent then accepts no more messages. It ends when its turn has ended and its inbox is
 	// empty. The update has no argument.
 	CloseUpdate = "close"
-	// UpgradeUpdate moves the agent to the current version of its workers. The agent continues as new as soon as no model
-	// call and no tool call is in flight. The update has no argument.
+	// UpgradeUpdate moves the agent to the current version of its workers. The agent continues as new as soon as all model
+	// calls and tool calls in flight have ended. The update has no argument.
 	UpgradeUpdate = "upgrade"
-	// ReloadUpdate tells the agent to read its definition again. The agent does this as soon as each call has its result and
-	// no model call is in flight. The argument is an ID that the sender chooses. The agent ignores a second update with the
-	// same ID.
+	// ReloadUpdate tells the agent to read its definition again. The agent does this when no model call is in flight and every
+	// tool call has its result. The argument is an ID that the sender chooses. The agent ignores a second update with the same
+	// ID.
 	ReloadUpdate = "reload"
 	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
 	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].

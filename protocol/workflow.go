@@ -17,9 +17,9 @@ const (
 const Refused = "Refused"
 
 // Moved is the type of the application error for a steering message that comes too late. A steering message enters the
-// running turn. The workflow refuses it if the agent has made progress since the sender looked at the agent: the field After
-// of the [agent.InboxMessage] then differs from [agent.State.Entry]. The sender has to look at the agent and send the message
-// again.
+// running turn. Its sender looks at the agent first. If the agent makes progress after that, the workflow refuses the message:
+// the field [agent.InboxMessage.After] then differs from [agent.State.Entry]. The sender has to look at the agent again, and
+// send the message again.
 const Moved = "Moved"
 
 // Result is the result of the workflow of an agent: the answer, and what the agent has used.

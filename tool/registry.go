@@ -25,7 +25,7 @@ type Local interface {
 	LocalName() string
 }
 
-// Bound is a tool with its reference. By the reference, a [Registry] finds the tool.
+// Bound is a tool together with its reference. [Registry.Lookup] finds a tool by its reference.
 type Bound struct {
 	// Ref is the reference, such as "calculator". For the tool "read_file" of the source "files", it is "files.read_file".
 	Ref string
@@ -33,9 +33,10 @@ type Bound struct {
 	Tool Tool
 }
 
-// Registry finds tools by their references. The reference of a tool that was added with [Registry.Add] is its name, such as
-// "calculator". The reference of a tool of a source is the name of the source, a dot, and the tool's name at the source, such
-// as "files.read_file". The zero Registry is empty and ready for use. A Registry is safe for concurrent use.
+// Registry finds tools by their references. A tool that was added with [Registry.Add] has its name as its reference, such as
+// "calculator". The reference of any other tool has two parts with a dot between them, such as "files.read_file". The first
+// part is the name of the tool's [Source]. The second part is the tool's name at this source. The zero Registry is empty and
+// ready for use. A Registry is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	tools   map[string]Tool
@@ -155,9 +156,10 @@ func (r *Registry) Lookup(ctx context.Context, ref string) (Tool, error) {
 	return matches[0].Tool, nil
 }
 
-// match returns the tools that match one pattern of [Registry.Resolve]. The pattern "name.*" may match no tool; for any other
-// pattern, this is an error. The errors are those of [Registry.Lookup]. `listed` is a cache that maps the name of a source to
-// the source's tools. If a source is not in the cache, the method calls [Source.Tools] and adds the tools to the cache.
+// match returns the tools that match one pattern of [Registry.Resolve]. If a source has no tools, its pattern "name.*" matches
+// no tool, and match returns no error. The errors are those of [Registry.Lookup]. `listed` is a cache that maps the name of a
+// source to the source's tools. If a source is not in the cache, the method calls [Source.Tools] and adds the tools to the
+// cache.
 func (r *Registry) match(ctx context.Context, pattern string, listed map[string][]Bound) ([]Bound, error) {
 	sourceName, _, dotted := strings.Cut(pattern, ".")
 	r.mu.RLock()
@@ -197,8 +199,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for the reference `ref`. `ofSource` has the tools of the source that `ref` names; nil
-// if they were not listed. The error names these tools, too.
+// unknown returns an [*UnknownToolError] for the reference `ref`. If `ref` names a tool of a known source, `ofSource` has all
+// tools of this source. Otherwise `ofSource` is nil. The error also names the tools in `ofSource`.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {

@@ -82,7 +82,7 @@ type outcome struct {
 }
 
 // parseObject decodes the arguments of a call for the validator. If the arguments are not a JSON object, `problem` says what is
-// wrong. Otherwise `problem` is "". The text continues the sentence "arguments of <tool> …".
+// wrong. Otherwise `problem` is "". An error text has `problem` after the words "arguments of <tool>".
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()

@@ -18,7 +18,7 @@ import (
 // Therefore it is safe for concurrent use.
 type graph struct {
 	root *jsonschema.Schema
-	// pointers maps a JSON pointer to the subschema at this place. The root has the pointer "".
+	// pointers maps the JSON pointer of each subschema to the subschema. The root has the pointer "".
 	pointers map[string]*jsonschema.Schema
 	// anchors maps the name of an `$anchor` or a `$dynamicAnchor` to the subschema that has the anchor.
 	anchors map[string]*jsonschema.Schema
@@ -27,8 +27,8 @@ type graph struct {
 	// inPlace maps each subschema to further subschemas that the validator checks against the same value. Examples are the
 	// subschemas of `allOf` and the target of `$ref`. The subschemas of `anyOf` are not in inPlace.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
-	// literal maps each subschema to an estimated number of bytes: how much of the subschema an error may quote, for example of
-	// its `enum`.
+	// literal maps each subschema to a number of bytes. It estimates how much of the subschema an error text may quote, for
+	// example of its `enum`.
 	literal map[*jsonschema.Schema]int
 	// patterns maps each regular expression to the number of instructions of its compiled form.
 	patterns map[string]int
@@ -145,10 +145,10 @@ func each(field any, f func(key string, s *jsonschema.Schema) error) error {
 	return nil
 }
 
-// consuming has the names of some fields of [jsonschema.Schema]. The subschemas in these fields are not checked against the
-// whole value. Most of these subschemas apply to a part of the value, such as those in `Properties`. Others are not checked
-// directly, such as those in `Defs`. For all other fields, the estimate assumes that their subschemas are checked against the
-// whole value.
+// consuming has the names of some fields of [jsonschema.Schema]. The validator does not check a whole value against the
+// subschemas in these fields. Most of these subschemas, such as those in `Properties`, apply only to a part of the value.
+// Others, such as those in `Defs`, are used only through references. For all other fields, [graph.affordable] assumes that the
+// whole value is checked against their subschemas.
 var consuming = map[string]bool{
 	"Defs": true, "Definitions": true, "ContentSchema": true,
 	"PrefixItems": true, "Items": true, "ItemsArray": true, "AdditionalItems": true, "Contains": true, "UnevaluatedItems": true,

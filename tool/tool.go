@@ -11,7 +11,7 @@ import (
 )
 
 // Effect says what a tool changes. The effect decides whether a call may run again if the outcome of the call is unknown. The
-// values of the constants must never change, because the stored states of running agents contain them.
+// values of the Effect constants must never change, because the stored states of running agents contain them.
 type Effect string
 
 const (

@@ -16,8 +16,8 @@ func Attributes(in agent.Start) temporal.SearchAttributes {
 		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
 }
 
-// attributes returns the search attributes with which a sub-agent starts. It returns none if the parent agent has none. The
-// namespace may then not have registered the attributes.
+// attributes returns the search attributes with which a sub-agent starts. `in` is the start input of the sub-agent. If the
+// parent agent has no search attributes, attributes returns none, because the namespace may not have registered them.
 func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
 	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus); !known {
 		return temporal.SearchAttributes{}

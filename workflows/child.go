@@ -29,11 +29,11 @@ func (d *driver) watchChild(key agent.Key) {
 	})
 }
 
-// limitWait starts a coroutine that limits how long a call waits for its sub-agent. The longest time is the time budget of
-// the tool. If the tool has no budget, the call waits until nothing has happened in the sub-agent for [agent.ChildIdleMS]
+// limitWait starts a coroutine that limits how long a tool call waits for its sub-agent. If the tool has a time budget, the
+// call waits that long. If not, the call waits until nothing has happened in the sub-agent for [agent.ChildIdleMS]
 // milliseconds.
 //
-// Then the coroutine gives all calls that wait for the sub-agent an "interrupted" result, and the agent goes on without the real
+// After that time, all calls that wait for the sub-agent get an "interrupted" result, and the agent goes on without the real
 // answer. The sub-agent keeps running, and the driver still waits for the real answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
@@ -57,9 +57,9 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 }
 
 // watchProgress waits until the sub-agent of a call is idle: nothing has happened in the sub-agent, or in an agent below it,
-// for [agent.ChildIdleMS] milliseconds. Then watchProgress gives the calls that wait for the sub-agent an "interrupted" result, and
-// the agent goes on. To find out whether the sub-agent is idle, watchProgress runs the activity LookAgent from time to time.
-// It returns early if `ctx` is cancelled.
+// for [agent.ChildIdleMS] milliseconds. Then all calls that wait for the sub-agent get an "interrupted" result, and the agent
+// goes on. To find out whether the sub-agent is idle, watchProgress runs the activity LookAgent from time to time. It returns
+// early if `ctx` is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -144,9 +144,9 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent in a run that began by a reset. Call it only if the reset copied the start of
-// the sub-agent into this run. Temporal may then never report the end to this run: the future of the child workflow,
-// `running`, may never become ready. Therefore pollChildEnd also waits by the activity AwaitAgent.
+// pollChildEnd waits for the end of a sub-agent. It is for a run that began by a reset, if the reset copied the start of the
+// sub-agent into this run. Temporal may then never report the end to this run: the future of the child workflow, `running`,
+// may never become ready. Therefore pollChildEnd also runs the activity AwaitAgent, which waits for the same end.
 //
 // When the activity or the child workflow has ended, pollChildEnd returns the future of the activity. If the child workflow
 // has ended before the activity was started, pollChildEnd returns nil.
@@ -235,9 +235,9 @@ func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
-// recall finds out whether an earlier run of the agent has the result of a tool call that a sub-agent answers. It uses the
-// activity RecallCall, and applies the result of the activity to the state. If this activity is already in flight for the call, recall only waits
-// until the activity has ended.
+// recall runs the activity RecallCall for a tool call that a sub-agent answers, and applies the result to the state. The
+// activity looks for the result of the tool call in earlier runs of the agent. If the activity is already in flight for this
+// call, recall only waits until the activity has ended.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.RecallKey(call.Key)
 	if d.inFlight(key) {
@@ -265,7 +265,7 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 // are the results of [driver.runChild].
 //
 // If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, the earlier
-// run may have answered the calls as interrupted. childEnded then applies the recorded results first. Therefore the
+// run may have given the calls an "interrupted" result. childEnded then applies the recorded results first. Therefore the
 // transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
@@ -280,7 +280,7 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls for which this run still has to search the earlier runs. It considers the calls that wait for the
+// unasked returns the calls for which this run still has to search the earlier runs. It considers only calls that wait for the
 // sub-agent with the given key: see [agent.Key]. A reset may have copied the search of another run into the history of this
 // run. Such a search does not count, because this run has more earlier runs than the other run.
 func (d *driver) unasked(child agent.Key) []agent.Call {

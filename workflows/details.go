@@ -172,8 +172,9 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting returns a text about the messages in the inbox: their number n, and when the agent reads them. If the turn is held,
-// the agent reads them later, after the next message. `held` says whether the turn is held: see [agent.Held].
+// waiting returns a text about the n messages in the inbox. The text has their number, and says when the agent reads them.
+// `held` says whether the turn is held: see [agent.Held]. The agent then reads these messages only after it has received
+// another message.
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
@@ -185,8 +186,8 @@ func waiting(held bool, n int) string {
 const detailsChildren = 20
 
 // childLines returns a list of the agent's sub-agents, in Markdown. The list shows at most [detailsChildren] sub-agents. It
-// prefers running sub-agents to ended ones, and newer ones to older ones. They stand in the order in which the agent called
-// them. A last line has the number of sub-agents that are not shown.
+// prefers running sub-agents to ended ones, and newer ones to older ones. The lines are in the order in which the agent
+// called the sub-agents. A last line has the number of sub-agents that are not shown.
 func childLines(s *agent.State, namespace string) string {
 	if s.ChildCount() == 0 {
 		return ""

@@ -35,11 +35,11 @@ type driver struct {
 	runSuffix string
 	// reset says that this run began by a reset of an earlier run.
 	reset bool
-	// version is the number of reasons to run the loop again. It increases with each event that changes the state, and with
-	// each other reason.
+	// version increases when the loop has to run again, for example after an event that changed the state. The loop waits
+	// until version has changed.
 	version int
-	// early and served count updates that arrived before the driver had a state. early is the number of these updates. served
-	// is the number of those for which [driver.await] has returned.
+	// early is the number of updates that arrived before the driver had a state. served is the number of those updates for
+	// which [driver.await] has returned.
 	early, served int
 	// upgrade says that the agent has received a [protocol.UpgradeUpdate].
 	upgrade bool
@@ -50,9 +50,8 @@ type driver struct {
 	unmovable bool
 	// ends receives the signals by which resumed sub-agents report their ends.
 	ends workflow.ReceiveChannel
-	// recalledBy records which searches have ended. Each search looked in earlier runs for the result of a call for a
-	// sub-agent. The map's key is the key of the call. The value is the end of the ID of the run that made the search, or
-	// "unknown" if the search failed.
+	// recalledBy records for which calls [driver.recall] has ended. The map's key is the key of the call. The value is the end
+	// of the ID of the run that searched earlier runs for the call's result. It is "unknown" if the search failed.
 	recalledBy map[agent.Key]string
 }
 
@@ -63,7 +62,7 @@ type effect struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
 	timer  bool                // the effect only limits the time of a call, so it does not prevent a continue as new
-	keeps  bool                // the effect holds data that is not in the state yet, so the run must not continue as new before it ends
+	keeps  bool                // the effect has data that is not in the state yet; the run must not continue as new before it ends
 }
 
 // newDriver returns the driver of a run. It takes the context, the start input and the options of the workflow. If the run
@@ -213,7 +212,7 @@ func (d *driver) apply(e agent.Event) (changed bool) {
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
 // carryOut starts the work that the step asks for, such as a model call or tool calls. It does not start work that is already
-// in flight. It also makes the driver wait for each sub-agent whose calls were answered as interrupted, because the sub-agent
+// in flight. It also makes the driver wait for each sub-agent whose calls got an "interrupted" result, because the sub-agent
 // may still send the real answer.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
@@ -260,8 +259,9 @@ func (d *driver) callsAtOnce(step agent.RunTools) int {
 	return agent.CallsAtOnce
 }
 
-// started reports whether the driver has begun to carry out a call. This is the case if the tool call or the sub-agent is in
-// flight, or the search of earlier runs for the result of the call.
+// started reports whether the driver has begun to carry out a tool call. For a call that a sub-agent answers, it returns true
+// if the sub-agent is in flight, or if [driver.recall] is looking for the result. For any other call, it returns true if the
+// call is in flight.
 func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
 		return d.inFlight(call.Key)
@@ -299,8 +299,8 @@ func (d *driver) endEffect(f *effect) {
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 
-// cancelUnwanted cancels work in flight for which the step no longer asks. For example, the turn may have reached a limit,
-// and a call was answered as interrupted. Then the step no longer asks for this call.
+// cancelUnwanted cancels the work in flight that the given step does not contain. For example, a tool call got an
+// "interrupted" result because the turn reached a limit. The step then no longer contains this call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
 		if f.key.Kind() == agent.KindMessages {

@@ -63,9 +63,10 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	d.apply(event)
 }
 
-// removedTool is the name of a workflow version (workflow.GetVersion). It decides which answer open calls of a tool get when
-// the agent has read a new definition without this tool. If the history has the version, the answer says that the call may
-// have run. Histories of earlier drivers do not have the version. There, the answer says that the call did not run.
+// removedTool is the name of a workflow version (workflow.GetVersion). It matters if a new definition of the agent lacks a
+// tool that has open calls. Each of these calls then gets an error as its result. If the history has the version, the error
+// says that the call may have run. Histories of earlier drivers do not have the version. There, the error says that the call
+// did not run.
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
@@ -181,7 +182,7 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 }
 
 // recalls returns the beginning of the summary of an activity, which the Web UI shows. If the activity first searches earlier
-// runs for its result, this is "recall or run · ". Otherwise it is empty. The given key is the ID of the activity.
+// runs for its result, recalls returns "recall or run · ". Otherwise it returns "". The given key is the ID of the activity.
 func (d *driver) recalls(key agent.Key) string {
 	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// strict is a data converter for a replay that must end if a codec fails. With another data converter, the workflow would
-// treat the error of a codec server as the failure of an activity.
+// strict is a data converter for replays. If a codec fails, strict panics, and the replay ends. With another data converter,
+// the workflow would treat the error of a codec server as the failure of an activity.
 type strict struct {
 	converter.DataConverter
 

@@ -82,8 +82,8 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 	}
 }
 
-// verdict says whether the demo has succeeded. For a success, it returns nil. It returns an error if a model request or a
-// tool call was repeated that must happen only once. It also returns an error if the agent did not complete.
+// verdict says whether the demo has succeeded. For a success, it returns nil. Some model requests and tool calls must happen
+// only once. If one of them was repeated, verdict returns an error. It also returns an error if the agent did not complete.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:

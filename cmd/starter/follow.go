@@ -95,9 +95,9 @@ func endOf(ctx context.Context, c *client.Client, id string, status client.Statu
 	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
 }
 
-// answered reports whether the agent has completed or waits for the user. The turn has then ended with an answer. The answer
-// may be a notice that the agent has reached a limit. There is one exception: an agent that waits for a person's decision on
-// a tool call counts as answered, but has no answer yet.
+// answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer.
+// The answer may be a notice that the agent has reached a limit. There is one exception: an agent that waits for a person's
+// decision on a tool call counts as answered, but has no answer yet.
 func (e ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
 
 // verdict returns the error with which a command ends after it has waited for an agent. The error has the code
@@ -129,8 +129,8 @@ func (e ending) pastLimit() string {
 	}
 }
 
-// usageLine returns one line with the tokens and the cost of an agent and of its sub-agents that have ended. The line ends
-// with the given address of the agent's page in the Web UI, unless this address is empty.
+// usageLine returns one line with the tokens and the cost of an agent. They include the sub-agents that have ended. The line
+// ends with the given address of the agent's page in the Web UI, unless this address is empty.
 func usageLine(u agent.Usage, link string) string {
 	all := u.Spent()
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))

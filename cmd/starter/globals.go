@@ -136,9 +136,9 @@ func noTemporal(address string) error {
 	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
-// listens reports whether a program accepts connections at an address of this machine. [globals.dial] calls it before it
-// connects, because gRPC reports a missing server only after its retries. For an address of another machine, listens always
-// returns true, because the connection may need a proxy. It also returns true if the context has ended.
+// listens reports whether a program accepts connections at an address of this machine. With this check, [globals.dial] notices
+// a missing server at once. gRPC alone would report it only after several retries. For an address of another machine, listens
+// always returns true, because the connection may need a proxy. It also returns true if the context has ended.
 func listens(ctx context.Context, address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -127,7 +127,7 @@ type row struct {
 // find returns the agents that match the query, the newest first. It returns at most `limit` agents; 0 means any number. The
 // result `more` says whether more agents match. find reads the status of each agent from the agent's history; see
 // [reading.all]. An agent whose history cannot be read has the status [client.Unknown]. find returns such an agent for every
-// query, because the list must not hide an agent.
+// query, because `starter list` must not hide an agent.
 func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
 	found = []row{}
 	var batch []client.Entry
@@ -220,8 +220,8 @@ type rowView struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Class is the kind of the agent's failure. The field is absent if the agent has no failure.
 	Class string `json:"class,omitempty"`
-	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. The field is absent if they
-	// are unknown.
+	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. The field is absent if the
+	// tokens and the cost are unknown.
 	Usage   *treeUsage `json:"usage,omitempty"`
 	Task    string     `json:"task,omitempty"`
 	Parent  string     `json:"parent,omitempty"`

@@ -138,8 +138,8 @@ func (p *preview) draw(before string) {
 	}
 }
 
-// lines returns the last lines of the partial text, as many as fit on a terminal of the given size. From the second attempt
-// at the model call on, the first line begins with the number of the attempt.
+// lines returns the last lines of the text that the preview shows, as many as fit on a terminal of the given size. If the text
+// comes from a second or later attempt at the model call, the first line begins with the number of this attempt.
 func (p *preview) lines(width, height int) []string {
 	if p.words == nil {
 		return nil

@@ -101,8 +101,8 @@ func removeQuestion(ids []string, below int) string {
 	return "Delete " + what + "?"
 }
 
-// confirm asks the user a question and reports whether the answer is "y" or "yes". An empty standard input is an error.
-// Therefore a script without the flag `--yes` notices that nothing was deleted.
+// confirm asks the user a question and reports whether the answer is "y" or "yes". An empty standard input is an error,
+// because a script without the flag `--yes` must notice that nothing was deleted.
 func confirm(stdin io.Reader, out io.Writer, question string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	line, err := bufio.NewReader(stdin).ReadString('\n')

@@ -317,9 +317,9 @@ func (p *transcriptPrinter) message(m agent.Message) {
 	}
 }
 
-// repeatsText returns a text about the attempts at model calls that were repeated. It gives the number of these attempts. It
-// also says how many of them were lost with their worker, because the provider may have billed the lost attempts. The text is
-// empty if no attempt was repeated.
+// repeatsText returns a text about repeated attempts at model calls. It gives the number of these attempts. It also says how
+// many of them were lost because a worker crashed or lost contact with Temporal. The provider may have billed the lost
+// attempts. The text is empty if no attempt was repeated.
 func repeatsText(r agent.Repeats) string {
 	if r.Attempts == 0 {
 		return ""
@@ -334,8 +334,8 @@ func repeatsText(r agent.Repeats) string {
 	return text
 }
 
-// costText returns the last part of a line about an agent's usage: a comma, and the cost of the agent and of its sub-agents
-// that have ended. The part is empty if the cost is 0, for example because the models have no price.
+// costText returns the last part of a line about an agent's usage: a comma and the cost. The cost includes the sub-agents that
+// have ended. If the cost is 0, the part is empty.
 func costText(u agent.Usage) string {
 	cost := u.Cost + u.Descendants.Cost
 	if cost == 0 {

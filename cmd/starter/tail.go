@@ -113,9 +113,9 @@ func hint(id string, status client.Status) string {
 	return ""
 }
 
-// firstOf returns the index of the first message that `starter tail` prints. The first message of the transcript has the
-// index 0. The user wants the newest messages; `last` is their number, and a negative number means all messages. To count the
-// messages, firstOf may have to wait for a worker. During a long wait, it informs the user with the waitNotice `wait`.
+// firstOf returns the index of the first message that `starter tail` prints. The first message of the transcript has the index
+// 0. The user wants the newest messages; `last` is their number, and a negative number means all messages. To count the
+// messages, firstOf may have to wait for a worker. During a long wait, `wait` informs the user.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
 	if last < 0 {
 		return 0, nil

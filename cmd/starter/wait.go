@@ -46,7 +46,7 @@ func (v *waitValue) Set(text string) error {
 	return nil
 }
 
-// within returns a context that ends when the time `limit` has passed; 0 means no limit. The cause is then
+// within returns a context that ends when the time `limit` has passed; 0 means no limit. [context.Cause] then returns
 // [context.DeadlineExceeded]. The function `lift` removes the limit. It has no effect after the time has passed. The function
 // `cancel` ends the context. The caller must call `cancel`.
 func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, cancel func()) {
@@ -60,7 +60,7 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 
 // reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Client.Look] does. If the
 // time `wait.limit` passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
-// During a long wait, reach informs the user with the waitNotice `wait`.
+// During a long wait, `wait` informs the user.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {
 	ctx, _, cancel := within(ctx, wait.limit)
 	defer cancel()
@@ -103,9 +103,9 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 	return unanswered(do(bounded, c, lift), wait, "it is not known whether the agent has received the command; you can repeat the command safely")
 }
 
-// goesOn returns the error of a command that has waited for an agent. If the user has interrupted the command, the error says
-// that the agent goes on. It also says how to follow or end the agent. Otherwise, goesOn returns the given error. An
-// interrupt means that the given error is not nil and the context has ended.
+// goesOn returns the error of a command that has waited for an agent. If the given error is not nil and the context has ended,
+// the user has interrupted the command. The new error then says that the agent goes on, and how to follow or end the agent.
+// Otherwise, goesOn returns the given error.
 func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err

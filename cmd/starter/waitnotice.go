@@ -15,7 +15,7 @@ import (
 // silence is how long a problem must last before the user is informed. Most problems end sooner.
 const silence = 2 * time.Second
 
-// waitNotice tells a user who waits for an agent why the agent does not go on. There are three problems: no worker answers,
+// waitNotice tells a user who waits for an agent why the agent does not go on. The problem is one of three: no worker answers,
 // Temporal does not answer, or a failed call is tried again. A waitNotice reports a problem when the problem has lasted for
 // the time [silence]. It reports each problem once, and each attempt at a failed call once. It also reports when a worker or
 // Temporal answers again. A waitNotice is safe for concurrent use.
@@ -37,12 +37,12 @@ type waitNotice struct {
 	told  string        // identifies the last report of the trouble; empty before the first report
 	tried *client.Retry // the call that is tried again
 	work  work
-	// reported is the latest of three times: of the last line of [waitNotice.report], of the last message, and of the last
-	// progress without work. The next line follows when the time [reportEvery] has passed since then.
+	// reported is when [waitNotice.report] last wrote a line or had no work to show. The next line follows when the time
+	// [reportEvery] has passed since then.
 	reported time.Time
 }
 
-// trouble is the kind of problem because of which an agent does not go on.
+// trouble says why an agent does not go on.
 type trouble string
 
 const (

@@ -18,8 +18,8 @@ const reportEvery = 10 * time.Second
 // work holds what an agent works on: a model call or tool calls. [work.line] updates a work and returns a text about it for
 // the user.
 type work struct {
-	// since is when the current work began. It is the latest of three times: of the start of the command, of the last
-	// message, and of the last progress without work. [work.line] shows the time that has passed since then.
+	// since is when the current work began. It is set when the command starts, when a message arrives, and whenever the agent
+	// does not work. [work.line] shows the time that has passed since then.
 	since time.Time
 	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall

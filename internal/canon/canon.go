@@ -215,8 +215,8 @@ func appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form. The
-// reason is that package encoding/json replaces every unpaired surrogate by U+FFFD. Different texts would then be equal.
+// loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form:
+// package encoding/json replaces every unpaired surrogate by U+FFFD, and different texts would get the same form.
 func loneSurrogate(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// minEncoded is a size in bytes. [Middle] always accepts a JSON form of at most this size. The size is well below 2 MiB,
-// because Temporal refuses larger payloads.
+// minEncoded is a number of bytes. If the JSON form of a text has at most this number, [Middle] does not shorten the text
+// because of its JSON form. The number is well below 2 MiB, because Temporal refuses larger payloads.
 const minEncoded = 3 << 19 // 1.5 MiB
 
 // Middle shortens a text for a model to at most `limit` bytes. It keeps the beginning (about two thirds) and the end (about
@@ -24,8 +24,8 @@ func Middle(text string, limit int) string {
 	return MiddleNoting(text, limit, leftOut)
 }
 
-// MiddleEncoded is like [Middle], but the JSON form of the text may have at most `encodedLimit` bytes, with the quotes. With
-// a small `encodedLimit`, several texts can share one payload. An `encodedLimit` above the size that Middle allows has no
+// MiddleEncoded is like [Middle], but the JSON form of the text may have at most `encodedLimit` bytes, including the quotes.
+// With a small `encodedLimit`, several texts can share one payload. An `encodedLimit` above the size that Middle allows has no
 // effect.
 func MiddleEncoded(text string, limit, encodedLimit int) string {
 	return middle(text, limit, min(encodedLimit, defaultEncoded(limit))-2, leftOut)
@@ -49,7 +49,7 @@ const maxNote = 128
 // The note should have at most 120 bytes; MiddleNoting shortens a longer note. If `limit` is below 256, the note and the line
 // breaks around it have at most half as many bytes as `limit`.
 //
-// A second call with the same `limit` does not change the result of the first call.
+// If a result is shortened again with the same `limit`, it does not change.
 func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	return middle(text, limit, defaultEncoded(limit)-2, note)
@@ -78,8 +78,8 @@ func middle(text string, limit, encodedLimit int, note func(from, bytes int) str
 	return head + "\n" + said + "\n" + tail
 }
 
-// prefixLen returns the length in bytes of the longest prefix of a text that meets three conditions. The prefix ends after a
-// whole rune. It has at most `limit` bytes. Its JSON form, without the quotes, has at most `encodedLimit` bytes.
+// prefixLen returns the length in bytes of the longest prefix that meets three conditions. The prefix ends after a whole rune.
+// It has at most `limit` bytes. Its JSON form, without the quotes, has at most `encodedLimit` bytes.
 func prefixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {

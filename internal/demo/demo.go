@@ -32,7 +32,7 @@ type Options struct {
 	Worker []string
 	// Keep leaves the server and the worker running until the context ends.
 	Keep bool
-	// Offline uses the stand-in even if the environment names a model.
+	// Offline uses the stand-in, a script that plays a model, even if the environment names a model.
 	Offline bool
 	// Out receives the demo's output for people. This writer must escape terminal control characters and be safe for
 	// concurrent use. Required.
@@ -150,8 +150,8 @@ func (d *demo) run(ctx context.Context) error {
 	return d.keep(ctx)
 }
 
-// startWorker starts a worker process and waits until the worker is ready. It then prints a line with the process ID and the
-// given remark for people.
+// startWorker starts a worker process and waits until the worker is ready. It then prints a line for people, with the process
+// ID and the given remark.
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
 	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {

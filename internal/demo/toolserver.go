@@ -18,7 +18,7 @@ const (
 
 // toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real
 // server should refuse a call with the key of an earlier call. The server of the demo runs such a call. Therefore the counts
-// show the repetition.
+// show every repeated call.
 type toolServer struct {
 	url                 string
 	published, measured counter

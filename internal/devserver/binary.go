@@ -30,10 +30,10 @@ const (
 // project is not tested with older servers.
 var minVersion = [2]int{1, 5}
 
-// Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if the version of this program is new enough.
-// Otherwise it uses the CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which
-// takes minutes. Several processes may call Binary at the same time: one of them builds the CLI, and the others wait for it.
-// Binary writes messages for people to `progress`.
+// Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses
+// the CLI in the cache; see [CacheDir]. If the cache has none, Binary builds the CLI into the cache, which takes minutes.
+// Several processes may call Binary at the same time: one of them builds the CLI, and the others wait for it. Binary writes
+// messages for people to `progress`.
 func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	path, reason := fromPath(ctx)
 	if path != "" {

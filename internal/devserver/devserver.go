@@ -49,8 +49,8 @@ type Options struct {
 // 127.0.0.1 on others.
 const host = "127.0.0.1"
 
-// attempts is the maximum number of times that [Start] tries to start a server. A try can fail because Start chooses a free
-// port, and another process takes this port before the server listens on it.
+// attempts is the maximum number of times that [Start] tries to start a server. An attempt can fail because Start chooses a
+// free port, and another process takes this port before the server listens on it.
 const attempts = 3
 
 // Server is a running development server. Its methods are safe for concurrent use.

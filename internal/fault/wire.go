@@ -18,7 +18,7 @@ import (
 
 // DialOptions returns options for a connection to Temporal. With these options, the process kills itself at the points for
 // which [Arm] was called. If the environment variable [Env] is empty, DialOptions returns nil. The data converter `c` decodes
-// the inputs of activities, because Arm searches its words in them. If `c` is nil, DialOptions uses the SDK's default data
+// the inputs of activities, because the words of Arm may occur there. If `c` is nil, DialOptions uses the SDK's default data
 // converter.
 func DialOptions(c converter.DataConverter) []grpc.DialOption {
 	dir := os.Getenv(Env)
@@ -135,9 +135,9 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks that Temporal gives to the worker. [wire.points] needs a task when the worker reports its result.
-// A task comes in the reply to a poll, or in the reply to the report of a workflow task. take ignores all other replies. For
-// an activity task, take also calls [wire.come], with the point from the map [taken].
+// take remembers the tasks that Temporal gives to the worker. [wire.points] needs a task when the worker reports the task's
+// result. A task comes in the reply to a poll, or in the reply to the result of a workflow task. take ignores all other
+// replies. For an activity task, take also calls [wire.come], with the point from the map [taken].
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

@@ -65,8 +65,8 @@ func run(ctx context.Context, patterns []string, stdout io.Writer) error {
 	return nil
 }
 
-// requireRows returns an error if a row of the tables in docs/failures.md has no mutant. Each row describes a failure and its
-// tests. Only a mutant shows that these tests notice the failure.
+// requireRows returns an error if a row of the tables in docs/failures.md has no [mutant]. Each row describes a failure and
+// its tests. Only a mutant shows that these tests notice the failure.
 func requireRows(all []mutant) error {
 	text, err := os.ReadFile("docs/failures.md")
 	if err != nil {
@@ -84,8 +84,8 @@ func requireRows(all []mutant) error {
 	return nil
 }
 
-// requireGreen runs the tests of the mutants on the unchanged code. It returns an error if a test fails. Such a test would
-// also fail with its mutant. The failure would then prove nothing.
+// requireGreen runs the test of each [mutant] on the unchanged code. It returns an error if a test fails. Such a test would
+// also fail with its mutant, but the failure would prove nothing.
 func requireGreen(ctx context.Context, all []mutant, stdout io.Writer) error {
 	tests := map[string][]string{}
 	for _, m := range all {
@@ -147,7 +147,8 @@ func (m mutant) try(ctx context.Context) (verdict, output string, err error) {
 }
 
 // goTest runs tests of the package in a folder. It runs the tests whose whole name matches the regular expression `tests`. If
-// `overlay` is not empty, it is the path of an overlay file for the flag -overlay of the go command. goTest returns the whole output of the go command, and an error if a test fails or cannot be built.
+// `overlay` is not empty, it is the path of an overlay file for the flag -overlay of the go command. goTest returns the whole
+// output of the go command. It returns an error if a test fails or cannot be built.
 func goTest(ctx context.Context, folder, tests, overlay string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "test", folder, "-run", "^("+tests+")$", "-count=1")
 	cmd.Env = os.Environ()

@@ -4,9 +4,9 @@ package pattern
 import "regexp/syntax"
 
 // Size estimates how many instructions a regular expression in RE2 syntax has when it is compiled. With this number, a caller
-// can refuse an expression and need not compile the expression. Nested repetitions such as (a{1,30}){1,30} multiply the
-// instructions. Compilation takes time and memory for each instruction. Matching takes up to about ten nanoseconds for each
-// instruction and each byte of the text.
+// can refuse a large expression without compiling it. Nested repetitions such as (a{1,30}){1,30} multiply the instructions.
+// Compilation takes time and memory for each instruction. Matching takes up to about ten nanoseconds for each instruction and
+// each byte of the text.
 //
 // The error is the error of [syntax.Parse].
 func Size(expr string) (int, error) {

@@ -64,9 +64,9 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: value}
 }
 
-// secret reports whether a handler could print a secret of the value. It also returns the value as a text without the
-// secrets. Handlers print values with package fmt or as JSON, and byte slices as texts. If the JSON encoding of the value
-// panics, secret hides the whole value.
+// secret reports whether a secret could appear when a log handler prints the value. It also returns the value as a text
+// without the secrets. Handlers print values with package fmt or as JSON, and byte slices as texts. If the JSON encoding of
+// the value panics, secret hides the whole value.
 func (h handler) secret(value any) (text string, found bool) {
 	defer func() {
 		if recover() != nil {

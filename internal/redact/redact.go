@@ -102,8 +102,8 @@ func (r *Redactor) addBase64(secret string, width int) {
 	}
 }
 
-// add adds every substring of a text that has `width` bytes to `r.windows`, the byte strings that are hidden. If the text is
-// shorter, add adds the whole text.
+// add adds the substrings of a text to `r.windows`, the byte strings that are hidden. It adds every substring of `width`
+// bytes. If the text is shorter, add adds the whole text.
 func (r *Redactor) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {

@@ -27,9 +27,9 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite decodes a text piece by piece and returns the view. It calls the function `decode` with the part of the text that
-// is not decoded yet. The function decodes one piece at the start of this part. It returns the length of the piece before the
-// decoding, which must be at least 1, and the decoded piece.
+// rewrite decodes a text piece by piece and returns the view. It calls the function `decode` with the part of the text that is
+// not decoded yet. The function decodes one piece at the start of this part. It returns the length of the piece before the
+// decoding, and the decoded piece. The length must be at least 1.
 func rewrite(text string, decode func(rest string) (length int, decoded string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))

@@ -62,8 +62,8 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 }
 
 // greeting returns the lines about the version for the worker's greeting. For a worker without a version, there are no such
-// lines. A version that is not current gets no new agents. To people, its worker seems to hang. In this case, the lines
-// contain the command that makes the version current.
+// lines. A version that is not current gets no new agents, and its worker seems to hang. For such a version, the lines contain
+// the command that makes the version current.
 func (d deployment) greeting(address, namespace string) string {
 	if !d.UseVersioning {
 		return ""

@@ -65,9 +65,9 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	return options, nil
 }
 
-// mcpServer converts an MCP server of the configuration to the form that package mcp needs. The keys `env` and `headers` in
-// the configuration name environment variables. mcpServer reads the values of these variables. It returns an error if such a
-// variable is not set.
+// mcpServer converts an MCP server of the configuration to an [mcp.Server]. The keys `env` and `headers` in the configuration
+// name environment variables. mcpServer reads the values of these variables. It returns an error if such a variable is not
+// set.
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	env, err := conf.ResolveEnv()
 	if err != nil {

@@ -51,8 +51,8 @@ type Options struct {
 // work, and waits up to the time [Options].Drain for the running calls to end. After this, Run returns nil. A second signal
 // makes Run return an error at once. If an error stops the worker, Run returns this error.
 //
-// If the context ends or a signal arrives before the worker has connected to Temporal, Run returns an error. When the worker
-// serves, the end of the context has no effect.
+// If the context ends or a signal arrives before the worker has connected to Temporal, Run returns an error. After the worker
+// has started, the end of the context has no effect.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	level := slog.LevelWarn
 	if o.Verbose {

@@ -48,9 +48,9 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns how much of the response's body a test may send, in bytes, before the test cuts the response. A client must
-// notice every such cut. A stream is cut before the finish reason, because a client treats a stream with a finish reason as
-// complete. Any other response is cut at the latest before its last byte.
+// safe returns the number of bytes before which a test must cut the response, so that every client notices the cut. In a
+// stream, this is the position of the finish reason, because a client treats a stream with a finish reason as complete. For
+// any other response, it is the position of the last byte.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
 		return at

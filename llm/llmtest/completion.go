@@ -75,8 +75,8 @@ type modelInfo struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-// completionOf converts a reply into the body of a response. If the reply does not name its model, the body has the name
-// `model`.
+// completionOf converts a reply into the body of a response. `model` is the model's name in the body if the reply does not
+// name its model.
 func completionOf(model string, reply llm.Reply) completion {
 	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
 	if reply.Message.Content != "" {

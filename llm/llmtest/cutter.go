@@ -2,8 +2,8 @@ package llmtest
 
 import "math/rand/v2"
 
-// pieceSize is the approximate size of the text in one event of a stream, in bytes. The size is small, because words and
-// arguments should be split over several events. Clients must be able to join them.
+// pieceSize is the approximate size of the text in one event of a stream, in bytes. It is small, so that most texts are split
+// over several events. This tests whether a client joins the parts.
 const pieceSize = 7
 
 // cutter cuts texts into parts. Each part is sent in its own event of a stream. If `random` is nil, all parts have about the

@@ -224,7 +224,8 @@ func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm
 	}
 }
 
-// retryAfterArrives checks that the error of a client has the wait time from the headers Retry-After and Retry-After-Ms.
+// retryAfterArrives checks that the error of a client has the wait time that the endpoint sent. An endpoint sends a wait time
+// in the header Retry-After, and may also send it in milliseconds in the header Retry-After-Ms.
 func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
 		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {

@@ -26,9 +26,9 @@ func long() llm.Reply {
 	return reply
 }
 
-// piecesMakeTheReply checks that the deltas (parts of a streamed reply) make up the reply. A client that streams must pass
-// every delta to the function of [llm.WithStream], in order. After [llm.Client.Complete] has returned, the client must not
-// call the function. A client that does not stream must never call it.
+// piecesMakeTheReply checks the deltas (parts) of a streamed reply. Joined, they must have the content, the reasoning and the
+// tool calls of the reply. A client that streams must pass every delta to the function of [llm.WithStream], in order. It must
+// not call the function after [llm.Client.Complete] has returned. A client that does not stream must never call the function.
 func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
@@ -98,8 +98,8 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 	}
 }
 
-// faultsPass checks that a caller who retries gets every reply in spite of [Faults]. For each fault, the client must return a
-// retryable error. The last attempt must return the same message as without faults.
+// faultsPass checks that a caller who retries gets every reply in spite of [Faults]. For each faulty response, the client
+// must return a retryable error. For a correct response, it must return the reply's message unchanged.
 func faultsPass(t *testing.T, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)

@@ -40,7 +40,7 @@ func invalid(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// usual has the error response that OpenAI usually sends, for each class of errors.
+// usual has an error response for most classes of errors: the response that OpenAI usually sends for the class.
 var usual = map[llm.Class]refusal{
 	llm.RateLimited:    {status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"},
 	llm.Overloaded:     {status: http.StatusServiceUnavailable, kind: "server_error"},

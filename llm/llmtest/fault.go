@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// maxFaultsInARow is how many attempts at one request may get a fault in succession. The number is small, because an agent
-// gives up after a few failed attempts, for example after three empty replies.
+// maxFaultsInARow is how many successive attempts at one request may get a fault. The number is small, because an agent gives
+// up after a few failed attempts, for example after three empty replies.
 const maxFaultsInARow = 2
 
 // Faults makes some responses of an [Endpoint] faulty. Use it to test how callers handle errors. The faults are rate limits
@@ -96,9 +96,9 @@ var kinds = []struct {
 	}},
 }
 
-// inject sends a faulty response to `w` and returns true, if the attempt at a request gets a fault. Otherwise it sends nothing
-// and returns false. `a` is the correct response. `key` is the request's Idempotency-Key header. If the key is empty, the body
-// identifies the request. If `f` is nil, no attempt gets a fault.
+// inject decides whether the present attempt at a request gets a fault. If it does, inject sends a faulty response to `w` and
+// returns true. Otherwise inject sends nothing and returns false. `a` is the correct response. `key` is the request's
+// Idempotency-Key header. If the key is empty, the body identifies the request. If `f` is nil, no attempt gets a fault.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false
@@ -120,8 +120,8 @@ func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAn
 }
 
 // next counts an attempt at a request and decides whether the attempt gets a fault. `id` is the [digest] that identifies the
-// request. For a fault, next returns a source of random numbers, with which the caller chooses the fault. Otherwise it returns
-// nil.
+// request. If the attempt gets a fault, next returns a source of random numbers. The caller uses it to choose the fault. If
+// the attempt gets no fault, next returns nil.
 func (f *Faults) next(id uint64) *rand.Rand {
 	f.mu.Lock()
 	defer f.mu.Unlock()

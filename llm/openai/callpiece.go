@@ -22,9 +22,9 @@ type assembledCall struct {
 	arguments strings.Builder
 }
 
-// add adds a delta, one part of a tool call, to the call that the delta belongs to. If there is no such call yet, add begins a
-// new call. `piece` is the delta. `n` is the number of tool call deltas in the same event, and `i` is the position of this
-// delta among them. add returns the delta in the form that the function of [llm.WithStream] gets.
+// add adds `piece`, a delta of a tool call, to its call. If the delta belongs to no existing call, add begins a new call. `n`
+// is the number of tool call deltas in the same event, and `i` is the position of this delta among them. add returns the
+// delta as an [llm.ToolCallDelta], for the function of [llm.WithStream].
 func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at]) {
@@ -83,8 +83,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether the delta `piece` begins a new call. It corrects the result of [assembledCalls.find], which is
-// the existing call `c`. This result may be wrong, because some endpoints mark deltas wrongly.
+// startsCall reports whether the delta `piece` begins a new call. According to [assembledCalls.find], the delta belongs to
+// the existing call `c`. This may be wrong, because some endpoints mark deltas wrongly.
 func startsCall(piece call, c *assembledCall) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -102,9 +102,10 @@ func startsCall(piece call, c *assembledCall) bool {
 		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
 }
 
-// rename updates the name of the call with the name in a delta. Endpoints send a name once, repeat the name in every delta, or
-// send the name in parts. If the new name begins with the current name, the new name replaces the current name. Any other name
-// is appended as the next part. However, if the call already has arguments, its name is complete, and nothing is appended.
+// rename updates the name of the call with the name in a delta. Endpoints send a name once, repeat the name in every delta,
+// or send the name in parts. If the new name begins with the current name, it replaces the current name. Any other name is
+// the next part, and rename appends it. However, rename appends nothing if the call already has arguments, because its name
+// is then complete.
 func (c *assembledCall) rename(name string) {
 	switch {
 	case name == "" || name == c.name:

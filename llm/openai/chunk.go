@@ -55,8 +55,9 @@ func (a *assembly) spoke() bool { return a.size > 0 }
 // end of the stream does not mean that the reply is complete, because a connection can break anywhere.
 func (a *assembly) finished() bool { return a.finish != "" || a.done }
 
-// marked ends the reply at the event [DONE] if there was no finish reason. Some endpoints never send a finish reason (proxies of
-// Gemini). marked returns false if the reply may have been cut off: it has a call whose arguments are not a JSON object.
+// marked handles the event [DONE] in a stream without a finish reason. Some endpoints, such as proxies of Gemini, never send
+// a finish reason. If the arguments of a call are not a JSON object, the reply may have been cut off, and marked returns
+// false. Otherwise marked takes the reply as complete and returns true.
 func (a *assembly) marked() bool {
 	for _, call := range a.calls.whole() {
 		if !llm.IsObject(string(call.Function.Arguments)) {
@@ -103,7 +104,8 @@ func (a *assembly) add(c chunk) error {
 	return nil
 }
 
-// merge adds one part of the message to the reply. It calls the function `tell` with each delta in this part.
+// merge adds `m`, the next part of the streamed message, to the reply. It calls the function `tell` with each text, reasoning
+// and tool call in `m`, as an [llm.Delta].
 func (a *assembly) merge(m *message) {
 	thought := string(cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking))
 	if thought != "" {

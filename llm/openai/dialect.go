@@ -27,9 +27,9 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`)
 )
 
-// after returns the form to try next, and true, if the endpoint has refused the form `f`. `err` is the error of the request;
-// nil if the request succeeded. If the error has another reason, or if there is no plainer form, after returns false. In this
-// case, the returned form has no meaning.
+// after decides whether to send a request again in a plainer form. `err` is the error of the request in the form `f`; nil if
+// the request succeeded. If the endpoint refused the form, after returns a plainer form and true. If the error has another
+// reason, or if there is no plainer form, after returns false. In this case, the returned form has no meaning.
 func (f form) after(err error) (form, bool) {
 	var told *llm.Error
 	if f == plain || !errors.As(err, &told) {
@@ -66,8 +66,8 @@ type forms struct {
 	known map[string]form
 }
 
-// of returns the form for the next request to a model. If [forms.keep] has stored a plainer form than `first` for the model,
-// of returns the stored form. Otherwise it returns `first`.
+// of returns the form for the next request to a model. This is the form that [forms.keep] has stored for the model, if it is
+// plainer than `first`. Otherwise it is `first`.
 func (m *forms) of(model string, first form) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // This file recognises bodies that are JSON objects without choices, although the status is a success: errors in the envelope
 // of another protocol, and replies in the form of another API.
 
-// envelopeStatus is the status in the responses of MiniMax. A reply has it, too, with the code 0.
+// envelopeStatus is the status in the responses of the provider MiniMax. In a successful response, its code is 0.
 type envelopeStatus struct {
 	Code    text
 	Message text
@@ -48,8 +48,9 @@ type envelope struct {
 	Success json.RawMessage `json:"success"`
 }
 
-// failed reports whether the envelope says that the request failed. The caller says whether the body has a message for people
-// outside of the envelope (told), and whether it has choices (replied). Beside choices, only the status of MiniMax counts.
+// failed reports whether the envelope says that the request failed. `told` says whether the body has the field `message`.
+// `replied` says whether the body has choices. If the body has choices, or has no error message at all, only the status of
+// MiniMax can say that the request failed.
 func (e envelope) failed(told, replied bool) bool {
 	switch {
 	case e.Base.failed():
@@ -60,8 +61,9 @@ func (e envelope) failed(told, replied bool) bool {
 	return !succeeded(e.Code) || string(bytes.TrimSpace(e.Success)) == "false"
 }
 
-// foreign returns an [*llm.Error] if the answer is in the form of another API than chat completions. The URL is wrong then, so a
-// retry does not help. Call it for an answer that has a success status, no error and no choices.
+// foreign returns an [*llm.Error] if the answer has the format of another API, for example of Anthropic's Messages API. Such
+// an answer means that the URL of the endpoint is wrong, so a retry does not help. Call foreign for an answer that has a
+// success status, but no error and no choices.
 func (a answer) foreign() error {
 	var shape struct {
 		Object     text            `json:"object"`

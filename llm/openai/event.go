@@ -21,8 +21,8 @@ func (e event) done() bool { return string(e.data) == "[DONE]" }
 // a space after the colon of a field. Comments and unknown fields are ignored. An events value is not safe for concurrent use.
 //
 // Endpoints deviate from the standard in two ways, and events accepts both. First, a data line with a complete JSON value is
-// an event even if no empty line follows. Second, a line that is a JSON object without a field name is an event. Some proxies
-// send errors in this form.
+// an event even if no empty line follows. Second, a line without a field name is an event if it is a JSON object. Some
+// proxies send errors in this form.
 type events struct {
 	in      *bufio.Reader
 	line    []byte // the current line

@@ -36,8 +36,9 @@ func (f *finish) UnmarshalJSON(encoded []byte) error {
 	return (*text)(f).UnmarshalJSON(encoded)
 }
 
-// or returns f, or the given finish reason (native) if only this one says that the reply is incomplete. For example, a gateway
-// may translate a malformed call into "stop".
+// or chooses one of two finish reasons of the same reply. It returns `native` if only `native` says that the reply is
+// incomplete. Otherwise it returns `f`. For example, a gateway may send "stop" as `f` although the model wrote a malformed
+// tool call.
 func (f finish) or(native finish) finish {
 	if classOfFinish(string(f)) == "" && classOfFinish(string(native)) != "" {
 		return native
@@ -58,8 +59,8 @@ func (c *count) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. With an error instead, the client would
-// lose a reply that was paid for.
+// UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. An error would make the client lose a
+// reply that was paid for.
 func (u *usage) UnmarshalJSON(encoded []byte) error {
 	type plain usage
 	var p plain

@@ -10,8 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// body is a part of the JSON body of a request: the tools and the parameters, such as the temperature. Other types have the other
-// fields of the JSON body: the model, the messages, and the fields that depend on the endpoint (see [form]). The request type of go-openai is not used, for three reasons:
+// body has some fields of a request's JSON body: the tools and the parameters, such as the temperature. Other types have the
+// other fields of the JSON body: the model, the messages, and the fields that depend on the endpoint (see [form]). The
+// request type of go-openai is not used, for three reasons:
 //   - It omits a temperature of 0.
 //   - It stores the fields `temperature` and `top_p` as float32.
 //   - It refuses some parameters depending on the model's name, although the endpoint may accept them.
@@ -57,8 +58,8 @@ type jsonSchema struct {
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
 // fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. A field in
-// [llm.Params.Extra] replaces another field of the same name. `host` is the host of the endpoint. It decides only which field
-// has the maximum number of output tokens; see [newLimit].
+// [llm.Params.Extra] replaces another field of the same name. `host` is the host of the endpoint. It determines the name of
+// the field with the maximum number of output tokens; see [newLimit].
 func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{

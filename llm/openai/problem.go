@@ -90,8 +90,8 @@ func (a answer) problem() *problem {
 	return &problem{message: string(body)}
 }
 
-// present reports whether a field has a value other than null, false, "", {} and []. An absent field has no value. Successful
-// responses may have a field with the name "error" and one of these values.
+// present reports whether a field has a value other than null, false, "", {} or []. It returns false for an absent field.
+// Successful responses may have a field with the name "error" and one of these values.
 func present(field json.RawMessage) bool {
 	switch string(bytes.TrimSpace(field)) {
 	case "", "null", "false", `""`, "{}", "[]":
@@ -141,7 +141,8 @@ func readProblem(encoded json.RawMessage) *problem {
 	return p
 }
 
-// add adds a code or a type of the error. A number that is an HTTP status of an error becomes the status of the problem.
+// add adds a code or a type of the error to the problem. If `word` is a number from 400 to 599, it is an HTTP status. The
+// problem keeps the first such status.
 func (p *problem) add(word text) {
 	if n, err := strconv.Atoi(string(word)); err == nil && n >= 400 && n < 600 {
 		p.status = cmp.Or(p.status, n)

@@ -100,8 +100,9 @@ func atLimit(reason string) bool {
 	return strings.EqualFold(reason, "length") || strings.EqualFold(reason, "max_tokens")
 }
 
-// openThought returns the thought in a text that is nothing but the beginning of a <think> block. A reply has such a text if the
-// model reached the output limit while it was thinking.
+// openThought reports whether a text begins with <think> but has no </think>. A model writes such a text if it reaches the
+// output limit while it is thinking. openThought returns the thought, which is the text after <think>, and true. For any
+// other text, it returns false, and the returned text has no meaning.
 func openThought(content string) (string, bool) {
 	thought, found := strings.CutPrefix(strings.TrimSpace(content), "<think>")
 	return strings.TrimSpace(thought), found && !strings.Contains(thought, "</think>")

@@ -63,7 +63,8 @@ var (
 	units         = regexp.MustCompile(`(?i)([0-9.]+) ?(ms|mil|s|m|h|d)`)
 )
 
-// duration converts numbers with units into a duration of at most maxWait. It returns false if s is anything else.
+// duration converts numbers with units, such as "1m30s", into a duration of at most [maxWait]. It returns false if `s` is
+// anything else.
 func duration(s string) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
 	if !wholeDuration.MatchString(s) {
@@ -87,9 +88,9 @@ func duration(s string) (time.Duration, bool) {
 	return min(sum, maxWait), true
 }
 
-// resetAfter returns the time after which the rate limits allow the next request, at most maxWait. It returns 0 if the headers do
-// not say that a limit is used up. The names of the headers vary, but each has a form like X-RateLimit-Remaining-Requests, and
-// the name of the header with the time has "Reset" instead of "Remaining".
+// resetAfter returns how long to wait until the rate limits allow the next request, at most [maxWait]. It returns 0 if the
+// headers do not say that a limit is used up. A limit is used up if a header such as X-RateLimit-Remaining-Requests is 0 or
+// less. The wait time is in the header with "Reset" instead of "Remaining" in its name.
 func resetAfter(header http.Header, now time.Time) time.Duration {
 	var wait time.Duration
 	for name := range header {

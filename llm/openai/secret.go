@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// secrets returns the texts that must not be in errors: the API key, the words in the values of headers, and the password in
-// the URL. It omits words of a header that are shorter than 8 bytes. Such short words are hardly secrets, and messages without
-// them would be unreadable.
+// secrets returns the texts that must not be in errors: the API key, the words in the values of [Options.Headers], and the
+// password in the URL. It omits header words of fewer than 8 bytes. Such words are hardly secrets, and hiding them could make
+// a message unreadable.
 func (o Options) secrets() []string {
 	secrets := []string{o.APIKey}
 	for _, value := range o.Headers {

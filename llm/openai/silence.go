@@ -10,8 +10,8 @@ import (
 // errSilent means that a response stalled. When a [silence] cancels a request, errSilent is the cause.
 var errSilent = errors.New("the response stalled")
 
-// afterFinish is how long the client reads a stream after the finish reason. The reply is then complete, but the usage and the
-// end mark may follow.
+// afterFinish is how long the client reads a stream after the finish reason. The reply is then complete, but the usage and
+// the event [DONE] may follow.
 const afterFinish = 5 * time.Second
 
 // silence is the body of a response. It cancels the request if the endpoint sends nothing for too long during a call of
@@ -51,8 +51,8 @@ func (s *silence) Read(p []byte) (int, error) {
 // limitTo sets the longest time that each later call of [silence.Read] may take.
 func (s *silence) limitTo(limit time.Duration) { s.limit = limit }
 
-// closing sets the time at which all reading must end: [afterFinish] from now. Call it when the reply is complete. If
-// [silence.Read] takes longer, it cancels the request. Only the first call of closing has an effect.
+// closing sets the time at which all reading must end: [afterFinish] from now. Call it when the reply is complete. A call of
+// [silence.Read] that lasts beyond this time cancels the request. Only the first call of closing has an effect.
 func (s *silence) closing() {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(afterFinish)

@@ -13,8 +13,9 @@ import (
 
 // wordings determines the class of an error from the codes and texts that providers send. This table is necessary because the
 // HTTP status is often too general or misleading. A row matches an error in two cases: a code or type of the error is one of
-// the row's `words`, or the message of the error contains one of the row's `texts`. In a text, * stands for any
-// characters. Upper and lower case do not matter, but the texts in the table must be in lower case. The first row that matches determines the class.
+// the row's `words`, or the message of the error contains one of the row's `texts`. In a text, * stands for any characters.
+// Upper and lower case do not matter, but the texts in the table must be in lower case. The first row that matches determines
+// the class.
 var wordings = []struct {
 	class llm.Class
 	words []string
@@ -184,8 +185,9 @@ var finishes = map[string]llm.Class{
 	"insufficient_system_resource": llm.Overloaded,  // DeepSeek
 }
 
-// classOfFinish returns the class of a finish reason; "" if the finish reason does not say that the reply is incomplete. Gemini
-// writes several words, such as "function_call_filter: MALFORMED_FUNCTION_CALL". Then the first word of the table counts.
+// classOfFinish returns the class of a finish reason; "" if the finish reason does not say that the reply is incomplete.
+// Gemini may send several words, such as "function_call_filter: MALFORMED_FUNCTION_CALL". In this case, the first word that
+// is in the table [finishes] determines the class.
 func classOfFinish(reason string) llm.Class {
 	for _, word := range strings.FieldsFunc(clip.Text(reason, maxWord), func(r rune) bool { return r == ':' || r == ' ' }) {
 		if class, ok := finishes[strings.ToLower(word)]; ok {
@@ -195,8 +197,9 @@ func classOfFinish(reason string) llm.Class {
 	return ""
 }
 
-// classOfText returns the class of the first row of [wordings] that matches; "" if there is none. An output limit that does not
-// fit into the context window even without a conversation is an invalid request, because a shorter conversation does not help.
+// classOfText returns the class of the first row of [wordings] that matches; "" if there is none. There is one exception. If
+// the message says that the output limit is not smaller than the context window, the class is [llm.InvalidRequest]. A shorter
+// conversation would not help in this case.
 func classOfText(words []string, message string) llm.Class {
 	message = strings.ToLower(message)
 	if outputFillsWindow(message) {
@@ -215,7 +218,7 @@ func classOfText(words []string, message string) llm.Class {
 	return ""
 }
 
-// contains reports whether a message contains a text of the table. In the text, * stands for any characters.
+// contains reports whether a message contains a text of the table [wordings]. In the text, * stands for any characters.
 func contains(message, text string) bool {
 	for part := range strings.SplitSeq(text, "*") {
 		var found bool
@@ -229,8 +232,8 @@ func contains(message, text string) bool {
 // tokens is an expression for a number of tokens, such as "32768" or "32,768".
 const tokens = `([0-9][0-9,]{0,14})`
 
-// Some messages have the size of the context window and the output limit of the request. The expressions windows and outputs
-// find these numbers.
+// Some error messages have two numbers: the size of the context window and the output limit of the request. The expression
+// `windows` finds the size, and `outputs` finds the limit.
 var (
 	windows = regexp.MustCompile(`(?:context length (?:is|of)|must be <=|exceed context limit: [0-9]+ \+ [0-9]+ >) ` + tokens)
 	outputs = regexp.MustCompile(tokens + ` (?:(?:in|for) the (?:completion|output)|output tokens|.max_new_tokens)|' is too large: ` + tokens +
@@ -243,7 +246,8 @@ func outputFillsWindow(message string) bool {
 	return window > 0 && output >= window
 }
 
-// size returns the number in the first match of an expression; 0 if there is none. The number is in one of the groups.
+// size returns the number that an expression finds in a message; 0 if there is no match. The number is the text that the
+// groups of the expression match, without its commas.
 func size(expression *regexp.Regexp, message string) int64 {
 	found := expression.FindStringSubmatch(message)
 	if found == nil {

@@ -35,8 +35,8 @@ func (r root) readFile() tool.Tool {
 		tool.ReadOnly, r.read)
 }
 
-// read does the work of the tool `read_file`. It returns the text of the lines. If the file has more lines, a note at the end
-// tells the model.
+// read does the work of the tool `read_file`. It returns the requested lines of a file. If the file has more lines, a note at
+// the end tells the model.
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -98,8 +98,8 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note returns lines of a file with a note for the model at the end. `b` has the lines. The note gives the numbers of the first
-// and the last line, and then `remark`, which may be empty. The note also says that the file has more lines.
+// note appends a note for the model to the lines in `b`, and returns the resulting text. The note gives the numbers of the
+// first and the last line, and then `remark`, which may be empty. The note also says that the file has more lines.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {

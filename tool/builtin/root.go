@@ -35,8 +35,8 @@ func (r root) open() (*os.Root, error) {
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
 // openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. openFile
-// returns an error if the file is not a regular file, is listed in [Options.Secret], or is in the proc file system. The caller
-// must close the returned file.
+// returns an error for three kinds of files: a file that is not regular, a file that is listed in [Options.Secret], and a file
+// of the proc file system. The caller must close the returned file.
 func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	// With O_NONBLOCK, opening a named pipe does not block. Reading from a file that is not regular, such as a named pipe or a
 	// device, could block or have side effects.

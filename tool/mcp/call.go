@@ -90,8 +90,8 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// sessionGone reports whether the server has answered that the MCP session of the request no longer exists. In this case the
-// tool did not run, and a new session is necessary.
+// sessionGone reports whether the server has refused a request because the MCP session no longer exists. In this case the tool
+// did not run, and a new session is necessary.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false

@@ -101,8 +101,7 @@ func (c *conn) record(resp *jsonrpc.Response) {
 	})
 }
 
-// forget removes a [delivery] from `c.pending`, the requests without a response. It is called when no caller waits for the
-// response any more.
+// forget removes a [delivery] from `c.pending`. It is called when no caller waits for the response to the request any more.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

@@ -33,10 +33,10 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render converts the JSON result of the MCP method `tools/call` into the result that the model reads. The new result has the
-// text of the text blocks and of the text resources. Every other block, such as an image, becomes a note. If there is no text
-// block, the new result also has the structured content. If the JSON cannot be decoded, or if the tool asks for user input,
-// render returns an error result.
+// render converts the JSON result of the MCP method `tools/call` into the result that the model reads. The JSON result has a
+// list of content blocks. render keeps text blocks and text resources. It replaces every other block, such as an image, by a
+// note. If there is no text block, render adds the structured content. If the JSON cannot be decoded, or if the tool asks for
+// user input, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {

@@ -43,8 +43,8 @@ type process struct {
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// startProcess starts the command of a local MCP server. It calls the function `log` for each line of the command's stderr that
-// is not empty. All these calls come from the same goroutine.
+// startProcess starts the command of a local MCP server. It calls the function `log` for each non-empty line of the command's
+// stderr. All these calls come from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -145,15 +145,15 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close begins to stop the server and returns at once. Close does not wait until the server has exited, because the SDK holds a
-// lock while it closes a connection.
+// Close begins to stop the server and returns at once. The SDK holds a lock while it calls Close. Therefore Close does not wait
+// until the server has exited.
 func (p *process) Close() error {
 	p.stop()
 	return nil
 }
 
-// logLines calls the function `log` for each line of the file `f` that is not empty. It cuts each line to [maxLogLine] bytes.
-// logLines returns at the end of the file.
+// logLines calls the function `log` for each non-empty line of the file `f`. It cuts each line to [maxLogLine] bytes. logLines
+// returns at the end of the file.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	for {

@@ -17,8 +17,8 @@ func prepare(cmd *exec.Cmd) {
 }
 
 // killMarked kills all processes that have a given environment variable, except the worker. `variable` has the form NAME=value.
-// A process may start another one before it is killed. Therefore killMarked repeats the search until it kills no more
-// processes, at most 10 times.
+// During the search, a process may start another process. Therefore killMarked searches again until it kills no more processes,
+// but at most 10 times.
 func killMarked(variable string) {
 	for range 10 {
 		found := false

@@ -10,9 +10,8 @@ import "os/exec"
 // groups.
 func prepare(*exec.Cmd) {}
 
-// killMarked does nothing on this system. Therefore the processes that the command started keep running. On Linux killMarked
-// kills all processes that have a given environment variable. For this it needs the files /proc/<pid>/environ, which this
-// system does not have.
+// killMarked does nothing on this system. On Linux it kills all processes that have a given environment variable. For this it
+// needs the files /proc/<pid>/environ, which this system does not have.
 func killMarked(string) {}
 
 // terminateGroup kills the command, because this system has no SIGTERM. It does the same as [killGroup].

@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// metaKey and metaCallID are names of fields. This package adds these fields to the object `_meta` of a tool call, the MCP
-// request `tools/call`. The first field has the call's [tool.Info.Key]. By this value a server can recognise a repeated call. The
-// second field has the model's ID of the call.
+// metaKey and metaCallID are the names of two fields. This package adds these fields to the object `_meta` of the MCP request
+// `tools/call`. The first field has the [tool.Info.Key] of the tool call, by which a server can recognise a repeated call. The
+// second field has the ID that the model gave to the call.
 const (
 	metaKey    = "reagent.dev/key"
 	metaCallID = "reagent.dev/call_id"
@@ -38,8 +38,7 @@ type session struct {
 }
 
 // openSession connects to an MCP server. For a local server, openSession first starts the command. It then calls the function
-// `log` for each line of the command's stderr that is not empty. If openSession returns an error, it has already stopped the
-// command.
+// `log` for each non-empty line of the command's stderr. If openSession returns an error, it has already stopped the command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger:       s.Logger,

@@ -77,8 +77,8 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 }
 
 // Tools returns the server's tools, sorted by their names at the server. Tools keeps the list for a minute and then reads the
-// list again. If reading fails, Tools returns the old list. If `ctx` ends while Tools reads the list, Tools returns an error. A
-// tool whose schema [tool.CheckSchema] refuses is not in the list.
+// list again. If reading fails, Tools returns the old list. If `ctx` ends while Tools reads the list, Tools returns an error.
+// If [tool.CheckSchema] refuses the schema of a tool, the tool is not in the list.
 //
 // The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, and otherwise
 // [tool.AtMostOnce]. The schema of a tool is the server's JSON. A schema that is not a JSON object is replaced by
@@ -107,8 +107,8 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 // Close ends the connection and the calls in flight. The outcome of these calls is unknown. Close always returns nil.
 //
 // Close waits until a local server has exited. On Unix, Close also kills the other processes in the server's process group. On
-// Linux, Close also kills processes that the server has started and that have left this group. If a new connection is opened at
-// the same time, the new process may exit shortly after Close has returned.
+// Linux, Close also kills processes that the server has started and that have left this group. If the Source is starting a
+// local server at the same time, this server may exit shortly after Close has returned.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -191,8 +191,8 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 }
 
 // describe converts a server's list into tools. If several tools in the list have the same name, describe keeps only the first
-// one. describe also omits a tool whose schema [tool.CheckSchema] refuses. It logs each tool that it omits. It also logs each
-// tool in [Server.Rename] that the server does not have.
+// one. If [tool.CheckSchema] refuses the schema of a tool, describe omits the tool. It logs each tool that it omits. It also
+// logs each tool in [Server.Rename] that the server does not have.
 func (s *Source) describe(all []listed) []tool.Tool {
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.Name, b.Name) })
 	tools := make([]tool.Tool, 0, len(all))

@@ -51,8 +51,8 @@ type stdioConn struct {
 	writing chan struct{} // has one element while a message is written
 }
 
-// Write sends a message to the server. It records whether the message may have reached the server, in the [delivery] that `ctx`
-// contains. If `ctx` ends during the write, Write stops the server. The server may then have only a part of the message, and
+// Write sends a message to the server. If `ctx` contains a [delivery], Write records there whether the message may have reached
+// the server. If `ctx` ends during the write, Write stops the server. The server may then have only a part of the message, and
 // the connection is unusable.
 func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	select {
