@@ -229,7 +229,7 @@ func CheckID(id string) error {
 	case len(id) > maxIDBytes:
 		return fmt.Errorf("the agent ID has %d bytes; the limit is %d", len(id), maxIDBytes)
 	case strings.Contains(id, " ") || agent.CheckID(id) != nil:
-		return fmt.Errorf("the agent ID %q has white space or other characters than printable ASCII: use letters, digits, - and _", id)
+		return fmt.Errorf("the agent ID %q has a character that is not allowed: use letters, digits, - and _", id)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		return exitf(exitTaken, "the ID %s is taken by an agent that has ended (%s); this task was not started; %s; or choose another --id",
 			started.ID, started.Status, goOnFrom(started.ID, started.Status))
 	case started.Found && !same:
-		return exitf(exitTaken, "the ID %s is taken by an agent with another task, which is %s; this task was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
+		return exitf(exitTaken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
 			started.ID, started.Status, started.ID, started.ID)
 	case started.Found:
 		fmt.Fprintf(stderr, "Agent %s is running with this task already; it was not started again.\n", started.ID)

@@ -70,7 +70,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 	w.Must("run", "--detach", "--id", id+"-slow", "slow", "task")
 	_, errs, code := w.Starter("run", "--id", id+"-slow", "another", "task")
 	require.Equal(t, 7, code)
-	require.Contains(t, errs, "the ID "+id+"-slow is taken by an agent with another task, which is running; this task was not started")
+	require.Contains(t, errs, "the ID "+id+"-slow is taken: an agent with this ID has another task and is running; this task was not started")
 	_, errs, code = w.Starter("run", "--detach", "--id", id+"-slow", "another task")
 	require.Equal(t, 7, code, errs)
 	again := w.Start("starter", "run", "--id", id+"-slow", "slow task")

@@ -52,7 +52,7 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 		return "", fmt.Errorf("create the folder for the Temporal CLI: %w; set REAGENT_CACHE to another folder", err)
 	}
 	if err := checkOwned(path); err != nil {
-		return "", fmt.Errorf("check the folder for the Temporal CLI: %w", err)
+		return "", fmt.Errorf("the folder of the Temporal CLI cannot be used: %w", err)
 	}
 	if isFile(path) {
 		return path, nil

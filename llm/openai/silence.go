@@ -25,7 +25,8 @@ type silence struct {
 	end    time.Time     // the time at which all reading must end; zero means no limit
 }
 
-// newSilence returns a silence for the body of a response. It has no time limits yet. It calls `cancel` to cancel the request.
+// newSilence returns a reader of the body of a response. The reader can notice that the endpoint is silent for too long: see
+// [silence]. It has no time limits yet. To cancel the request, the reader calls `cancel`.
 func newSilence(body io.Reader, cancel context.CancelCauseFunc) *silence {
 	return &silence{body: body, cancel: cancel}
 }

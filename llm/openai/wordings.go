@@ -139,9 +139,9 @@ var wordings = []struct {
 	},
 }
 
-// types maps general error types to classes. It is used for errors that match no row of [wordings] and have no error status,
-// such as many errors within a stream. For an error with a 5xx status, types only decides whether the class is
-// [llm.Overloaded].
+// types maps general error types, such as "overloaded_error", to classes. The client looks an error up here if it matches no row of
+// [wordings]. If the error has an HTTP status, the status determines the class, with one exception: an error with a 5xx status is
+// [llm.Overloaded] if this map says so. Many errors within a stream have no status.
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,
