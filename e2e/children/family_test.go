@@ -100,11 +100,12 @@ func TestCancelReachesTheSubAgent(t *testing.T) {
 
 // If an agent completes while its sub-agent is running, the sub-agent is cancelled. With keep_agents, the sub-agent
 // goes on.
+// The time limit leaves a busy machine enough time to start the sub-agent.
 func TestFinishCancelsWhatNobodyWaitsFor(t *testing.T) {
 	for keep, status := range map[bool]string{false: "cancelled", true: "completed"} {
 		t.Run(status, func(t *testing.T) {
 			g := world.NewGate()
-			w := familyWorld(t, g, fmt.Sprintf("    limits: {time: 1s}\n    keep_agents: %v\n", keep))
+			w := familyWorld(t, g, fmt.Sprintf("    limits: {time: 4s}\n    keep_agents: %v\n", keep))
 			w.Worker()
 			w.Must("run", "--detach", "-a", "x", "--id", t.Name(), "ask the clerk")
 			w.Eventually("the agent's time is up", func() bool { return w.Show(t.Name()).Status == "completed" })
