@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -19,15 +18,16 @@ type assembledCall struct {
 	indexed   bool // whether the first delta had an index
 	id        string
 	name      string
-	arguments strings.Builder
+	arguments growing
 }
 
-// add adds `piece`, a delta of a tool call, to its call. If the delta belongs to no existing call, add begins a new call. `n`
-// is the number of tool call deltas in the same event, and `i` is the position of this delta among them. add returns the
-// delta as an [llm.ToolCallDelta], for the function of [llm.WithStream].
-func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
+// add adds a delta (piece), which is a part of a tool call, to the call that the delta belongs to. If there is no such call yet,
+// add begins a new call. n is the number of tool call deltas in the same event of the stream, and i is the position of this delta
+// among them. add gets the function offers of the [assembly]. It returns the delta in the form that the function of
+// [llm.WithStream] gets.
+func (all *assembledCalls) add(piece call, i, n int, offers func(string) (begins, is bool)) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
-	if at >= 0 && startsCall(piece, (*all)[at]) {
+	if at >= 0 && startsCall(piece, (*all)[at], offers) {
 		at = -1
 	}
 	if at < 0 {
@@ -43,7 +43,7 @@ func (all *assembledCalls) add(piece call, i, n int) llm.ToolCallDelta {
 	}
 	before := c.name
 	c.rename(string(piece.Function.Name))
-	c.arguments.WriteString(string(piece.Function.Arguments))
+	c.arguments.add(string(piece.Function.Arguments))
 	told := llm.ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
 	if c.name != before {
 		told.Name = c.name
@@ -83,23 +83,29 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether the delta `piece` begins a new call. According to [assembledCalls.find], the delta belongs to
-// the existing call `c`. This may be wrong, because some endpoints mark deltas wrongly.
-func startsCall(piece call, c *assembledCall) bool {
+// startsCall reports whether a delta (piece) begins a new call, although find has returned the existing call c for this delta.
+// This is possible because some endpoints mark deltas wrongly. The given function (offers) is the one of the [assembly].
+func startsCall(piece call, c *assembledCall, offers func(string) (begins, is bool)) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
-	case id != "" && c.id != "":
-		return id != c.id
-	case name == "" || c.name == "":
+	case id != "" && id == c.id:
 		return false
+	case id != "" && c.id != "" && (name != "" || piece.Function.Arguments == "" || c.arguments.complete()):
+		return true
+	case name == "" || c.name == "":
+		return false // some endpoints send another ID in each delta of a call
 	case piece.Index == nil && name != c.name:
 		return true
+	case name != c.name && c.arguments.Len() == 0 && !strings.HasPrefix(name, c.name):
+		// Some endpoints send a name in parts. Two names of tools are two calls, unless together they begin a tool's name.
+		_, whole := offers(c.name)
+		_, other := offers(name)
+		glued, _ := offers(c.name + name)
+		return whole && other && !glued
 	}
 	// Some endpoints repeat the name in every delta of a call. Others send index 0 for every call. Only complete arguments
 	// show that the next delta belongs to a new call.
-	arguments := c.arguments.String()
-	return strings.HasPrefix(strings.TrimSpace(string(piece.Function.Arguments)), "{") &&
-		strings.HasSuffix(strings.TrimSpace(arguments), "}") && json.Valid([]byte(arguments))
+	return strings.HasPrefix(strings.TrimSpace(string(piece.Function.Arguments)), "{") && c.arguments.complete()
 }
 
 // rename updates the name of the call with the name in a delta. Endpoints send a name once, repeat the name in every delta,

@@ -35,6 +35,8 @@ type chunkChoice struct {
 type assembly struct {
 	// tell is called with each delta, a part of the reply.
 	tell func(llm.Delta)
+	// offers reports whether the request offers a tool with a name that begins with the given text, and one whose name is the text.
+	offers func(string) (begins, is bool)
 
 	model     text
 	usage     usage
@@ -45,7 +47,8 @@ type assembly struct {
 	reasoning strings.Builder
 	refusal   strings.Builder
 	calls     assembledCalls
-	size      int // approximate memory that the reply needs, in bytes
+	unread    *llm.Error // the error for the first event that was ignored; nil if there is none
+	size      int        // approximate memory that the reply needs, in bytes
 }
 
 // spoke reports whether the stream so far contains text, reasoning, a refusal or a tool call.
@@ -79,9 +82,10 @@ func (a *assembly) add(c chunk) error {
 		}
 	}
 	for _, choice := range c.Choices {
-		// The request asked for one choice. Other choices are ignored.
-		if a.choice == nil {
-			a.choice = &choice.Index
+		// The request asked for one choice. Other choices are ignored. The choice with index 0 is read, as in [firstChoice]. If no
+		// choice has index 0, the first one is read.
+		if a.choice == nil || choice.Index == 0 && *a.choice != 0 && !a.finished() {
+			a.restart(choice.Index)
 		}
 		if *a.choice != choice.Index {
 			continue
@@ -104,27 +108,37 @@ func (a *assembly) add(c chunk) error {
 	return nil
 }
 
-// merge adds `m`, the next part of the streamed message, to the reply. It calls the function `tell` with each text, reasoning
-// and tool call in `m`, as an [llm.Delta].
+// restart begins to read the choice with the given index. It discards what another choice has added to the reply. The size stays,
+// because it also limits how much is read.
+func (a *assembly) restart(index count) {
+	a.choice = &index
+	a.content.Reset()
+	a.reasoning.Reset()
+	a.refusal.Reset()
+	a.calls = nil
+}
+
+// merge adds m, a part of the message, to the reply. It calls tell with each delta in m.
 func (a *assembly) merge(m *message) {
-	thought := string(cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking))
+	thought := string(m.thought())
 	if thought != "" {
 		a.reasoning.WriteString(thought)
 		a.tell(llm.Delta{Reasoning: thought})
 	}
-	if said := string(m.Content.text); said != "" {
+	said := string(m.said())
+	if said != "" {
 		a.content.WriteString(said)
 		a.tell(llm.Delta{Text: said})
 	}
 	a.refusal.WriteString(string(m.Refusal))
-	a.size += len(thought) + len(m.Content.text) + len(m.Refusal)
+	a.size += len(thought) + len(said) + len(m.Refusal)
 
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		first := count(0)
-		m.ToolCalls = []call{{Index: &first, Function: *m.FunctionCall}}
+		m.ToolCalls = calls{{Index: &first, Function: *m.FunctionCall}}
 	}
 	for i, piece := range m.ToolCalls {
-		told := a.calls.add(piece, i, len(m.ToolCalls))
+		told := a.calls.add(piece, i, len(m.ToolCalls), a.offers)
 		// Even an empty delta may need memory for a new call.
 		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments)
 		if told.Name != "" || told.Arguments != "" {

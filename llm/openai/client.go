@@ -196,7 +196,7 @@ func (c *Client) ask(ctx context.Context, model string, req llm.Request, form fo
 		return llm.Reply{}, err
 	}
 	library := c.library
-	library.HTTPClient = &exchange{client: c, key: req.Key, fields: fields, form: form, tell: llm.Stream(ctx)}
+	library.HTTPClient = &exchange{client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, tell: llm.Stream(ctx)}
 	response, err := openai.NewClientWithConfig(library).CreateChatCompletion(ctx, openai.ChatCompletionRequest{
 		Model:    model,
 		Messages: messages(req.Messages, c.options.SendReasoning),

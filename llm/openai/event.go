@@ -129,10 +129,10 @@ func (s *events) readLine() error {
 	}
 }
 
-// whole reports whether the line in `s.line` is certainly complete, although it has no line end. This is true for a comment,
-// and for a data line with a JSON value or "[DONE]".
+// whole reports whether s.line is certainly complete although it has no line end. This is true for a comment, for a data
+// line with a JSON value or [DONE], and for a JSON object without a field name.
 func (s *events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)
-	return s.line[0] == ':' || found && (string(data) == "[DONE]" || json.Valid(data))
+	return s.line[0] == ':' || found && (string(data) == "[DONE]" || json.Valid(data)) || s.line[0] == '{' && json.Valid(s.line)
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -29,7 +30,8 @@ type exchange struct {
 	key    string                     // the value of the Idempotency-Key header; may be empty
 	fields map[string]json.RawMessage // fields of the body that go-openai does not write
 	form   form
-	// tell is called with each delta, a part of a streamed reply.
+	tools  []llm.ToolSpec // the tools that the request offers
+	// tell is called with each delta of a streamed reply.
 	tell func(llm.Delta)
 }
 
@@ -101,6 +103,14 @@ func (a answer) readWhole(body io.Reader, ended func() error) (completion, error
 		return reply, a.foreign()
 	}
 	return reply, nil
+}
+
+// offers reports whether the request offers a tool whose name begins with a text, and whether it offers one whose name is the text.
+func (x *exchange) offers(name string) (begins, is bool) {
+	for _, t := range x.tools {
+		begins, is = begins || strings.HasPrefix(t.Name, name), is || t.Name == name
+	}
+	return begins, is
 }
 
 // prepare rewrites the body of a request that go-openai has built, and sets the headers.

@@ -1,9 +1,6 @@
 package openai
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
 // completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
 // its fields accept any JSON value. The types of go-openai are stricter. For example, they cannot decode a response whose
@@ -30,7 +27,8 @@ type message struct {
 	Refusal          text    `json:"refusal"`
 	ReasoningContent text    `json:"reasoning_content"`
 	Reasoning        text    `json:"reasoning,omitempty"`
-	ToolCalls        []call  `json:"tool_calls,omitempty"`
+	Audio            audio   `json:"audio,omitzero"`
+	ToolCalls        calls   `json:"tool_calls,omitempty"`
 	FunctionCall     *called `json:"function_call,omitempty"`
 }
 
@@ -74,30 +72,21 @@ func (reply completion) rewrite() ([]byte, error) {
 // they send the reasoning within the content.
 func (m *message) normalize() {
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
-		m.ToolCalls = []call{{Function: *m.FunctionCall}}
+		m.ToolCalls = calls{{Function: *m.FunctionCall}}
 	}
 	m.FunctionCall = nil
 	for i := range m.ToolCalls {
 		m.ToolCalls[i].Type = "function"
 	}
 
-	thought, said := splitThinking(m.Content.text)
-	m.Content.text = text(said)
-	m.ReasoningContent = cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking, text(thought))
-	m.Reasoning = ""
+	m.Content.text, m.Audio = m.said(), audio{}
+	m.ReasoningContent, m.Reasoning = m.thought(), ""
 }
 
-// splitThinking separates a <think> block at the beginning of a text from the rest. Some endpoints send the reasoning of a
-// model in this form. `thought` is the text in the block, and `said` is the text after the block. If there is no complete
-// block, splitThinking returns "" and the whole text.
-func splitThinking(content text) (thought, said string) {
-	rest, found := strings.CutPrefix(strings.TrimSpace(string(content)), "<think>")
-	if !found {
-		return "", string(content)
-	}
-	thought, said, found = strings.Cut(rest, "</think>")
-	if !found {
-		return "", string(content)
-	}
-	return strings.TrimSpace(thought), strings.TrimSpace(said)
+// said returns the text of the message: the content or, if there is none, the transcript of the audio.
+func (m *message) said() text { return cmp.Or(m.Content.text, m.Audio.Transcript) }
+
+// thought returns the reasoning of the message, except reasoning that the model wrote into the content: package repair separates it.
+func (m *message) thought() text {
+	return cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking)
 }

@@ -70,8 +70,40 @@ func (u *usage) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// spoken is the content of a message. In JSON, the content is a string or a list of parts. Parts of types other than "text"
-// and "thinking" are ignored.
+// calls are the tool calls of a message. In JSON, they are a list. The decoder also accepts a single call without a list. An empty
+// object, an empty string and false mean that there are no calls.
+type calls []call
+
+// UnmarshalJSON accepts a list, a single call, and the values for no calls.
+func (c *calls) UnmarshalJSON(encoded []byte) error {
+	switch {
+	case !present(encoded):
+		*c = nil
+		return nil
+	case encoded[0] == '{':
+		*c = make(calls, 1)
+		return json.Unmarshal(encoded, &(*c)[0])
+	}
+	return json.Unmarshal(encoded, (*[]call)(c))
+}
+
+// audio is the spoken form of a reply. The client uses only its transcript.
+type audio struct {
+	Transcript text `json:"transcript"`
+}
+
+// UnmarshalJSON accepts any JSON value. A value that is not an object has no transcript.
+func (a *audio) UnmarshalJSON(encoded []byte) error {
+	type plain audio
+	var p plain
+	if json.Unmarshal(encoded, &p) == nil {
+		*a = audio(p)
+	}
+	return nil
+}
+
+// spoken is the content of a message. In JSON, it is a string or a list of parts. The field text has the joined parts of
+// type "text", and the field thinking has the joined parts of type "thinking". Parts of other types are ignored.
 type spoken struct {
 	// text is the string, or the joined parts of type "text".
 	text text

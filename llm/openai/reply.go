@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,10 +30,6 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 		Content:   choice.Message.Content,
 		ToolCalls: readCalls(choice.Message.ToolCalls),
 		Reasoning: choice.Message.ReasoningContent,
-	}
-	if thought, ok := openThought(reply.Message.Content); ok && atLimit(reply.FinishReason) {
-		reply.Message.Content = ""
-		reply.Message.Reasoning = cmp.Or(reply.Message.Reasoning, thought)
 	}
 	reply = repair.Reply(reply, req)
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
@@ -93,19 +88,6 @@ var incomplete = map[llm.Class]string{
 	llm.ContextTooLong: "the context window was full before the reply was complete",
 	llm.ServerError:    "the provider ended the reply early",
 	llm.Overloaded:     "the provider ended the reply early",
-}
-
-// atLimit reports whether a finish reason says that the reply reached the output limit.
-func atLimit(reason string) bool {
-	return strings.EqualFold(reason, "length") || strings.EqualFold(reason, "max_tokens")
-}
-
-// openThought reports whether a text begins with <think> but has no </think>. A model writes such a text if it reaches the
-// output limit while it is thinking. openThought returns the thought, which is the text after <think>, and true. For any
-// other text, it returns false, and the returned text has no meaning.
-func openThought(content string) (string, bool) {
-	thought, found := strings.CutPrefix(strings.TrimSpace(content), "<think>")
-	return strings.TrimSpace(thought), found && !strings.Contains(thought, "</think>")
 }
 
 // firstChoice returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0,

@@ -3,10 +3,12 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -18,9 +20,9 @@ import (
 // the lenient types of this package accept. Code that works around these problems would be longer than this file. It would
 // also be a second way of decoding replies.
 
-// streams reports whether a response is an event stream. It trusts the first bytes of the body more than the Content-Type
-// header, because some endpoints send a wrong header. They send errors and complete replies with the Content-Type of a stream,
-// or streams with the Content-Type of JSON.
+// streams reports whether a response is an event stream. The first bytes of the body are more important than the
+// Content-Type header, because some endpoints send errors and complete replies with the Content-Type of a stream, or streams
+// with the Content-Type of JSON. Lines of JSON without field names are an event stream, too, if the Content-Type says so.
 func streams(header http.Header, body *bufio.Reader) bool {
 	for n := 1; ; n++ {
 		start, err := body.Peek(n)
@@ -29,27 +31,45 @@ func streams(header http.Header, body *bufio.Reader) bool {
 			continue
 		}
 		switch {
-		case bytes.HasPrefix(start, []byte("{")), bytes.HasPrefix(start, []byte("<")):
+		case bytes.HasPrefix(start, []byte("{")):
+			return linesOfJSON.MatchString(header.Get("Content-Type"))
+		case bytes.HasPrefix(start, []byte("<")):
 			return false
 		case strings.HasPrefix(header.Get("Content-Type"), "text/event-stream"):
 			return true
 		}
-		start, _ = body.Peek(n + len("data"))
-		return bytes.HasSuffix(start, []byte("data:"))
+		does, may := beginsField(start)
+		if does || !may || err != nil || n >= body.Size() {
+			return does
+		}
 	}
 }
 
-// readStream reads an event stream from `in` and returns the reply. When the reply is complete, readStream ignores errors in
-// the rest of the stream. `a` has the status and the headers of the response. `quiet` is the body from which `in` reads;
-// readStream sets its time limits.
+// linesOfJSON matches the Content-Types of responses with one JSON value in each line.
+var linesOfJSON = regexp.MustCompile(`(?i)ndjson|jsonl|json-?lines|stream\+json`)
+
+// beginsField reports whether a text begins with a field of an event stream, and whether it may do so when more of it has arrived.
+func beginsField(text []byte) (does, may bool) {
+	for _, field := range []string{"data:", "event:", "id:", "retry:"} {
+		does = does || bytes.HasPrefix(text, []byte(field))
+		may = may || strings.HasPrefix(field, string(text[:min(len(text), len(field))]))
+	}
+	return does, may
+}
+
+// readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
+// errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
+// from which the reader reads (quiet).
 func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
-	whole := assembly{tell: x.tell}
+	whole := assembly{tell: x.tell, offers: x.offers}
 	stream := newEvents(in)
 	for {
 		e, err := stream.next()
 		switch {
 		case err == nil && !e.done():
 			err = a.take(e, &whole)
+		case whole.unread != nil && (err == nil || errors.Is(err, io.EOF)):
+			err = whole.unread
 		case err == nil && !whole.spoke():
 			return whole.completion(), nil // readReply makes this an error of class EmptyReply or Filtered
 		case err == nil && whole.marked():
@@ -75,8 +95,9 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 	}
 }
 
-// take adds an event of the stream to `whole`, the reply so far. It returns an error if the event is an error, cannot be
-// decoded, or makes the reply too large.
+// take adds an event of the stream to the reply so far (whole). It returns an error if the event is an error, cannot be decoded
+// or makes the reply too large. It ignores an event that is not a JSON object or list, such as "ping", and keeps the error for it in
+// case that the reply does not become complete.
 func (a answer) take(e event, whole *assembly) error {
 	a.body, a.failed = e.data, e.name == "error"
 	if err := a.failure(); err != nil {
@@ -84,8 +105,13 @@ func (a answer) take(e event, whole *assembly) error {
 	}
 	var c chunk
 	if err := json.Unmarshal(e.data, &c); err != nil {
-		return &llm.Error{Class: llm.BadReply, Status: a.status, Err: err,
+		unread := &llm.Error{Class: llm.BadReply, Status: a.status, Err: err,
 			Message: "an event of the stream cannot be read: " + string(e.data)}
+		if e.data[0] == '{' || e.data[0] == '[' {
+			return unread
+		}
+		whole.unread = cmp.Or(whole.unread, unread)
+		return nil
 	}
 	if len(c.Choices) == 0 && !whole.spoke() {
 		if err := a.foreign(); err != nil {

@@ -64,6 +64,9 @@ func TestStreamsAreReadInEveryForm(t *testing.T) {
 		"message beside deltas": {`data: {"choices":[{"delta":{"content":"Sun"},"message":{"content":"Sun"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":"ny."},"message":{"content":"Sunny."},"finish_reason":"stop"}]}` + "\n\n", "Sunny."},
 		"message at the end":    {"data: " + sunny + "\n\n" + `data: {"choices":[{"message":{"content":"Sunny."},"finish_reason":"stop"}]}` + "\n\n", "Sunny."},
 		"another choice":        {"data: " + sunny + "\n\n" + `data: {"choices":[{"index":1,"delta":{"content":"Rainy."}}]}` + "\n\ndata: " + stop + "\n\n", "Sunny."},
+		"an earlier choice":     {`data: {"choices":[{"index":1,"delta":{"content":"Rainy.","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}` + "\n\ndata: " + sunny + "\n\ndata: " + stop + "\n\n", "Sunny."},
+		"words":                 {"data: ping\n\ndata: " + sunny + "\n\nevent: beat\ndata: alive\n\ndata: " + stop + "\n\n", "Sunny."},
+		"audio":                 {`data: {"choices":[{"delta":{"audio":"x"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":null,"audio":{"transcript":"Sunny."}}}]}` + "\n\ndata: " + stop + "\n\n", "Sunny."},
 		"a think block":         {"data: " + text("<think>hm") + "\n\ndata: " + text("</think>Sunny.") + "\n\ndata: " + stop + "\n\n", "Sunny."},
 		"JSON":                  {"\n \n" + `{"choices":[{"message":{"content":"Sunny."},"finish_reason":"stop"}]}`, "Sunny."},
 	} {
@@ -116,6 +119,19 @@ func TestPiecesOfCallsFindTheirCall(t *testing.T) {
 				`{"index":1,"id":"b","function":{"name":"list"}}`, `{"index":1,"function":{"name":"list_files","arguments":"{}"}}`, `{"index":0,"function":{"arguments":"{}"}}`},
 			[]llm.ToolCall{{ID: "a", Name: "get_weather", Arguments: "{}"}, {ID: "b", Name: "list_files", Arguments: "{}"}},
 		},
+		"another ID in each piece": {
+			[]string{`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"id":"b","function":{"arguments":"{\"x\":"}}`, `{"index":0,"id":"c","function":{"arguments":"1}"}}`,
+				`{"index":0,"id":"d","function":{"arguments":"{}"}}`, `{"index":0,"id":"d","function":{"name":"g"}}`},
+			[]llm.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "d", Name: "g", Arguments: "{}"}},
+		},
+		"names of two tools at one index": {
+			[]string{`{"index":0,"function":{"name":"list_files","arguments":""}}`, `{"index":0,"function":{"name":"get_weather","arguments":"{}"}}`},
+			[]llm.ToolCall{{ID: "call_0", Name: "list_files", Arguments: "{}"}, {ID: "call_1", Name: "get_weather", Arguments: "{}"}},
+		},
+		"a name in parts that are names of tools": {
+			[]string{`{"index":0,"function":{"name":"shell"}}`, `{"index":0,"function":{"name":"list_files","arguments":"{}"}}`},
+			[]llm.ToolCall{{ID: "call_0", Name: "shelllist_files", Arguments: "{}"}},
+		},
 		"arguments as an object": {
 			[]string{`{"index":"0","id":"a","function":{"name":"f","arguments":{"x":1}}}`},
 			[]llm.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`}},
@@ -123,7 +139,12 @@ func TestPiecesOfCallsFindTheirCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, err := serve(t, calls(test.pieces...)).Complete(t.Context(), ask())
+			req := ask()
+			req.Tools = offered()
+			if strings.Contains(name, "in parts") {
+				req.Tools = append(req.Tools, llm.ToolSpec{Name: "shelllist_files"})
+			}
+			reply, err := serve(t, calls(test.pieces...)).Complete(t.Context(), req)
 			require.NoError(t, err)
 			require.Equal(t, test.want, reply.Message.ToolCalls)
 		})
@@ -295,4 +316,16 @@ func TestReasoningIsSentBackWithinTheTurnWhereItIsWanted(t *testing.T) {
 	body := string(endpoint.Requests()[0].Body)
 	require.Contains(t, body, `"reasoning_content":"a new thought"`)
 	require.NotContains(t, body, "an old thought")
+}
+
+// A word that is not JSON may be the only thing that an endpoint says about its failure.
+func TestWordInAnIncompleteStreamIsInTheError(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"data: out of memory\n\n", "data: " + text("Sun") + "\n\ndata: out of memory\n\n", "data: out of memory\n\ndata: [DONE]\n\n"} {
+		_, err := serve(t, stream(body)).Complete(t.Context(), ask())
+		var told *llm.Error
+		require.ErrorAs(t, err, &told)
+		require.Equal(t, llm.BadReply, told.Class)
+		require.Contains(t, told.Message, "out of memory")
+	}
 }

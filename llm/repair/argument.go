@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -16,19 +17,24 @@ var (
 	markup = regexp.MustCompile("^(?:\\s|</?[A-Za-z_|][^<>{}\\[\\]\"]*>|```|[}\\]])+$")
 )
 
-// arguments corrects the arguments of a tool call. `object` is the JSON object that the model meant. `wrong` describes the
+// arguments corrects the arguments of a tool call. It returns the JSON object that the model meant, and a description of the
 // mistakes, such as "were in a code fence". If there are no mistakes, or if it is not clear which object the model meant,
-// arguments returns the given text unchanged, and "".
+// arguments returns the given text unchanged, and "" as the description.
 func arguments(text string) (object, wrong string) {
-	trimmed := strings.TrimSpace(text)
+	trimmed := strings.TrimFunc(text, invisible)
 	switch {
-	case blank(text):
+	case blank(trimmed):
 		return "{}", "were empty or null"
-	case llm.IsObject(trimmed):
+	case llm.IsObject(text):
 		return settle(text, trimmed, "")
+	case llm.IsObject(trimmed):
+		return settle(text, trimmed, "were next to invisible characters")
 	}
 	var inner string
 	if json.Unmarshal([]byte(trimmed), &inner) == nil {
+		if blank(inner) {
+			return "{}", "were an encoded empty text"
+		}
 		// Only one encoding is undone. An object that was encoded several times stays as it is.
 		if inner = strings.TrimSpace(inner); llm.IsObject(inner) {
 			return settle(text, inner, "were encoded twice")
@@ -50,10 +56,10 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle does the last corrections of a call's arguments. It replaces unpaired surrogates (see [pairs]) and removes duplicate
-// members (see [single]). `original` is the text that the model wrote, and `object` is the JSON object in this text. `wrong`
-// describes the mistakes that were corrected before. settle returns the corrected object and a description of all mistakes. If
-// there were no mistakes, it returns the original text and "".
+// settle is the last step in the correction of a call's arguments. It gets the text that the model wrote (original), the JSON
+// object in this text (object), and a description of the mistakes that the earlier steps have corrected (wrong). It replaces
+// unpaired surrogates (see [pairs]) and removes duplicate members (see [single]). settle returns the corrected object and a
+// description of all mistakes. If there were no mistakes, it returns the original text and "".
 func settle(original, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
 		object, wrong = clean, join(wrong, "had an unpaired surrogate")
@@ -67,7 +73,7 @@ func settle(original, object, wrong string) (string, string) {
 	return object, wrong
 }
 
-// join joins two texts with the word "and". If the first text is empty, join returns the second one.
+// join returns a and b, joined with "and". If a is empty, it returns b.
 func join(a, b string) string {
 	if a == "" {
 		return b
@@ -75,14 +81,19 @@ func join(a, b string) string {
 	return a + " and " + b
 }
 
-// blank reports whether a text stands for no arguments: it is empty, white space or null.
+// invisible reports whether a character is white space, a byte order mark or another character without width.
+func invisible(r rune) bool {
+	return unicode.IsSpace(r) || r == '\uFEFF' || r == '\u200B' || r == '\u2060'
+}
+
+// blank reports whether a text stands for no arguments: whether it is empty, white space or null.
 func blank(text string) bool {
 	trimmed := strings.TrimSpace(text)
 	return trimmed == "" || trimmed == "null"
 }
 
-// firstObject separates the JSON object at the beginning of a text from the rest. It removes white space at the ends of the
-// rest. If the text does not begin with a JSON object, `ok` is false.
+// firstObject returns the JSON object at the beginning of a text, and the rest of the text without white space at its ends.
+// If the text does not begin with a JSON object, the last result is false.
 func firstObject(text string) (object, rest string, ok bool) {
 	if !strings.HasPrefix(text, "{") {
 		return "", "", false

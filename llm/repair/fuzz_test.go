@@ -24,6 +24,13 @@ func FuzzReply(f *testing.F) {
 	f.Add("x", "get-weather", `"{\"a\":1}"`, "length")
 	f.Add("x", "list_files", `{"a":"\ud83d","a":[{"b":1,"b":2}]}</x>`, "")
 	f.Add("x", "list_files", `{"a":1} {"a": 1}`, "")
+	for _, text := range markups {
+		f.Add("I'll look.\n"+text, "", "", "stop")
+	}
+	for _, text := range unmarkedCalls {
+		f.Add(text, "", "", "stop")
+	}
+	f.Add("a\n</think>\n[THINK]b[/THINK]<think>c", "", "", "length")
 	f.Fuzz(func(t *testing.T, content, name, arguments, reason string) {
 		content, name, arguments = decoded(content), decoded(name), decoded(arguments)
 		given := llm.Reply{FinishReason: reason, Message: llm.Message{Role: llm.Assistant, Content: content}}

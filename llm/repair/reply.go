@@ -13,17 +13,16 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Reply corrects the tool calls in a model's reply to `req`. It returns a copy of the reply. The calls in the copy have these
-// properties:
-//   - All calls have different IDs, and endpoints accept the names of the calls.
-//   - If a call names a tool of the request and it is clear what the model meant, the arguments are a JSON object. If the
-//     object is nested at most 100 levels deep, it has no duplicate members.
-//   - If a call names a tool of the request and it is not clear what the model meant, the arguments are not a JSON object.
-//     Therefore the agent does not run the call.
+// Reply returns a copy of a model's reply to req with corrected tool calls. The calls in the copy have these properties:
+//   - All calls have different IDs, and endpoints accept their names.
+//   - If a call names a tool of req and it is clear what the model meant, the arguments are a JSON object. If the object is
+//     nested at most 100 levels deep, it has no duplicate members.
+//   - If a call names a tool of req and it is not clear what the model meant, the arguments are not a JSON object. So the
+//     agent does not run the call.
 //
-// A model may write its calls as text. If the reply has no calls, its text consists of calls, and the request allows calls,
-// Reply moves the calls out of the text. For each correction except a new ID, Reply adds a text to [llm.Reply.Repaired], which
-// gets at most 20 texts.
+// If req allows tool calls, the reply has none, and there are tool calls in its text, Reply moves these calls from the text to the
+// ToolCalls. Reply also moves reasoning from the text to the field Reasoning. It adds a text to Repaired for each correction of a
+// call except a new ID, up to 20 texts.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}
@@ -31,9 +30,10 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	if req.Params.ToolChoice == "none" {
 		tools = nil // the model must not call tools, so its text is not read as a call
 	}
+	think(m, cutShort(reply.FinishReason))
 	if len(m.ToolCalls) == 0 {
-		if calls := spoken(m.Content, tools, len(req.Params.OutputSchema) == 0); calls != nil {
-			m.ToolCalls, m.Content = calls, ""
+		if calls, text := spoken(m.Content, tools, len(req.Params.OutputSchema) == 0); calls != nil {
+			m.ToolCalls, m.Content = calls, text
 			did.addf("a call was written as text")
 		}
 	}
@@ -47,8 +47,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call corrects the name and the arguments of the tool call `c`. It adds a text about each correction to `did`. `cut` says
-// that the arguments may be incomplete, because `c` is the last call of a reply that reached the output limit.
+// call corrects the name and the arguments of the tool call c. It adds a text about each correction to a log (did). The caller
+// says whether the arguments may be cut off (cut), because c is the last call of a reply that reached the output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {
@@ -77,7 +77,7 @@ func cutShort(reason string) bool {
 
 // distinguish gives a new ID to each call without an ID, and to each call with the ID of an earlier call. Different IDs are
 // necessary because a result belongs to the call with the same ID. A new ID depends only on the position of the call and on
-// the other IDs. Therefore the same reply always gets the same IDs.
+// the other IDs, so the same reply always gets the same IDs.
 func distinguish(calls []llm.ToolCall) {
 	taken := map[string]bool{"": true}
 	for _, c := range calls {
@@ -97,21 +97,21 @@ func distinguish(calls []llm.ToolCall) {
 	}
 }
 
-// log collects the texts for [llm.Reply.Repaired]. It keeps at most [maxLines] texts, because replies are stored in workflow
+// log collects the texts for [llm.Reply.Repaired]. It keeps at most maxLines texts, because replies are stored in workflow
 // histories.
 type log struct{ lines []string }
 
-// maxLines is the largest number of texts in a [log].
+// maxLines is the largest number of texts in a log.
 const maxLines = 20
 
-// addf formats a text like [fmt.Sprintf] and adds the text to the log. If the log is full, addf does nothing.
+// addf formats a text like [fmt.Sprintf] and adds it to the log. If the log is full, addf does nothing.
 func (l *log) addf(format string, args ...any) {
 	if len(l.lines) < maxLines {
 		l.lines = append(l.lines, fmt.Sprintf(format, args...))
 	}
 }
 
-// quote returns a name in quotes, for a text of the [log]. It shortens a name that is longer than [maxName].
+// quote returns a name in quotes for a text of the log. It shortens a name that is longer than maxName.
 func quote(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"

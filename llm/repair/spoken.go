@@ -3,90 +3,219 @@ package repair
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// The two forms in which models write a tool call as text.
-var (
-	// tagged matches a JSON object in a tool_call tag.
-	tagged = regexp.MustCompile(`(?s)^<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|$)\s*`)
-	// dialect matches a function tag with the name and the arguments.
-	dialect = regexp.MustCompile(`(?s)^<function=([A-Za-z0-9_.-]+)[=>(]*\s*(\{.*?\})\)?>?\s*</function>\s*`)
-)
+// fencedCall matches a text that is one code block of a kind in which models write calls.
+var fencedCall = regexp.MustCompile("(?s)^```(json|tool_code|tool_call)?[ \\t]*\\r?\\n(.*?)\\s*```$")
 
 // Calls returns the tool calls in a text that consists only of tool calls. Models write such texts if their server does not
-// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not in `tools`. It
-// corrects the calls as [Reply] does.
+// recognise the calls. Calls returns nil if the text has anything else, or if a call names a tool that is not among the given
+// tools. It corrects the calls as [Reply] does.
 func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
-	return Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message.ToolCalls
-}
-
-// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls, because
-// the model may only have explained a call. It also returns nil if a call names a tool that is not in `tools`. If `bare` is
-// true, the text may also be one JSON object without a tag.
-func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
-	rest := strings.TrimSpace(text)
-	if len(tools) == 0 || !strings.HasPrefix(rest, "<") && !strings.HasPrefix(rest, "{") {
+	m := Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{Tools: tools}).Message
+	if m.Content != "" || slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return !offered(c.Name, tools) }) {
 		return nil
 	}
-	if bare && strings.HasPrefix(rest, "{") {
-		if call, ok := written(rest, tools); ok {
-			return []llm.ToolCall{call}
+	return m.ToolCalls
+}
+
+// offered reports whether one of the given tools has a name.
+func offered(name string, tools []llm.ToolSpec) bool {
+	return slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == name })
+}
+
+// spoken returns the tool calls in a text, without IDs, and the rest of the text. It returns nil and the whole text if there are
+// none, or if the model may have written an explanation of a call and not a call.
+//
+// Calls in the markup of a model are read at the beginning or at the end of a text. If such a call names no tool that is among the
+// given tools, or its arguments cannot be read, spoken returns it nevertheless: the agent refuses it, and the model reads why. If the
+// caller allows it (bare), the text may also be one call without markup: as JSON or as Python, also in a code fence. Such a call must
+// name one of the given tools, because other answers can have this form, too.
+func spoken(text string, tools []llm.ToolSpec, bare bool) (calls []llm.ToolCall, rest string) {
+	if len(tools) == 0 {
+		return nil, text
+	}
+	trimmed := strings.TrimSpace(text)
+	if bare {
+		if calls := unmarked(trimmed, tools); calls != nil {
+			return calls, ""
 		}
+	}
+	at := markupBegin(trimmed)
+	if at < 0 {
+		return nil, text
+	}
+	found, after := readCalls(trimmed[at:])
+	before := strings.TrimSpace(trimmed[:at])
+	if line := strings.TrimLeft(after, " \t\r"); line != "" && line[0] != '\n' {
+		return nil, text // the line goes on, so it is a sentence about a call
+	}
+	if after = strings.TrimSpace(after); before != "" && after != "" || nextOpening(after, 0) >= 0 {
+		return nil, text
+	}
+	for _, f := range found {
+		call, _, ok := f.call(tools)
+		if !ok {
+			return nil, text
+		}
+		calls = append(calls, call)
+	}
+	if calls == nil {
+		return nil, text
+	}
+	return calls, before + after
+}
+
+// unmarked returns the calls in a text without markup. Each call must name one of the given tools; otherwise unmarked returns nil.
+func unmarked(text string, tools []llm.ToolSpec) []llm.ToolCall {
+	python := strings.HasPrefix(text, "[") // Llama writes a list
+	if fenced := fencedCall.FindStringSubmatch(text); fenced != nil {
+		python, text = fenced[1] == "tool_code", fenced[2]
+	}
+	c := cursor{text}
+	found, ok := listedCalls(&c)
+	if !ok && python {
+		c = cursor{text}
+		found, ok = pythonCalls(&c)
+	}
+	if c.space(); !ok || c.rest != "" {
 		return nil
 	}
 	var calls []llm.ToolCall
-	for rest != "" {
-		var call llm.ToolCall
-		var ok bool
-		var found []string
-		if found = tagged.FindStringSubmatch(rest); found != nil {
-			call, ok = written(found[1], tools)
-		} else if found = dialect.FindStringSubmatch(rest); found != nil {
-			call.Name, ok = resolve(found[1], tools)
-			call.Arguments = found[2]
-			ok = ok && llm.IsObject(call.Arguments)
-		}
-		if !ok {
+	for _, f := range found {
+		call, known, ok := f.call(tools)
+		if !ok || !known {
 			return nil
 		}
 		calls = append(calls, call)
-		rest = rest[len(found[0]):]
 	}
 	return calls
 }
 
-// written converts a text into a tool call. The text must be a JSON object with the name and the arguments of the call. The
-// arguments are the member "arguments" or "parameters". They may be an object, or a string that contains an object. written
-// returns false if the text has another form, or if [resolve] finds no tool with the name.
-func written(text string, tools []llm.ToolSpec) (llm.ToolCall, bool) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &fields) != nil {
-		return llm.ToolCall{}, false
+// maxOpenings limits how many openings in code [markupBegin] skips.
+const maxOpenings = 100
+
+// markupBegin returns the position of the first markup of a call that is not in a code fence or in quotes; -1 if there is none.
+func markupBegin(text string) int {
+	fences, from := 0, 0
+	for range maxOpenings {
+		at := nextOpening(text, from)
+		if at < 0 {
+			break
+		}
+		fences += strings.Count(text[from:at], "```")
+		line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+		quoted := strings.Count(line, "`")%2 == 1 || strings.HasSuffix(line, `"`) || strings.HasSuffix(line, "'")
+		if fences%2 == 0 && !quoted {
+			return at
+		}
+		from = at + 1
 	}
-	var name, object string
-	var given int
+	return -1
+}
+
+// readCalls reads calls at the beginning of a text. It returns them and the text after them.
+func readCalls(text string) (calls []spokenCall, rest string) {
+	c := cursor{text}
+	rest = text // a token that begins a call is read only together with the call
+next:
+	for {
+		for _, read := range forms {
+			ahead := c
+			if found, ok := read(&ahead); ok {
+				calls, c, rest = append(calls, found...), ahead, ahead.rest
+				continue next
+			}
+		}
+		switch {
+		case c.token(endTokens...):
+			rest = c.rest
+		case !c.token(beginTokens...):
+			return calls, rest
+		}
+	}
+}
+
+// call converts a written call, without an ID. It reports whether the call names one of the given tools (known). If the parameters of
+// the call are contradictory, the last result is false.
+func (s spokenCall) call(tools []llm.ToolSpec) (call llm.ToolCall, known, ok bool) {
+	call = llm.ToolCall{Arguments: strings.TrimSpace(s.arguments)}
+	call.Name, known = resolve(s.name, tools)
+	if call.Arguments != "" {
+		return call, known, true
+	}
+	var tool llm.ToolSpec
+	if at := slices.IndexFunc(tools, func(t llm.ToolSpec) bool { return t.Name == call.Name }); at >= 0 {
+		tool = tools[at]
+	}
+	call.Arguments, ok = object(s.parameters, tool)
+	return call, known, ok
+}
+
+// maxWrapped limits how deep the objects of calls may be in other objects.
+const maxWrapped = 3
+
+// written converts a JSON value into tool calls. The value is an object with the name and the arguments of a call, an object of
+// OpenAI's API that contains such objects, or a list. The arguments may be encoded as a string. written returns false for any other
+// value. The caller gives the number of values around the value (depth).
+func written(encoded json.RawMessage, depth int) ([]spokenCall, bool) {
+	var list []json.RawMessage
+	var fields map[string]json.RawMessage
+	if depth > maxWrapped || json.Unmarshal(encoded, &list) != nil && json.Unmarshal(encoded, &fields) != nil {
+		return nil, false
+	}
+	var calls []spokenCall
+	for _, element := range list {
+		inner, ok := written(element, depth+1)
+		if !ok {
+			return nil, false
+		}
+		calls = append(calls, inner...)
+	}
+	if fields == nil {
+		return calls, true
+	}
+	var call spokenCall
+	var named, given int
 	for key, value := range fields {
 		switch key {
-		case "name":
-			if json.Unmarshal(value, &name) != nil {
-				return llm.ToolCall{}, false
+		case "name", "tool_name", "function", "tool_calls", "function_call":
+			named++
+			var ok bool
+			if key == "name" || key == "tool_name" || value[0] == '"' {
+				ok = json.Unmarshal(value, &call.name) == nil && call.name != "" && key != "tool_calls"
+			} else if calls, ok = written(value, depth+1); ok {
+				given++
+			}
+			if !ok {
+				return nil, false
 			}
 		case "arguments", "parameters":
 			given++
-			if object = string(value); value[0] == '"' {
-				_ = json.Unmarshal(value, &object)
+			if call.arguments = string(value); value[0] == '"' {
+				_ = json.Unmarshal(value, &call.arguments)
 			}
-		case "type", "id":
+			if !llm.IsObject(call.arguments) {
+				return nil, false
+			}
+		case "type", "id", "index", "role", "tool_call_id":
+		case "content":
+			if present := string(value); present != "null" && present != `""` {
+				return nil, false
+			}
 		default:
-			return llm.ToolCall{}, false // not a call, but an answer with a member "name"
+			return nil, false // not a call, but an answer with a member "name"
 		}
 	}
-	name, known := resolve(name, tools)
-	if !known || given != 1 || !llm.IsObject(object) {
-		return llm.ToolCall{}, false
+	switch {
+	case named != 1 || given != 1:
+		return nil, false
+	case call.name == "": // the calls are in another object
+		return calls, len(calls) > 0 && call.arguments == ""
 	}
-	return llm.ToolCall{Name: name, Arguments: strings.TrimSpace(object)}, true
+	return []spokenCall{call}, true
 }

@@ -1,0 +1,60 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// growing is the text of a call's arguments, which arrives in parts. It notices when the arguments are a complete JSON object. The
+// time for all parts together is proportional to the length of the text. The zero value is an empty text.
+type growing struct {
+	strings.Builder
+	depth   int  // the number of open objects and lists
+	quoted  bool // within a string
+	escaped bool // after a backslash in a string
+	// closed says that the text is one object or list by its brackets, with nothing but white space around it. broken says that the
+	// text can never become so.
+	closed, broken bool
+	valid          *bool // whether a closed text is a JSON object; nil if this is not known yet
+}
+
+// add appends a part.
+func (g *growing) add(part string) {
+	g.WriteString(part)
+	for i := 0; i < len(part) && !g.broken; i++ {
+		g.follow(part[i])
+	}
+}
+
+// follow notes what the next byte of the text means for the brackets.
+func (g *growing) follow(b byte) {
+	switch {
+	case g.escaped:
+		g.escaped = false
+	case g.quoted:
+		g.escaped, g.quoted = b == '\\', b != '"'
+	case strings.IndexByte(" \t\r\n", b) >= 0:
+	case g.closed, g.depth == 0 && b != '{' && b != '[':
+		g.broken, g.closed = true, false
+	case b == '"':
+		g.quoted = true
+	case b == '{' || b == '[':
+		g.depth++
+	case b == '}' || b == ']':
+		g.depth--
+		g.closed = g.depth == 0
+	}
+}
+
+// complete reports whether the text is a JSON object.
+func (g *growing) complete() bool {
+	if !g.closed {
+		return false
+	}
+	if g.valid == nil {
+		text := g.String()
+		valid := strings.HasSuffix(strings.TrimSpace(text), "}") && json.Valid([]byte(text))
+		g.valid = &valid
+	}
+	return *g.valid
+}

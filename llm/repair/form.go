@@ -1,0 +1,220 @@
+package repair
+
+import (
+	"regexp"
+	"strings"
+)
+
+// spokenCall is a tool call as a model wrote it in its text. It has either arguments or parameters.
+type spokenCall struct {
+	name       string
+	arguments  string
+	parameters []parameter
+}
+
+// form reads one piece of a model's markup at the position of a cursor. It returns the calls in the piece, and false if the text
+// does not begin with a complete piece of this form. It may then have moved the cursor.
+type form func(c *cursor) ([]spokenCall, bool)
+
+// forms are the forms of the calls in a text. The first form that reads the text counts.
+var forms = []form{harmonyCall, deepSeekCall, kimiCall, glmCall, mistralCall, functionCall, invokeCall, listedCalls}
+
+// Tokens stand before and after calls. They are skipped, because the forms are complete without them. A server may also have removed
+// one of a pair.
+var (
+	beginTokens = []string{
+		"<tool_call>",      // Hermes, Qwen, GLM
+		"<tool_calls>",     // Jamba, Hunyuan
+		"<function_calls>", // Claude and models that learned from it
+		"<antml:function_calls>",
+		"<｜DSML｜tool_calls>",           // DeepSeek V4
+		"<｜DSML｜function_calls>",       // DeepSeek V3.2
+		"<｜tool▁calls▁begin｜>",         // DeepSeek V3, V3.1
+		"<minimax:tool_call>",          // MiniMax M2
+		"<seed:tool_call>",             // Seed-OSS
+		"<longcat_tool_call>",          // LongCat
+		"<|tool_calls_section_begin|>", // Kimi K2
+		"<|tool_call|>",                // Phi-4, Granite
+		"<TOOLCALL>",                   // Nemotron
+		"<|START_ACTION|>",             // Command R
+		"<|python_tag|>",               // Llama 3
+		"[TOOL_CALLS]",                 // Mistral
+	}
+	endTokens = []string{
+		"</tool_call>", "</tool_calls>", "</function_calls>", "</antml:function_calls>", "</｜DSML｜tool_calls>", "</｜DSML｜function_calls>",
+		"<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>", "</minimax:tool_call>", "</seed:tool_call>", "</longcat_tool_call>",
+		"<|tool_calls_section_end|>", "<|/tool_call|>", "<|end|>", "</TOOLCALL>", "<|END_ACTION|>", "<|eom_id|>", "<|eot_id|>", "<|im_end|>", "</s>",
+	}
+)
+
+// openingTag and openingToken match what calls begin with in a text that also has other content. A tag must be at the beginning of a
+// line. A token with vertical bars or in capital letters may be anywhere, because it is no word of the model's language.
+var (
+	openingTag   = regexp.MustCompile(`^<(?:(?:antml:|minimax:|seed:|longcat_)?(?:tool_calls?|function_calls|TOOLCALL)>|function=|(?:antml:)?invoke name=)`)
+	openingToken = regexp.MustCompile(`^(?:<｜DSML｜(?:tool_calls|function_calls|invoke)|<｜tool▁calls?▁begin｜>|<\|tool_calls?(?:_section)?(?:_begin)?\|>` +
+		`|<\|START_ACTION\|>|<\|python_tag\|>|\[TOOL_CALLS\]|(?:<\|start\|>assistant[^<>|]{0,100})?<\|channel\|>)`)
+)
+
+// nextOpening returns the first position, from a given position on, at which calls may begin in a text; -1 if there is none.
+func nextOpening(text string, from int) int {
+	for ; ; from++ {
+		n := strings.IndexAny(text[from:], "<[")
+		if n < 0 {
+			return -1
+		}
+		from += n
+		if openingToken.MatchString(text[from:]) || (from == 0 || text[from-1] == '\n') && openingTag.MatchString(text[from:]) {
+			return from
+		}
+	}
+}
+
+var (
+	functionTag  = regexp.MustCompile(`^<function=([A-Za-z0-9_.:-]{1,200})[=>(]*`)
+	functionEnd  = regexp.MustCompile(`^\)?>?\s*</function>`)
+	parameterTag = regexp.MustCompile(`^<parameter=([^<>\s]{1,200})>`)
+	invokeTag    = regexp.MustCompile(`^<(｜DSML｜|antml:|minimax:)?invoke name="([^"<>]{1,200})"\s*>`)
+	namedTag     = regexp.MustCompile(`^<(?:｜DSML｜|antml:|minimax:)?parameter name="([^"<>]{1,200})"(?: string="(true|false)")?\s*>`)
+	glmName      = regexp.MustCompile(`^<tool_call>\s*([A-Za-z0-9_.:-]{1,200})\s*`)
+	mistralName  = regexp.MustCompile(`^(?:\[TOOL_CALLS\]\s*)?([A-Za-z0-9_.:-]{1,200})(?:\[CALL_ID\][A-Za-z0-9_-]{0,100})?\[ARGS\]`)
+	mistralPlain = regexp.MustCompile(`^\[TOOL_CALLS\]\s*([A-Za-z0-9_.:-]{1,200})\s*`)
+	deepSeekName = regexp.MustCompile("^<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([A-Za-z0-9_.:-]{1,200})\\s|([A-Za-z0-9_.:-]{1,200})<｜tool▁sep｜>)")
+	kimiName     = regexp.MustCompile(`^<\|tool_call_begin\|>\s*([A-Za-z0-9_.:-]{1,200})\s*<\|tool_call_argument_begin\|>`)
+)
+
+// one returns a form's result for one call with arguments.
+func one(name, arguments string, ok bool) ([]spokenCall, bool) {
+	return []spokenCall{{name: name, arguments: arguments}}, ok
+}
+
+// harmonyCall reads a call of gpt-oss: <|channel|>commentary to=functions.NAME<|message|>ARGUMENTS<|call|>.
+func harmonyCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(harmonyHeader)
+	if !ok {
+		return nil, false
+	}
+	_, recipient := address(found[1], found[2])
+	if object, ok := c.object(); ok && recipient != "" {
+		c.token("<|call|>", "<|end|>", "<|return|>") // a server may have removed the token
+		return one(recipient, object, true)
+	}
+	arguments, ok := c.until("<|call|>")
+	return one(recipient, arguments, ok && recipient != "")
+}
+
+// deepSeekCall reads a call of DeepSeek V3 or V3.1.
+func deepSeekCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(deepSeekName)
+	if !ok {
+		return nil, false
+	}
+	arguments, ok := c.arguments("<｜tool▁call▁end｜>") // V3 puts them in a code fence, which package repair removes
+	return one(found[1]+found[2], arguments, ok)
+}
+
+// kimiCall reads a call of Kimi K2.
+func kimiCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(kimiName)
+	if !ok {
+		return nil, false
+	}
+	arguments, ok := c.arguments("<|tool_call_end|>")
+	return one(found[1], arguments, ok)
+}
+
+// glmCall reads a call of GLM: <tool_call>NAME, pairs of arg_key and arg_value, </tool_call>.
+func glmCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(glmName)
+	if !ok {
+		return nil, false
+	}
+	call := spokenCall{name: found[1]}
+	for !c.token("</tool_call>") {
+		if !c.token("<arg_key>") {
+			return nil, false
+		}
+		key, ok := c.until("</arg_key>")
+		if !ok || !c.token("<arg_value>") {
+			return nil, false
+		}
+		value, ok := c.until("</arg_value>")
+		if !ok {
+			return nil, false
+		}
+		call.parameters = append(call.parameters, parameter{name: strings.TrimSpace(key), value: value})
+	}
+	return []spokenCall{call}, true
+}
+
+// mistralCall reads a call of Mistral: [TOOL_CALLS]NAME[ARGS]ARGUMENTS or [TOOL_CALLS]NAME ARGUMENTS.
+func mistralCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(mistralName)
+	if !ok {
+		found, ok = c.match(mistralPlain)
+	}
+	if !ok {
+		return nil, false
+	}
+	object, ok := c.object()
+	return one(found[1], object, ok)
+}
+
+// functionCall reads <function=NAME> with parameter tags, as Qwen3-Coder writes it, or with a JSON object, as Llama does.
+func functionCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(functionTag)
+	if !ok {
+		return nil, false
+	}
+	if object, ok := c.object(); ok {
+		_, ok = c.match(functionEnd)
+		return one(found[1], object, ok)
+	}
+	call := spokenCall{name: found[1]}
+	for !c.token("</function>") {
+		tag, ok := c.match(parameterTag)
+		if !ok {
+			return nil, false
+		}
+		value, ok := c.until("</parameter>")
+		if !ok {
+			return nil, false
+		}
+		if inner, found := strings.CutPrefix(value, "\n"); found { // the template puts the value on lines of its own
+			value = strings.TrimSuffix(inner, "\n")
+		}
+		call.parameters = append(call.parameters, parameter{name: tag[1], value: value})
+	}
+	return []spokenCall{call}, true
+}
+
+// invokeCall reads an invoke tag with parameter tags, as Claude, DeepSeek V3.2 and MiniMax write it.
+func invokeCall(c *cursor) ([]spokenCall, bool) {
+	found, ok := c.match(invokeTag)
+	if !ok {
+		return nil, false
+	}
+	call := spokenCall{name: found[2]}
+	for !c.token("</" + found[1] + "invoke>") {
+		tag, ok := c.match(namedTag)
+		if !ok {
+			return nil, false
+		}
+		value, ok := c.until("</" + found[1] + "parameter>")
+		if !ok {
+			return nil, false
+		}
+		call.parameters = append(call.parameters, parameter{name: tag[1], value: value, declared: tag[2]})
+	}
+	return []spokenCall{call}, true
+}
+
+// listedCalls reads a JSON object with a call, or a list of such objects.
+func listedCalls(c *cursor) ([]spokenCall, bool) {
+	c.token("functools") // Phi-4-mini
+	text, ok := c.value()
+	if !ok {
+		return nil, false
+	}
+	calls, ok := written([]byte(text), 0)
+	return calls, ok && len(calls) > 0 && (c.token(";") || true)
+}
