@@ -100,7 +100,7 @@ func (o *office) begin() (clerk string) {
 	return o.Show(o.id).Children[0].ID
 }
 
-// waits waits until x has the status "waiting" and the given number of messages, and returns these messages.
+// waits returns when x has the status "waiting" and the given number of messages, and returns these messages.
 func (o *office) waits(messages int) []string {
 	o.T.Helper()
 	defer func() {

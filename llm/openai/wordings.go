@@ -229,15 +229,15 @@ func contains(message, text string) bool {
 	return true
 }
 
-// tokens is an expression for a number of tokens, such as "32768" or "32,768".
-const tokens = `([0-9][0-9,]{0,14})`
+// howMany is an expression for a number of tokens, such as "32768" or "32,768".
+const howMany = `([0-9][0-9,]{0,14})`
 
 // Some error messages have two numbers: the size of the context window and the output limit of the request. The expression
 // `windows` finds the size, and `outputs` finds the limit.
 var (
-	windows = regexp.MustCompile(`(?:context length (?:is|of)|must be <=|exceed context limit: [0-9]+ \+ [0-9]+ >) ` + tokens)
-	outputs = regexp.MustCompile(tokens + ` (?:(?:in|for) the (?:completion|output)|output tokens|.max_new_tokens)|' is too large: ` + tokens +
-		`|exceed context limit: [0-9]+ \+ ` + tokens)
+	windows = regexp.MustCompile(`(?:context length (?:is|of)|must be <=|exceed context limit: [0-9]+ \+ [0-9]+ >) ` + howMany)
+	outputs = regexp.MustCompile(howMany + ` (?:(?:in|for) the (?:completion|output)|output tokens|.max_new_tokens)|' is too large: ` + howMany +
+		`|exceed context limit: [0-9]+ \+ ` + howMany)
 )
 
 // outputFillsWindow reports whether a message says that the output limit is not smaller than the context window.

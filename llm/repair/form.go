@@ -78,7 +78,7 @@ var (
 	glmName      = regexp.MustCompile(`^<tool_call>\s*([A-Za-z0-9_.:-]{1,200})\s*`)
 	mistralName  = regexp.MustCompile(`^(?:\[TOOL_CALLS\]\s*)?([A-Za-z0-9_.:-]{1,200})(?:\[CALL_ID\][A-Za-z0-9_-]{0,100})?\[ARGS\]`)
 	mistralPlain = regexp.MustCompile(`^\[TOOL_CALLS\]\s*([A-Za-z0-9_.:-]{1,200})\s*`)
-	deepSeekName = regexp.MustCompile("^<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([A-Za-z0-9_.:-]{1,200})\\s|([A-Za-z0-9_.:-]{1,200})<｜tool▁sep｜>)")
+	deepSeekName = regexp.MustCompile(`^<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([A-Za-z0-9_.:-]{1,200})\s|([A-Za-z0-9_.:-]{1,200})<｜tool▁sep｜>)`)
 	kimiName     = regexp.MustCompile(`^<\|tool_call_begin\|>\s*([A-Za-z0-9_.:-]{1,200})\s*<\|tool_call_argument_begin\|>`)
 )
 
@@ -216,5 +216,6 @@ func listedCalls(c *cursor) ([]spokenCall, bool) {
 		return nil, false
 	}
 	calls, ok := written([]byte(text), 0)
-	return calls, ok && len(calls) > 0 && (c.token(";") || true)
+	c.token(";") // Llama writes it between calls
+	return calls, ok && len(calls) > 0
 }

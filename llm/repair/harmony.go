@@ -68,7 +68,7 @@ func firstMessage(text string) (m harmonyMessage, rest string, ok bool) {
 // address returns the channel of a message, such as "commentary", and its recipient, such as "functions.get_weather". It gets the
 // two parts of the header that can have the recipient: the part after the role, and the part after the mark of the channel.
 func address(role, channel string) (name, recipient string) {
-	for _, word := range strings.Fields(channel + " " + role) {
+	for word := range strings.FieldsSeq(channel + " " + role) {
 		if to, found := strings.CutPrefix(word, "to="); found {
 			recipient = to
 		} else if name == "" {

@@ -30,7 +30,7 @@ func nextTag(text string, from int) (begin, end int, ok bool) {
 // limit (cut).
 func think(m *llm.Message, cut bool) {
 	var thoughts []string
-	said, any := m.Content, false
+	said, removed := m.Content, false
 	for range maxLayers {
 		inner, rest, found := harmony(said)
 		if !found {
@@ -39,11 +39,11 @@ func think(m *llm.Message, cut bool) {
 		if !found {
 			break
 		}
-		if any, said = true, rest; inner != "" {
+		if removed, said = true, rest; inner != "" {
 			thoughts = append(thoughts, inner)
 		}
 	}
-	if m.Content = said; any && m.Reasoning == "" {
+	if m.Content = said; removed && m.Reasoning == "" {
 		m.Reasoning = strings.Join(thoughts, "\n\n")
 	}
 }
