@@ -203,8 +203,8 @@ func (h *heartbeat) ended() ending {
 // attempt that Temporal has given up must not make the call, because another attempt may make the same call. The error is
 // not nil if the attempt has ended, or if Temporal cannot be asked.
 //
-// own asks Temporal by a heartbeat. It does not ask if the last contact with Temporal is more recent than half of the
-// heartbeat timeout, or if there is no heartbeat timeout. The attempt then counts as alive.
+// own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive: there is no heartbeat
+// timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")

@@ -98,9 +98,8 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 	return s.Messages[i].Content, true
 }
 
-// lateResults returns the late results of a call: see [LateResult]. In each of them, the field After is the number of
-// messages before the late result in the transcript. If a late result still waits in the inbox, After is at least the
-// current number of messages.
+// lateResults returns the late results of a call: see [LateResult]. Each has its position in the transcript, counted from 0, in
+// [RecalledResult].After. For a late result that still waits in the inbox, the position is at least the current number of messages.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
 	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.

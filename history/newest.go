@@ -65,8 +65,8 @@ func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, er
 	}
 }
 
-// closedLater reports whether the run `other` of an agent ended after the run `from` of the same agent. If Temporal has
-// deleted one of the two runs, that run counts as the run that ended first.
+// closedLater compares two runs of one agent: it reports whether the second run ended after the first. If Temporal has deleted one
+// of the two, that one counts as the run that ended first.
 func closedLater(ctx context.Context, c client.Client, from agent.RunRef, other string) (bool, error) {
 	var ends [2]*workflowpb.WorkflowExecutionInfo
 	for i, run := range []string{from.RunID, other} {

@@ -65,8 +65,8 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 }
 
 // secret reports whether a secret could appear when a log handler prints the value. It also returns the value as a text
-// without the secrets. Handlers print values with package fmt or as JSON, and byte slices as texts. If the JSON encoding of
-// the value panics, secret hides the whole value.
+// without the secrets. A handler prints a value with package fmt or as JSON, and a byte slice as a text. If the JSON encoding
+// panics, the returned text is "[hidden]".
 func (h handler) secret(value any) (text string, found bool) {
 	defer func() {
 		if recover() != nil {

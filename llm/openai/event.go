@@ -129,8 +129,8 @@ func (s *events) readLine() error {
 	}
 }
 
-// whole reports whether s.line is certainly complete although it has no line end. This is true for a comment, for a data
-// line with a JSON value or [DONE], and for a JSON object without a field name.
+// whole reports whether the line s.line is certainly complete although it has no line end. This is true for three kinds of lines:
+// a comment, a "data:" line with a JSON value or [DONE], and a line that is a JSON object and does not begin with "data:".
 func (s *events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)

@@ -48,7 +48,7 @@ func think(m *llm.Message, cut bool) {
 	}
 }
 
-// maxLayers limits how often [think] looks for reasoning in the rest of a text.
+// maxLayers is the maximum number of blocks of reasoning that [think] removes from the beginning of a text.
 const maxLayers = 8
 
 // splitThought separates blocks of reasoning at the beginning of a text from the rest of the text (said). It returns the texts in the
