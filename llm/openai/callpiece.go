@@ -90,7 +90,7 @@ func startsCall(piece call, c *assembledCall, offers func(string) (begins, is bo
 	switch {
 	case id != "" && id == c.id:
 		return false
-	case id != "" && c.id != "" && (name != "" || piece.Function.Arguments == "" || c.arguments.complete()):
+	case id != "" && c.id != "" && (name != "" || piece.Function.Arguments != "" && c.arguments.complete()):
 		return true
 	case name == "" || c.name == "":
 		return false // some endpoints send another ID in each delta of a call

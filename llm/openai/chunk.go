@@ -144,8 +144,17 @@ func (a *assembly) merge(m *message) {
 		if told.Name != "" || told.Arguments != "" {
 			a.tell(llm.Delta{ToolCall: &told})
 		}
+		if len(a.calls) > maxCalls {
+			a.size = maxReply + 1 // add returns errTooLarge
+		}
+		if a.size > maxReply {
+			return
+		}
 	}
 }
+
+// maxCalls limits the calls of a streamed reply. The search for the call of a delta takes time for each call that has begun.
+const maxCalls = 10_000
 
 // completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
 // list of choices in the response is empty.

@@ -201,12 +201,22 @@ const (
 	statusOverloaded = 529 // Anthropic
 )
 
+// denied reports whether an HTTP status says that the request is not allowed or names nothing that exists. A shorter conversation
+// does not help then, although the message may mention the context window, for example of another plan.
+func denied(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
+		return true
+	}
+	return false
+}
+
 // class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not determine
 // the class, it uses `status`, the HTTP status of the response. If this status is a success, it uses the status in the error
 // object. The HTTP status comes last because it can be misleading. A 200 may have an error, a 429 may be permanent, and a 500
 // may mean that the conversation is too long.
 func (p *problem) class(status int) llm.Class {
-	if class := classOfText(p.words, p.message); class != "" {
+	if class := classOfText(p.words, p.message); class != "" && (class != llm.ContextTooLong || !denied(status)) {
 		return class
 	}
 	if status < http.StatusMultipleChoices {

@@ -25,6 +25,9 @@ import (
 
 var quirks = flag.String("quirks", "testdata/quirks,testdata/quirks-2", "directories of the cases of TestQuirks, separated by commas")
 
+// aroundCalls is the reason for the cases with a call in the middle of other text.
+const aroundCalls = "beside other text, a model may quote a call that stands in a file or in a tool's result; such a call must never run"
+
 // otherwise has the cases in which the client intentionally does not do what the case expects. outcome is what the client does
 // instead.
 var otherwise = map[string]struct{ outcome, reason string }{
@@ -34,6 +37,13 @@ var otherwise = map[string]struct{ outcome, reason string }{
 
 	"args-large":         {"proceed", "the arguments arrive completely; the limit for a Temporal payload is known to the caller, not to the client"},
 	"args-nul-character": {"proceed", "the arguments are valid JSON and match the schema; the tool refuses the path"},
+
+	"say-prose-then-tag":       {"a reply", aroundCalls},
+	"say-prose-then-tag-sse":   {"a reply", aroundCalls},
+	"say-tag-then-prose":       {"a reply", aroundCalls},
+	"say-tag-then-prose-sse":   {"a reply", aroundCalls},
+	"say-dsml-after-prose":     {"a reply", aroundCalls},
+	"say-dsml-after-prose-sse": {"a reply", aroundCalls},
 
 	"history-400-bad-arguments":             {"fail", "the core never sends such a request: it replaces arguments that are not a JSON object by {}; if the error comes anyway, it is a clear failure"},
 	"history-400-content-absent":            {"fail", "such a request is never sent: outgoing.go adds the content, and the core replaces an empty result by a text"},
@@ -115,7 +125,7 @@ func (q quirk) run(t *testing.T, stream bool) {
 	require.Equal(t, want, outcome(t, reply, err, want), "error %v, reply %.300v", err, reply)
 	if err != nil {
 		q.compareError(t, err)
-	} else if want != "tool_error" {
+	} else if want != "tool_error" && want != "a reply" {
 		q.compare(t, reply)
 	}
 	for n := range q.Then {

@@ -236,7 +236,7 @@ const howMany = `([0-9][0-9,]{0,14})`
 // `windows` finds the size, and `outputs` finds the limit.
 var (
 	windows = regexp.MustCompile(`(?:context length (?:is|of)|must be <=|exceed context limit: [0-9]+ \+ [0-9]+ >) ` + howMany)
-	outputs = regexp.MustCompile(howMany + ` (?:(?:in|for) the (?:completion|output)|output tokens|.max_new_tokens)|' is too large: ` + howMany +
+	outputs = regexp.MustCompile(howMany + ` (?:(?:tokens )?(?:in|for) the (?:completion|output)|output tokens|.max_new_tokens)|' is too large: ` + howMany +
 		`|exceed context limit: [0-9]+ \+ ` + howMany)
 )
 

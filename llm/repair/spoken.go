@@ -31,9 +31,10 @@ func offered(name string, tools []llm.ToolSpec) bool {
 // spoken returns the tool calls in a text, without IDs, and the rest of the text. It returns nil and the whole text if there are
 // none, or if the model may have written an explanation of a call and not a call.
 //
-// Calls in the markup of a model are read at the beginning or at the end of a text. If such a call names no tool that is among the
-// given tools, or its arguments cannot be read, spoken returns it nevertheless: the agent refuses it, and the model reads why. If the
-// caller allows it (bare), the text may also be one call without markup: as JSON or as Python, also in a code fence. Such a call must
+// Calls in the markup of a model are read only if the whole text is calls. Beside other text, a model may only quote a call, for
+// example one that stands in a file or in the result of a tool; such a call must never run. If a call names no tool that is among
+// the given tools, or its arguments cannot be read, spoken returns it nevertheless: the agent refuses it, and the model reads why. If
+// the caller allows it (bare), the text may also be one call without markup: as JSON or as Python, also in a code fence. Such a call must
 // name one of the given tools, because other answers can have this form, too.
 func spoken(text string, tools []llm.ToolSpec, bare bool) (calls []llm.ToolCall, rest string) {
 	if len(tools) == 0 {
@@ -45,16 +46,11 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) (calls []llm.ToolCall,
 			return calls, ""
 		}
 	}
-	at := markupBegin(trimmed)
-	if at < 0 {
+	if markupBegin(trimmed) != 0 {
 		return nil, text
 	}
-	found, after := readCalls(trimmed[at:])
-	before := strings.TrimSpace(trimmed[:at])
-	if line := strings.TrimLeft(after, " \t\r"); line != "" && line[0] != '\n' {
-		return nil, text // the line goes on, so it is a sentence about a call
-	}
-	if after = strings.TrimSpace(after); before != "" && after != "" || nextOpening(after, 0) >= 0 {
+	found, after := readCalls(trimmed)
+	if strings.TrimSpace(after) != "" {
 		return nil, text
 	}
 	for _, f := range found {
@@ -67,7 +63,7 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) (calls []llm.ToolCall,
 	if calls == nil {
 		return nil, text
 	}
-	return calls, before + after
+	return calls, ""
 }
 
 // unmarked returns the calls in a text without markup. Each call must name one of the given tools; otherwise unmarked returns nil.

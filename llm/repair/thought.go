@@ -34,7 +34,12 @@ func think(m *llm.Message, cut bool) {
 	for range maxLayers {
 		inner, rest, found := harmony(said)
 		if !found {
-			inner, rest, found = splitThought(said, cut)
+			// Beside other reasoning, or without an answer after it, a text before a closing tag is more likely the answer.
+			unopened := !removed && m.Reasoning == ""
+			inner, rest, found = splitThought(said, cut, unopened)
+			if found && strings.TrimSpace(rest) == "" && len(m.ToolCalls) == 0 && !opened(said) && !cut {
+				break
+			}
 		}
 		if !found {
 			break
@@ -52,14 +57,14 @@ func think(m *llm.Message, cut bool) {
 const maxLayers = 8
 
 // splitThought separates blocks of reasoning at the beginning of a text from the rest of the text (said). It returns the texts in the
-// blocks, joined with an empty line (thought). The opening tag of the first block may be missing, because the chat templates of some
-// models end with it. The closing tag of the last block may only be missing if the text was cut off (cut). If the text does not
-// begin with reasoning, the last result is false.
-func splitThought(text string, cut bool) (thought, said string, found bool) {
+// blocks, joined with an empty line (thought). The opening tag of the first block may be missing if the caller allows it (unopened),
+// because the chat templates of some models end with it. The closing tag of the last block may only be missing if the text was cut
+// off (cut). If the text does not begin with reasoning, the last result is false.
+func splitThought(text string, cut, unopened bool) (thought, said string, found bool) {
 	var thoughts []string
 	rest := strings.TrimSpace(text)
 	for {
-		inner, after, ok := firstThought(rest, cut)
+		inner, after, ok := firstThought(rest, cut, unopened && !found)
 		if !ok {
 			break
 		}
@@ -75,9 +80,16 @@ func splitThought(text string, cut bool) (thought, said string, found bool) {
 	return strings.Join(thoughts, "\n\n"), rest, true
 }
 
+// opened reports whether a text begins with the opening tag of a block of reasoning.
+func opened(text string) bool {
+	text = strings.TrimSpace(text)
+	begin, end, found := nextTag(text, 0)
+	return found && begin == 0 && !closes(text[:end])
+}
+
 // firstThought returns the reasoning at the beginning of a text, and the text after it. The caller says whether the text was cut
-// off (cut).
-func firstThought(text string, cut bool) (thought, rest string, ok bool) {
+// off (cut), and whether the opening tag may be missing (unopened).
+func firstThought(text string, cut, unopened bool) (thought, rest string, ok bool) {
 	begin, end, found := nextTag(text, 0)
 	if !found {
 		return "", "", false
@@ -89,11 +101,16 @@ func firstThought(text string, cut bool) (thought, rest string, ok bool) {
 		}
 		return text[end:], "", cut
 	}
+	if !unopened {
+		return "", "", false
+	}
 	fences, from := 0, 0
 	for found && closes(text[begin:end]) {
 		fences += strings.Count(text[from:begin], "```")
 		if fences%2 == 0 && !mentioned(text, begin, end) {
-			return text[:begin], text[end:], true
+			opening := strings.TrimRight(strings.Replace(text[begin:end], "/", "", 1), ">]")
+			// With an opening tag before it, the closing tag belongs to the text, such as an example in XML.
+			return text[:begin], text[end:], !strings.Contains(text[:begin], opening)
 		}
 		from = end
 		begin, end, found = nextTag(text, from)

@@ -53,3 +53,20 @@ func TestReasoningThatIsCutOffIsNoText(t *testing.T) {
 	got := repair.Reply(llm.Reply{FinishReason: "length", Message: llm.Message{Content: "<think>a\nb"}}, llm.Request{})
 	require.Equal(t, llm.Message{Reasoning: "a\nb"}, got.Message)
 }
+
+// A closing tag that belongs to the answer, or that a server left over, does not make the answer a thought.
+func TestAnswerIsNotTakenForAThought(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"The answer is 42.\n</think>",
+		"<log>\n<thought id=\"1\">\nHello\n</thought>\n</log>",
+	} {
+		got := repair.Reply(llm.Reply{Message: llm.Message{Content: text}}, llm.Request{}).Message
+		require.Equal(t, text, got.Content)
+		require.Empty(t, got.Reasoning)
+	}
+	got := repair.Reply(llm.Reply{Message: llm.Message{Content: "<think>plan</think>\nThe template ends with\n</think>\nand then."}}, llm.Request{}).Message
+	require.Equal(t, "The template ends with\n</think>\nand then.", got.Content)
+	got = repair.Reply(llm.Reply{Message: llm.Message{Content: "Answer one.\n</think>\nAnswer two.", Reasoning: "thought"}}, llm.Request{}).Message
+	require.Equal(t, "Answer one.\n</think>\nAnswer two.", got.Content)
+}
