@@ -63,7 +63,7 @@ func TestStarterSaysWhatIsWrong(t *testing.T) {
 		"send to none":        {"", []string{"send", "no-such-agent", "hi"}, 4, `there is no agent with ID "no-such-agent"`},
 		"nothing to say":      {"", []string{"run", " "}, 2, "is empty"},
 		"a message too large": {big, []string{"run", "-"}, 2, "the limit is 1 MiB"},
-		"an ID with a space":  {"", []string{"run", "--id", "a b", "hi"}, 2, "white space"},
+		"an ID with a space":  {"", []string{"run", "--id", "a b", "hi"}, 2, "a character that is not allowed"},
 		"an unknown command":  {"", []string{"shwo"}, 2, "show"},
 	} {
 		t.Run(name, func(t *testing.T) {
