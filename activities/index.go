@@ -69,10 +69,10 @@ func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID
 // index returns the index of a run: see the type [index]. The index of a closed run is cached. The index of an open run is
 // made again at each call, because the run's history grows.
 func (a *Activities) index(ctx context.Context, workflowID, runID string) (*index, error) {
-	if x, ok := a.indexes.GetIfPresent(runID); ok {
-		return x, nil
-	}
 	return flight.Do(ctx, &a.flights, "index\n"+runID, func(ctx context.Context) (*index, error) {
+		if x, ok := a.indexes.GetIfPresent(runID); ok {
+			return x, nil
+		}
 		x := &index{activities: map[string]place{}}
 		names := map[int64]string{} // activity IDs, by the IDs of their ActivityTaskScheduled events
 		ended := false

@@ -112,10 +112,10 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 // may lack earlier runs, too. The model calls and tool calls of these runs would be repeated. Therefore the error is
 // retryable until the list has the activity's own run.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
-	if runs, ok := a.lists.GetIfPresent(runID); ok {
-		return runs, nil
-	}
 	return flight.Do(ctx, &a.flights, "list\n"+runID, func(ctx context.Context) ([]string, error) {
+		if runs, ok := a.lists.GetIfPresent(runID); ok { // within the flight, so that no caller misses a flight that just ended
+			return runs, nil
+		}
 		runs, err := a.list(ctx, workflowID, runID)
 		if err == nil { // the list stays right, because no other run of the workflow ID starts while this run is open
 			a.lists.Set(runID, runs)
@@ -156,10 +156,10 @@ const maxListed = 200_000
 // bases returns the IDs of a run's base runs, that is, the runs that the given run was reset from. It reads them from the
 // history of the given run, which is always up to date. The result is cached, because the base runs of a run do not change.
 func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
-	if bases, ok := a.lineages.GetIfPresent(runID); ok {
-		return bases, nil
-	}
 	return flight.Do(ctx, &a.flights, "bases\n"+runID, func(ctx context.Context) ([]string, error) {
+		if bases, ok := a.lineages.GetIfPresent(runID); ok {
+			return bases, nil
+		}
 		bases, err := a.readBases(ctx, workflowID, runID)
 		if err == nil {
 			a.lineages.Set(runID, bases)
