@@ -77,8 +77,9 @@ const (
 
 // WaitsFor returns what the agent waits for, such as [WaitsForMessage].
 func (s *State) WaitsFor() WaitsFor {
-	tools, calls := s.Next().(RunTools)
-	switch status := s.Status(); {
+	step := s.Next()
+	tools, calls := step.(RunTools)
+	switch status := s.statusAt(step); {
 	case status == HeldUp:
 		return WaitsForPerson
 	case status == Waiting && calls:

@@ -71,7 +71,7 @@ func (a *assembly) marked() bool {
 	return true
 }
 
-// add adds the next event of the stream to the reply. It returns [errTooLarge] if the reply needs more than [maxReply] bytes.
+// add adds the next event of the stream to the reply. It returns [errTooLarge] if the reply has become too large.
 func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
 	// Some endpoints send the usage so far in each event. The last usage with a count other than 0 is the usage of the whole
@@ -102,7 +102,7 @@ func (a *assembly) add(c chunk) error {
 			a.finish = reason
 		}
 	}
-	if a.size > maxReply {
+	if a.tooLarge() {
 		return errTooLarge
 	}
 	return nil
@@ -144,17 +144,17 @@ func (a *assembly) merge(m *message) {
 		if told.Name != "" || told.Arguments != "" {
 			a.tell(llm.Delta{ToolCall: &told})
 		}
-		if len(a.calls) > maxCalls {
-			a.size = maxReply + 1 // add returns errTooLarge
-		}
-		if a.size > maxReply {
+		if a.tooLarge() {
 			return
 		}
 	}
 }
 
-// maxCalls limits the calls of a streamed reply. The search for the call of a delta takes time for each call that has begun.
+// maxCalls is the maximum number of calls in a streamed reply. The search for the call of a delta takes time for each call.
 const maxCalls = 10_000
+
+// tooLarge reports whether the reply needs more than [maxReply] bytes or has more than [maxCalls] calls.
+func (a *assembly) tooLarge() bool { return a.size > maxReply || len(a.calls) > maxCalls }
 
 // completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
 // list of choices in the response is empty.

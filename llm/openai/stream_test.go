@@ -191,6 +191,7 @@ func TestErrorsWithinAStreamAreErrors(t *testing.T) {
 		"filter":          {`data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, llm.Overloaded, 0},
 		"no value":        {`data: "x"`, llm.BadReply, 0},
 		"too much":        {"data: " + text(strings.Repeat("x", 8<<20)), llm.TooLarge, 0},
+		"too many calls":  {"data: " + callsAtOnce(10_001), llm.TooLarge, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,6 +209,15 @@ func TestErrorsWithinAStreamAreErrors(t *testing.T) {
 			require.Equal(t, test.wait, told.RetryAfter)
 		})
 	}
+}
+
+// callsAtOnce returns the data of an event with as many calls as the parameter n says.
+func callsAtOnce(n int) string {
+	calls := make([]string, n)
+	for i := range calls {
+		calls[i] = fmt.Sprintf(`{"index":%d,"id":"c%d","function":{"name":"look","arguments":"{}"}}`, i, i)
+	}
+	return `{"choices":[{"delta":{"tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":null}]}`
 }
 
 // The client must not read an endless line completely into memory.

@@ -47,27 +47,10 @@ var (
 	}
 )
 
-// openingTag and openingToken match what calls begin with in a text that also has other content. A tag must be at the beginning of a
-// line. A token with vertical bars or in capital letters may be anywhere, because it is no word of the model's language.
-var (
-	openingTag   = regexp.MustCompile(`^<(?:(?:antml:|minimax:|seed:|longcat_)?(?:tool_calls?|function_calls|TOOLCALL)>|function=|(?:antml:)?invoke name=)`)
-	openingToken = regexp.MustCompile(`^(?:<｜DSML｜(?:tool_calls|function_calls|invoke)|<｜tool▁calls?▁begin｜>|<\|tool_calls?(?:_section)?(?:_begin)?\|>` +
-		`|<\|START_ACTION\|>|<\|python_tag\|>|\[TOOL_CALLS\]|(?:<\|start\|>assistant[^<>|]{0,100})?<\|channel\|>)`)
-)
-
-// nextOpening returns the first position, from a given position on, at which calls may begin in a text; -1 if there is none.
-func nextOpening(text string, from int) int {
-	for ; ; from++ {
-		n := strings.IndexAny(text[from:], "<[")
-		if n < 0 {
-			return -1
-		}
-		from += n
-		if openingToken.MatchString(text[from:]) || (from == 0 || text[from-1] == '\n') && openingTag.MatchString(text[from:]) {
-			return from
-		}
-	}
-}
+// opening matches a text that begins with the markup of a call.
+var opening = regexp.MustCompile(`^(?:<(?:(?:antml:|minimax:|seed:|longcat_)?(?:tool_calls?|function_calls|TOOLCALL)>|function=|(?:antml:)?invoke name=)` +
+	`|<｜DSML｜(?:tool_calls|function_calls|invoke)|<｜tool▁calls?▁begin｜>|<\|tool_calls?(?:_section)?(?:_begin)?\|>` +
+	`|<\|START_ACTION\|>|<\|python_tag\|>|\[TOOL_CALLS\]|(?:<\|start\|>assistant[^<>|]{0,100})?<\|channel\|>)`)
 
 var (
 	functionTag  = regexp.MustCompile(`^<function=([A-Za-z0-9_.:-]{1,200})[=>(]*`)

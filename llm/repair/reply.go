@@ -20,9 +20,9 @@ import (
 //   - If a call names a tool of req and it is not clear what the model meant, the arguments are not a JSON object. So the
 //     agent does not run the call.
 //
-// If req allows tool calls, the reply has none, and there are tool calls in its text, Reply moves these calls from the text to the
-// ToolCalls. Reply also moves reasoning from the text to the field Reasoning. It adds a text to Repaired for each correction of a
-// call except a new ID, up to 20 texts.
+// A model may write its calls as text. If the reply has no calls, its text consists of calls, and the request allows calls, Reply
+// moves the calls out of the text. Reply also moves reasoning from the text to the field Reasoning. For each correction of a call
+// except a new ID, Reply adds a text to [llm.Reply.Repaired], which gets at most 20 texts.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}
@@ -32,8 +32,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	}
 	think(m, cutShort(reply.FinishReason))
 	if len(m.ToolCalls) == 0 {
-		if calls, text := spoken(m.Content, tools, len(req.Params.OutputSchema) == 0); calls != nil {
-			m.ToolCalls, m.Content = calls, text
+		if calls := spoken(m.Content, tools, len(req.Params.OutputSchema) == 0); calls != nil {
+			m.ToolCalls, m.Content = calls, ""
 			did.addf("a call was written as text")
 		}
 	}

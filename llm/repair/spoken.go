@@ -28,42 +28,38 @@ func offered(name string, tools []llm.ToolSpec) bool {
 	return slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == name })
 }
 
-// spoken returns the tool calls in a text, without IDs, and the rest of the text. It returns nil and the whole text if there are
-// none, or if the model may have written an explanation of a call and not a call.
+// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls: the model may
+// only quote a call that stands in a file or in the result of a tool, and such a call must never run.
 //
-// Calls in the markup of a model are read only if the whole text is calls. Beside other text, a model may only quote a call, for
-// example one that stands in a file or in the result of a tool; such a call must never run. If a call names no tool that is among
-// the given tools, or its arguments cannot be read, spoken returns it nevertheless: the agent refuses it, and the model reads why. If
-// the caller allows it (bare), the text may also be one call without markup: as JSON or as Python, also in a code fence. Such a call must
-// name one of the given tools, because other answers can have this form, too.
-func spoken(text string, tools []llm.ToolSpec, bare bool) (calls []llm.ToolCall, rest string) {
+// If a call in the markup of a model names no tool that is among the given tools, or its arguments cannot be read, spoken returns it
+// nevertheless. The agent refuses the call, and the model reads why. If `bare` is true, the text may also be calls without markup: as
+// JSON or as Python, also in a code fence. Such calls must name given tools, because other answers can have this form, too.
+func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
+	text = strings.TrimSpace(text)
 	if len(tools) == 0 {
-		return nil, text
+		return nil
 	}
-	trimmed := strings.TrimSpace(text)
 	if bare {
-		if calls := unmarked(trimmed, tools); calls != nil {
-			return calls, ""
+		if calls := unmarked(text, tools); calls != nil {
+			return calls
 		}
 	}
-	if markupBegin(trimmed) != 0 {
-		return nil, text
+	if !opening.MatchString(text) {
+		return nil
 	}
-	found, after := readCalls(trimmed)
+	found, after := readCalls(text)
 	if strings.TrimSpace(after) != "" {
-		return nil, text
+		return nil
 	}
+	var calls []llm.ToolCall
 	for _, f := range found {
 		call, _, ok := f.call(tools)
 		if !ok {
-			return nil, text
+			return nil
 		}
 		calls = append(calls, call)
 	}
-	if calls == nil {
-		return nil, text
-	}
-	return calls, ""
+	return calls
 }
 
 // unmarked returns the calls in a text without markup. Each call must name one of the given tools; otherwise unmarked returns nil.
@@ -90,28 +86,6 @@ func unmarked(text string, tools []llm.ToolSpec) []llm.ToolCall {
 		calls = append(calls, call)
 	}
 	return calls
-}
-
-// maxOpenings limits how many openings in code [markupBegin] skips.
-const maxOpenings = 100
-
-// markupBegin returns the position of the first markup of a call that is not in a code fence or in quotes; -1 if there is none.
-func markupBegin(text string) int {
-	fences, from := 0, 0
-	for range maxOpenings {
-		at := nextOpening(text, from)
-		if at < 0 {
-			break
-		}
-		fences += strings.Count(text[from:at], "```")
-		line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-		quoted := strings.Count(line, "`")%2 == 1 || strings.HasSuffix(line, `"`) || strings.HasSuffix(line, "'")
-		if fences%2 == 0 && !quoted {
-			return at
-		}
-		from = at + 1
-	}
-	return -1
 }
 
 // readCalls reads calls at the beginning of a text. It returns them and the text after them.

@@ -26,26 +26,26 @@ func nextTag(text string, from int) (begin, end int, ok bool) {
 }
 
 // think moves the reasoning that is in the text of a message to the field Reasoning. Some endpoints do not separate the two. If the
-// message already has reasoning, the reasoning in the text is only removed. The caller says whether the text reached the output
-// limit (cut).
+// message already has reasoning, the reasoning in the text is only removed. `cut` says that the text reached the output limit.
 func think(m *llm.Message, cut bool) {
 	var thoughts []string
 	said, removed := m.Content, false
+	if m.Reasoning == "" { // beside other reasoning, a text before a closing tag is the answer
+		thought, rest, found := unopened(said)
+		if found && (rest != "" || len(m.ToolCalls) > 0 || cut) {
+			thoughts, said, removed = append(thoughts, thought), rest, true
+		}
+	}
 	for range maxLayers {
-		inner, rest, found := harmony(said)
+		thought, rest, found := harmony(said)
 		if !found {
-			// Beside other reasoning, or without an answer after it, a text before a closing tag is more likely the answer.
-			unopened := !removed && m.Reasoning == ""
-			inner, rest, found = splitThought(said, cut, unopened)
-			if found && strings.TrimSpace(rest) == "" && len(m.ToolCalls) == 0 && !opened(said) && !cut {
-				break
-			}
+			thought, rest, found = splitThought(said, cut)
 		}
 		if !found {
 			break
 		}
-		if removed, said = true, rest; inner != "" {
-			thoughts = append(thoughts, inner)
+		if said, removed = rest, true; thought != "" {
+			thoughts = append(thoughts, thought)
 		}
 	}
 	if m.Content = said; removed && m.Reasoning == "" {
@@ -54,68 +54,42 @@ func think(m *llm.Message, cut bool) {
 }
 
 // maxLayers is the maximum number of blocks of reasoning that [think] removes from the beginning of a text.
-const maxLayers = 8
+const maxLayers = 100
 
-// splitThought separates blocks of reasoning at the beginning of a text from the rest of the text (said). It returns the texts in the
-// blocks, joined with an empty line (thought). The opening tag of the first block may be missing if the caller allows it (unopened),
-// because the chat templates of some models end with it. The closing tag of the last block may only be missing if the text was cut
-// off (cut). If the text does not begin with reasoning, the last result is false.
-func splitThought(text string, cut, unopened bool) (thought, said string, found bool) {
-	var thoughts []string
-	rest := strings.TrimSpace(text)
-	for {
-		inner, after, ok := firstThought(rest, cut, unopened && !found)
-		if !ok {
-			break
-		}
-		found = true
-		if inner = strings.TrimSpace(inner); inner != "" {
-			thoughts = append(thoughts, inner)
-		}
-		rest = strings.TrimSpace(after)
-	}
-	if !found {
+// splitThought separates a block of reasoning at the beginning of a text from the text after it. Only if the text was cut off (`cut`),
+// the closing tag of the block may be missing. If the text does not begin with reasoning, splitThought returns the text and false.
+func splitThought(text string, cut bool) (thought, said string, found bool) {
+	trimmed := strings.TrimSpace(text)
+	begin, end, found := nextTag(trimmed, 0)
+	if !found || begin != 0 || closes(trimmed[:end]) {
 		return "", text, false
 	}
-	return strings.Join(thoughts, "\n\n"), rest, true
+	closing := strings.Replace(strings.Replace(trimmed[:end], "<", "</", 1), "[", "[/", 1)
+	thought, said, found = strings.Cut(trimmed[end:], closing)
+	if !found && !cut {
+		return "", text, false
+	}
+	return strings.TrimSpace(thought), strings.TrimSpace(said), true
 }
 
-// opened reports whether a text begins with the opening tag of a block of reasoning.
-func opened(text string) bool {
-	text = strings.TrimSpace(text)
-	begin, end, found := nextTag(text, 0)
-	return found && begin == 0 && !closes(text[:end])
-}
-
-// firstThought returns the reasoning at the beginning of a text, and the text after it. The caller says whether the text was cut
-// off (cut), and whether the opening tag may be missing (unopened).
-func firstThought(text string, cut, unopened bool) (thought, rest string, ok bool) {
-	begin, end, found := nextTag(text, 0)
-	if !found {
-		return "", "", false
-	}
-	if tag := text[:end]; begin == 0 && !closes(tag) {
-		closing := strings.Replace(strings.Replace(tag, "<", "</", 1), "[", "[/", 1)
-		if thought, rest, ok = strings.Cut(text[end:], closing); ok {
-			return thought, rest, true
-		}
-		return text[end:], "", cut
-	}
-	if !unopened {
-		return "", "", false
-	}
+// unopened separates a block of reasoning without an opening tag, at the beginning of a text, from the text after it. The chat
+// templates of some models end with the opening tag, so that the model writes only the closing tag. If an opening tag stands before
+// the closing tag, or the closing tag is in a code fence or is only mentioned, there is no such block, and the last result is false.
+func unopened(text string) (thought, said string, found bool) {
 	fences, from := 0, 0
-	for found && closes(text[begin:end]) {
+	for {
+		begin, end, ok := nextTag(text, from)
+		if !ok || !closes(text[begin:end]) {
+			return "", "", false
+		}
 		fences += strings.Count(text[from:begin], "```")
 		if fences%2 == 0 && !mentioned(text, begin, end) {
-			opening := strings.TrimRight(strings.Replace(text[begin:end], "/", "", 1), ">]")
-			// With an opening tag before it, the closing tag belongs to the text, such as an example in XML.
-			return text[:begin], text[end:], !strings.Contains(text[:begin], opening)
+			tag := strings.TrimRight(strings.Replace(text[begin:end], "/", "", 1), ">]")
+			// An opening tag with attributes is no tag of reasoning, so this closing tag belongs to the answer.
+			return strings.TrimSpace(text[:begin]), strings.TrimSpace(text[end:]), !strings.Contains(text[:begin], tag)
 		}
 		from = end
-		begin, end, found = nextTag(text, from)
 	}
-	return "", "", false
 }
 
 // closes reports whether a tag is a closing tag.
