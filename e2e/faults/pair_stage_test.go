@@ -347,16 +347,14 @@ func (s *stage) status() agent.Status {
 
 // view asks the worker for the agent's state. If the agent is still reading its state from an earlier run, view returns an error.
 func (s *stage) view(ctx context.Context) (view protocol.StateView, err error) {
-	for began := time.Now(); ; {
-		view = protocol.StateView{}
-		err = world.Query(ctx, s.temporal, s.id, &view, protocol.StateQuery)
-		if err == nil && view.Reading {
-			err = errors.New("the agent is still reading its state")
-		}
-		if err == nil || !view.Reading || time.Since(began) > world.Patience {
-			return view, err
-		}
+	value, err := s.temporal.QueryWorkflow(ctx, s.id, "", protocol.StateQuery)
+	if err != nil {
+		return view, err
 	}
+	if err := value.Get(&view); err != nil || !view.Reading {
+		return view, err
+	}
+	return view, errors.New("the agent is still reading its state")
 }
 
 // settle completes all pending activities of the agent and its sub-agents, until the agent waits for a message and all is done.

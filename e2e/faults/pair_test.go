@@ -233,8 +233,11 @@ func (p *duo) become(where func(*stage)) {
 		_, err = p.agents.Look(p.ctx, p.id)
 	}
 	require.NoError(p.t, err)
-	view, err := p.view(p.ctx)
-	require.NoError(p.t, err)
+	var view protocol.StateView
+	p.soon("the agent shows its state", func() bool {
+		view, err = p.view(p.ctx)
+		return err == nil
+	})
 	for _, c := range view.Children {
 		switch c.Task {
 		case "task of clerk":

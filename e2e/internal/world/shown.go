@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
-	sdk "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
@@ -116,22 +115,16 @@ func (w *World) Compare(id string) {
 // query sends a query to the agent with the given ID, and stores the answer in out. The parameters name and args are the name
 // and the arguments of the query.
 func (w *World) query(id string, out any, name string, args ...any) {
-	require.NoError(w.T, Query(w.T.Context(), w.Temporal, id, out, name, args...))
-}
-
-// Query sends a query to an agent and stores the answer in `out`. For the time [Patience], it repeats a query that Temporal refuses
-// because it is busy, and a query that fails in a worker.
-func Query(ctx context.Context, temporal sdk.Client, id string, out any, name string, args ...any) error {
-	for began := time.Now(); ; {
-		value, err := temporal.QueryWorkflow(ctx, id, "", name, args...)
-		if err == nil {
-			return value.Get(out)
+	w.Eventually("the agent answers the query "+name, func() bool {
+		value, err := w.Temporal.QueryWorkflow(w.T.Context(), id, "", name, args...)
+		// Temporal refuses queries of a busy workflow, and a query may fail in a worker while the history grows.
+		if errors.As(err, new(*serviceerror.QueryFailed)) || errors.As(err, new(*serviceerror.ResourceExhausted)) {
+			return false
 		}
-		passes := errors.As(err, new(*serviceerror.QueryFailed)) || errors.As(err, new(*serviceerror.ResourceExhausted))
-		if !passes || time.Since(began) > Patience {
-			return err
-		}
-	}
+		require.NoError(w.T, err)
+		require.NoError(w.T, value.Get(out))
+		return true
+	})
 }
 
 // Transcript waits until an agent has the status "waiting" and as many messages as the parameter count says. It returns the
