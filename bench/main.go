@@ -112,5 +112,6 @@ func (l *lab) close() {
 	l.server.Stop()
 }
 
-// progressf prints one line to standard error, made as in [fmt.Printf]. The line says which measurement starts.
+// progressf formats its arguments as [fmt.Printf] does and prints them as one line to standard error. The line names the measurement
+// that starts.
 func progressf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

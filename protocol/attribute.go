@@ -20,8 +20,8 @@ var (
 	AttributeCost = temporal.NewSearchAttributeKeyFloat64("ReagentCost")
 )
 
-// AttributeTypes returns the types of the search attributes of agents, such as "Keyword". The keys of the map are the names
-// of the attributes. A namespace has to register the attributes with these names and types.
+// AttributeTypes returns a map from the name of each search attribute of agents to its type, such as "Keyword". A namespace must have
+// these attributes with these types.
 func AttributeTypes() map[string]string {
 	types := map[string]string{}
 	for _, key := range []temporal.SearchAttributeKey{AttributeAgent, AttributeStatus, AttributeReason, AttributeCost} {

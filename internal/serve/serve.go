@@ -36,7 +36,7 @@ type Options struct {
 	Deployment string
 	// BuildID names the version within the worker deployment. It is empty for a worker without a version.
 	BuildID string
-	// Pinned keeps each run of an agent on the version on which the run began. It needs `Deployment` and `BuildID`.
+	// Pinned keeps each run of an agent on the worker version on which the run began. It needs `Deployment` and `BuildID`.
 	Pinned bool
 	// Keep is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
 	// new worker process uses these results. If Keep is empty, the worker holds them in memory only.

@@ -41,8 +41,8 @@ type Entry struct {
 // [Entry] each time a workflow begins to wait, and when a workflow returns. The function must be safe for concurrent use.
 // During a replay, the interceptor calls the function only if `replays` is set.
 //
-// To answer a query, a worker may let the workflow handle events before the workflow task for these events has started. In an
-// entry from this time, the field `Task` holds the event ID of the previous workflow task.
+// A query can make the workflow handle events before the workflow task for these events starts. The field `Task` of an [Entry] from
+// this time has the event ID of the workflow task before.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }
