@@ -25,8 +25,8 @@ const maxAwaitPause = 30 * time.Second
 const resumeGrace = 2 * time.Second
 
 // seen reports whether an earlier attempt of [Activities.AwaitAgent] stored the given run ID in its heartbeat details. An
-// attempt stores the ID of a sub-agent's run when it delays the failure of that run: see [resumeGrace]. Therefore the
-// failure of each run is delayed only once.
+// attempt stores the ID of a sub-agent's run that has failed when it begins to wait for a new run of the sub-agent: see
+// [resumeGrace]. Therefore the activity waits only once for each failed run.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run

@@ -68,7 +68,7 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 // transcript shows. Therefore findResult returns such a partial result only if no run has the whole result any more.
 func (a *Activities) findResult(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
-		return "", errors.New("that is not a handle: take it from the note in the result")
+		return "", errors.New("the value of `handle` is not a handle; the note in the shortened result of a tool has one")
 	}
 	here := activity.GetInfo(ctx).WorkflowExecution
 	shown, err := a.resultIn(ctx, here.ID, here.RunID, handle)

@@ -33,9 +33,9 @@ func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted,
 	return c.update(ctx, id, out, protocol.MessageUpdate, in)
 }
 
-// place asks for the fields `Run` and `After` of a message that is sent now: see [Client.deliver]. If a request fails, place
-// returns zero values and no error. The caller then sends the message without these fields. If Temporal or the worker still
-// does not answer, the caller gets the error then.
+// place returns the values for the fields `Run` and `After` of a message that the caller is going to send: see [Client.deliver].
+// place asks Temporal and the agent for these values. If they do not answer, place returns zero values and no error. The caller
+// then sends the message without these fields, and gets an error if there is still no answer.
 func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
 	if !steer {
 		found, err := c.describe(ctx, id)

@@ -135,9 +135,9 @@ func ofCommand(c enumspb.CommandType, t task) around {
 	return around{}
 }
 
-// take remembers the tasks that Temporal gives to the worker. [wire.points] needs a task when the worker reports the task's
-// result. A task comes in the reply to a poll, or in the reply to the result of a workflow task. take ignores all other
-// replies. For an activity task, take also calls [wire.come], with the point from the map [taken].
+// take looks for a task in a reply of Temporal to the worker, and remembers it. [wire.points] needs the task when the worker
+// reports the task's result. Only the replies to polls and to results of workflow tasks have tasks. For an activity task, take
+// also calls [wire.come] with the fault point that the map [taken] has for this kind of activity.
 func (w *wire) take(reply any) {
 	switch reply := reply.(type) {
 	case *workflowservice.PollWorkflowTaskQueueResponse:

@@ -48,14 +48,14 @@ type envelope struct {
 	Success json.RawMessage `json:"success"`
 }
 
-// failed reports whether the envelope says that the request failed. `told` says whether the body has the field `message`.
-// `replied` says whether the body has choices. If the body has choices, or has no error message at all, only the status of
-// MiniMax can say that the request failed.
-func (e envelope) failed(told, replied bool) bool {
+// failed reports whether the envelope says that the request failed. `hasMessage` says whether the body has the field `message`, and
+// `hasChoices` whether it has choices. In a body with choices, or with neither of the fields `message` and `msg`, only the field
+// `base_resp` counts.
+func (e envelope) failed(hasMessage, hasChoices bool) bool {
 	switch {
 	case e.Base.failed():
 		return true
-	case replied || !told && e.Msg == "":
+	case hasChoices || !hasMessage && e.Msg == "":
 		return false
 	}
 	return !succeeded(e.Code) || string(bytes.TrimSpace(e.Success)) == "false"
