@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // chunk is one event of a streamed reply. Like [completion], it accepts fields of unexpected types.
@@ -71,7 +72,7 @@ func (a *assembly) marked() bool {
 	return true
 }
 
-// add adds the next event of the stream to the reply. It returns [errTooLarge] if the reply has become too large.
+// add adds the next event of the stream to the reply. It returns [endpoint.ErrTooLarge] if the reply has become too large.
 func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
 	// Some endpoints send the usage so far in each event. The last usage with a count other than 0 is the usage of the whole
@@ -98,12 +99,12 @@ func (a *assembly) add(c chunk) error {
 		}
 		reason := choice.FinishReason.or(choice.Native)
 		// Some endpoints send a finish reason in each event. Only the last one can say that the reply is incomplete.
-		if reason != "" && reason != "null" && (a.finish == "" || classOfFinish(string(reason)) != "") {
+		if reason != "" && reason != "null" && (a.finish == "" || endpoint.ClassOfFinish(string(reason)) != "") {
 			a.finish = reason
 		}
 	}
 	if a.tooLarge() {
-		return errTooLarge
+		return endpoint.ErrTooLarge
 	}
 	return nil
 }
@@ -153,8 +154,8 @@ func (a *assembly) merge(m *message) {
 // maxCalls is the maximum number of calls in a streamed reply. The search for the call of a delta takes time for each call.
 const maxCalls = 10_000
 
-// tooLarge reports whether the reply needs more than [maxReply] bytes or has more than [maxCalls] calls.
-func (a *assembly) tooLarge() bool { return a.size > maxReply || len(a.calls) > maxCalls }
+// tooLarge reports whether the reply needs more than [endpoint.MaxReply] bytes or has more than [maxCalls] calls.
+func (a *assembly) tooLarge() bool { return a.size > endpoint.MaxReply || len(a.calls) > maxCalls }
 
 // completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
 // list of choices in the response is empty.

@@ -26,6 +26,7 @@ import (
 
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // DefaultBaseURL is the default of [Options.BaseURL].
@@ -48,7 +49,8 @@ type Options struct {
 	BaseURL string
 	// APIKey is sent as a bearer token. If it is empty, no token is sent. [New] removes white space around the key.
 	APIKey string
-	// Timeout limits the time from the request to the last byte of the response. Defaults to [DefaultTimeout].
+	// Timeout limits the time from the request to the last byte of the response. For a streamed reply, it limits the time to the
+	// first text, reasoning or tool call, and then the time from each of them to the next. Defaults to [DefaultTimeout].
 	Timeout time.Duration
 	// IdleTimeout is the longest time for which an endpoint may send nothing within a streamed reply. If the endpoint sends
 	// nothing for longer, the request fails with an error of class [llm.Connection]. IdleTimeout applies only after the first
@@ -75,12 +77,11 @@ type Options struct {
 type Client struct {
 	options Options
 	host    string
-	// errors and replies hide secrets in texts. The first one is for errors and hides all secrets. The second one is for
-	// replies and hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless
-	// texts.
-	errors, replies *redact.Redactor
-	library         openai.ClientConfig
-	forms           forms
+	model   endpoint.Model // for errors
+	// replies hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless texts.
+	replies *redact.Redactor
+	library openai.ClientConfig
+	forms   forms
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -104,11 +105,12 @@ func New(options Options) (*Client, error) {
 	}
 	library := openai.DefaultConfig(options.APIKey)
 	library.BaseURL = options.BaseURL
+	secrets := endpoint.Secrets(options.APIKey, options.BaseURL, options.Headers, nil)
 	return &Client{
 		options: options,
 		host:    base.Host,
-		errors:  redact.New(options.secrets()...),
-		replies: redact.Random(options.secrets()...),
+		model:   endpoint.Model{Name: options.Name, Host: base.Host, Timeout: options.Timeout, Secrets: redact.New(secrets...)},
+		replies: redact.Random(secrets...),
 		library: library,
 	}, nil
 }
@@ -155,11 +157,11 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate"}
 	}
 	candidate := req.Candidates[0]
-	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	limited, renew, cancel := endpoint.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	reply, err := c.negotiate(limited, candidate.Model, req)
+	reply, err := c.negotiate(limited, renew, candidate.Model, req)
 	if err != nil {
-		return llm.Reply{}, c.failed(ctx, limited, candidate.Model, err)
+		return llm.Reply{}, c.model.Error(ctx, candidate.Model, err)
 	}
 	reply = reply.MapText(c.replies.Text)
 	reply.Candidate = candidate.Name
@@ -170,14 +172,14 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 // that is known to work for the model. If the endpoint refuses this form, negotiate tries plainer forms and remembers the
 // first one that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the
 // refused requests.
-func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (llm.Reply, error) {
+func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
 	first := streamed
 	if c.options.NoStream {
 		first = plain
 	}
 	known := c.forms.of(model, first)
 	for form := known; ; {
-		reply, err := c.ask(ctx, model, req, form)
+		reply, err := c.ask(ctx, renew, model, req, form)
 		if next, refused := form.after(err); refused {
 			form = next
 			continue
@@ -190,13 +192,13 @@ func (c *Client) negotiate(ctx context.Context, model string, req llm.Request) (
 }
 
 // ask sends one request in the given form and returns the reply.
-func (c *Client) ask(ctx context.Context, model string, req llm.Request, form form) (llm.Reply, error) {
+func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
 	fields, err := fields(req, c.host)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	library := c.library
-	library.HTTPClient = &exchange{client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, tell: llm.Stream(ctx)}
+	library.HTTPClient = &exchange{client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx)}
 	response, err := openai.NewClientWithConfig(library).CreateChatCompletion(ctx, openai.ChatCompletionRequest{
 		Model:    model,
 		Messages: messages(req.Messages, c.options.SendReasoning),

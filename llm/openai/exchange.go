@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,13 +12,8 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
-
-// maxReply is the length of the longest response that the client accepts, in bytes.
-const maxReply = 8 << 20
-
-// errTooLarge is the error for a response that is longer than [maxReply].
-var errTooLarge = fmt.Errorf("the response is longer than %d MiB", maxReply>>20)
 
 // exchange sends one request and reads the response. The library go-openai uses the exchange as its HTTP client. The exchange
 // rewrites each request, because go-openai cannot write all the fields that requests need. It rewrites each response, because
@@ -31,19 +24,15 @@ type exchange struct {
 	fields map[string]json.RawMessage // fields of the body that go-openai does not write
 	form   form
 	tools  []llm.ToolSpec // the tools that the request offers
+	// renew is called with each part of a streamed reply: see [endpoint.WithTimeout].
+	renew func()
 	// tell is called with each delta of a streamed reply.
 	tell func(llm.Delta)
 }
 
-// lostError is the error for a failed connection or an incomplete response.
-type lostError struct{ err error }
-
-func (e lostError) Error() string { return e.err.Error() }
-func (e lostError) Unwrap() error { return e.err }
-
 // Do rewrites the body of a request of go-openai and sends the request. If the response is a completion, Do returns the
 // completion in the form that go-openai can decode. Do converts a stream into one complete response. Any other response
-// becomes an [*llm.Error] or an [*unreadCall]. An error of the connection becomes a [lostError].
+// becomes an [*llm.Error] or an [*endpoint.UnreadCall]. An error of the connection becomes a [endpoint.LostError].
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
@@ -52,24 +41,21 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	defer cancel(nil)
 	response, err := x.client.options.HTTPClient.Do(r.WithContext(ctx)) //nolint:gosec // the URL is configuration
 	if err != nil {
-		return nil, lostError{err}
+		return nil, x.lost(ctx, endpoint.LostError{Err: err})
 	}
 	defer response.Body.Close()
 
-	a := answer{status: response.StatusCode, header: response.Header, at: time.Now()}
-	quiet := newSilence(response.Body, cancel)
-	body := unpack(quiet)
+	a := endpoint.Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
+	quiet := endpoint.NewSilence(response.Body, cancel)
+	body := endpoint.Unpack(quiet)
 	var reply completion
-	if a.status < http.StatusMultipleChoices && streams(a.header, body) {
+	if a.Status < http.StatusMultipleChoices && streams(a.Header, body) {
 		reply, err = x.readStream(a, body, quiet)
 	} else {
-		reply, err = a.readWhole(body, r.Context().Err)
+		reply, err = readWhole(a, body, r.Context().Err)
 	}
 	if err != nil {
-		if lost := (lostError{}); errors.As(err, &lost) && errors.Is(context.Cause(ctx), errSilent) {
-			err = lostError{fmt.Errorf("the endpoint sent nothing for %v: %w", x.client.options.IdleTimeout, errSilent)}
-		}
-		return nil, err
+		return nil, x.lost(ctx, err)
 	}
 	rewritten, err := reply.rewrite()
 	if err != nil {
@@ -79,28 +65,42 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// lost adds to an error of the connection why the context of the request has ended. Other errors stay as they are.
+func (x *exchange) lost(ctx context.Context, err error) error {
+	if !errors.As(err, new(endpoint.LostError)) {
+		return err
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, endpoint.ErrSilent):
+		return endpoint.LostError{Err: fmt.Errorf("the endpoint sent nothing for %v: %w", x.client.options.IdleTimeout, cause)}
+	case errors.Is(cause, endpoint.ErrTimeout):
+		return endpoint.LostError{Err: cause}
+	}
+	return err
+}
+
 // readWhole reads a response that is not streamed. `ended` must return an error if the context of the request has ended, and
 // nil otherwise.
-func (a answer) readWhole(body io.Reader, ended func() error) (completion, error) {
-	encoded, err := readLimited(body)
+func readWhole(a endpoint.Response, body io.Reader, ended func() error) (completion, error) {
+	encoded, err := endpoint.ReadLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
 	// error.
-	if err != nil && (a.status < http.StatusMultipleChoices || ended() != nil) {
-		if errors.Is(err, errTooLarge) {
-			return completion{}, a.tooLarge()
+	if err != nil && (a.Status < http.StatusMultipleChoices || ended() != nil) {
+		if errors.Is(err, endpoint.ErrTooLarge) {
+			return completion{}, a.TooLarge()
 		}
-		return completion{}, lostError{fmt.Errorf("the response is incomplete: %w", err)}
+		return completion{}, endpoint.LostError{Err: fmt.Errorf("the response is incomplete: %w", err)}
 	}
-	a.body = encoded
-	if err := a.failure(); err != nil {
+	a.Body = encoded
+	if err := a.Failure(); err != nil {
 		return completion{}, err
 	}
 	var reply completion
 	if err := json.Unmarshal(encoded, &reply); err != nil {
-		return completion{}, a.bad(err)
+		return completion{}, a.Bad(endpoint.Chat, err)
 	}
 	if len(reply.Choices) == 0 {
-		return reply, a.foreign()
+		return reply, a.Foreign(endpoint.Chat)
 	}
 	return reply, nil
 }
@@ -139,30 +139,4 @@ func (x *exchange) prepare(r *http.Request) error {
 		r.Header.Set(name, value)
 	}
 	return nil
-}
-
-// unpack returns a reader for the body of a response. The reader decompresses a gzip body even if the headers of the response
-// do not say that the body is compressed.
-func unpack(body io.Reader) *bufio.Reader {
-	in := bufio.NewReader(body)
-	if start, _ := in.Peek(1); !bytes.Equal(start, []byte("\x1f")) {
-		return in // this waits for one byte only, because more bytes of a stream may come much later
-	}
-	if start, _ := in.Peek(2); !bytes.Equal(start, []byte("\x1f\x8b")) {
-		return in
-	}
-	unpacked, err := gzip.NewReader(in)
-	if err != nil {
-		return in
-	}
-	return bufio.NewReader(unpacked)
-}
-
-// readLimited reads up to [maxReply] bytes of a body. If the body is longer, it returns these bytes and [errTooLarge].
-func readLimited(body io.Reader) ([]byte, error) {
-	whole, err := io.ReadAll(io.LimitReader(body, maxReply+1))
-	if err == nil && len(whole) > maxReply {
-		return whole[:maxReply], errTooLarge
-	}
-	return whole, err
 }

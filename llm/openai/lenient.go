@@ -3,24 +3,15 @@ package openai
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// text is a string whose decoder accepts any JSON value. The value null becomes "". Any other value that is not a string
-// becomes its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The
-// decoder converts this object into the string that OpenAI would send.
-type text string
-
-// UnmarshalJSON accepts any JSON value.
-func (t *text) UnmarshalJSON(encoded []byte) error {
-	var s string
-	if encoded[0] != '"' && string(encoded) != "null" {
-		s = string(encoded)
-	} else if err := json.Unmarshal(encoded, &s); err != nil {
-		return err
-	}
-	*t = text(s)
-	return nil
-}
+// text and count accept any JSON value.
+type (
+	text  = endpoint.Text
+	count = endpoint.Count
+)
 
 // finish is a finish reason. An absent or empty finish reason becomes "". The JSON value null becomes the text "null", which
 // is go-openai's constant FinishReasonNull. The difference matters in a response that is not streamed. Null means that the
@@ -40,23 +31,10 @@ func (f *finish) UnmarshalJSON(encoded []byte) error {
 // incomplete. Otherwise it returns `f`. For example, a gateway may send "stop" as `f` although the model wrote a malformed
 // tool call.
 func (f finish) or(native finish) finish {
-	if classOfFinish(string(f)) == "" && classOfFinish(string(native)) != "" {
+	if endpoint.ClassOfFinish(string(f)) == "" && endpoint.ClassOfFinish(string(native)) != "" {
 		return native
 	}
 	return f
-}
-
-// count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
-// not a number becomes 0.
-type count int
-
-// UnmarshalJSON accepts any JSON value.
-func (c *count) UnmarshalJSON(encoded []byte) error {
-	var n float64
-	if json.Unmarshal(encoded, &n) == nil {
-		*c = count(n)
-	}
-	return nil
 }
 
 // UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. An error would make the client lose a
@@ -77,7 +55,7 @@ type calls []call
 // UnmarshalJSON accepts a list, a single call, and the values for no calls.
 func (c *calls) UnmarshalJSON(encoded []byte) error {
 	switch {
-	case !present(encoded):
+	case !endpoint.Present(encoded):
 		*c = nil
 		return nil
 	case encoded[0] == '{':

@@ -2,13 +2,12 @@ package openai
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
@@ -35,29 +34,29 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
-// recovered tries to make a reply from the error of a request. This is possible if the error is an [*unreadCall], and its text
+// recovered tries to make a reply from the error of a request. This is possible if the error is an [*endpoint.UnreadCall], and its text
 // consists of tool calls that [repair.Calls] can read. In this case, recovered returns a reply with these calls. The agent
 // then runs each call, or refuses the call with an error result that the model can read. In all other cases, recovered returns
 // `err`.
 func recovered(err error, req llm.Request) (llm.Reply, error) {
-	var unread *unreadCall
+	var unread *endpoint.UnreadCall
 	if !errors.As(err, &unread) {
 		return llm.Reply{}, err
 	}
-	calls := repair.Calls(unread.written, req.Tools)
+	calls := repair.Calls(unread.Written, req.Tools)
 	if calls == nil {
 		return llm.Reply{}, err
 	}
 	return llm.Reply{
 		Message:      llm.Message{Role: llm.Assistant, ToolCalls: calls},
 		FinishReason: "tool_use_failed",
-		Repaired:     []string{"the endpoint refused the model's call: " + shorten(unread.told.Message)},
+		Repaired:     []string{"the endpoint refused the model's call: " + endpoint.Shorten(unread.Told.Message)},
 	}, nil
 }
 
 // checkReply returns an [*llm.Error] if the client must not return the reply. This applies to three kinds of replies:
 //   - an empty reply
-//   - a reply whose finish reason says that it is incomplete, for example "content_filter"; see [finishes]
+//   - a reply whose finish reason says that it is incomplete, for example "content_filter"
 //   - a reply without tool calls whose finish reason is null
 //
 // `reason` is the finish reason. `refusal` is the text with which the model refused to answer; it is usually empty. If an
@@ -65,12 +64,11 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
-	told.Class = classOfFinish(string(reason))
+	told.Class, told.Message = endpoint.Unfinished(string(reason))
 	switch {
 	case empty != nil && strings.TrimSpace(refusal) != "":
 		told.Class, told.Message = llm.Filtered, "the model refused: "+refusal
 	case told.Class != "":
-		told.Message = fmt.Sprintf("%s (finish reason %s)", incomplete[told.Class], clip.Text(string(reason), maxWord))
 	case empty != nil:
 		return empty
 	case reason == openai.FinishReasonNull && len(reply.Message.ToolCalls) == 0:
@@ -79,15 +77,6 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 		return nil
 	}
 	return &told
-}
-
-// incomplete says for each class in [finishes] why a reply is not complete.
-var incomplete = map[llm.Class]string{
-	llm.Filtered:       "the provider's content filter withheld or cut the reply",
-	llm.BadReply:       "the endpoint could not read the model's tool call",
-	llm.ContextTooLong: "the context window was full before the reply was complete",
-	llm.ServerError:    "the provider ended the reply early",
-	llm.Overloaded:     "the provider ended the reply early",
 }
 
 // firstChoice returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0,

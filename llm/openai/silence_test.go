@@ -105,13 +105,29 @@ func TestAListenerMayTakeItsTime(t *testing.T) {
 	require.Equal(t, "42", reply.Message.Content)
 }
 
-// A stream that does not end is stopped by Options.Timeout.
-func TestTheWholeAnswerHasALimit(t *testing.T) {
+// A model may write for longer than Options.Timeout, if it writes.
+func TestStreamAtWorkHasNoTotalLimit(t *testing.T) {
 	t.Parallel()
-	_, took, err := within(t, 10*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
+	reply, took, err := within(t, 2*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
 		for range 100 {
 			say("data: " + text("and ") + "\n\n")
 			pause(30 * time.Second)
+		}
+		say("data: " + stop + "\n\ndata: [DONE]\n\n")
+	})
+	require.NoError(t, err)
+	require.Len(t, reply.Message.Content, 400)
+	require.Equal(t, 50*time.Minute, took)
+}
+
+// Comments that keep the connection open are no text. Options.Timeout stops a stream that has nothing else.
+func TestStreamOfCommentsHasALimit(t *testing.T) {
+	t.Parallel()
+	_, took, err := within(t, 10*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
+		say("data: " + text("and ") + "\n\n")
+		for range 100 {
+			pause(30 * time.Second)
+			say(": keep-alive\n\n")
 		}
 	})
 	require.ErrorContains(t, err, "no complete response within 10m0s")

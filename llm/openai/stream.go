@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // This file converts a stream into one completion, which go-openai then decodes like a response that was not streamed. The
@@ -60,14 +61,19 @@ func beginsField(text []byte) (does, may bool) {
 // readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
 // errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
 // from which the reader reads (quiet).
-func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (completion, error) {
-	whole := assembly{tell: x.tell, offers: x.offers}
-	stream := newEvents(in)
+func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (completion, error) {
+	tell := func(d llm.Delta) {
+		x.renew()
+		x.tell(d)
+		x.renew() // the time that the listener takes does not count
+	}
+	whole := assembly{tell: tell, offers: x.offers}
+	stream := endpoint.NewEvents(in)
 	for {
-		e, err := stream.next()
+		e, err := stream.Next()
 		switch {
-		case err == nil && !e.done():
-			err = a.take(e, &whole)
+		case err == nil && !e.Done():
+			err = take(a, e, &whole)
 		case whole.unread != nil && (err == nil || errors.Is(err, io.EOF)):
 			err = whole.unread
 		case err == nil && !whole.spoke():
@@ -75,22 +81,22 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 		case err == nil && whole.marked():
 			return whole.completion(), nil
 		case err == nil || errors.Is(err, io.EOF):
-			err = lostError{errCutShort}
-		case !errors.Is(err, errTooLarge):
-			err = lostError{err}
+			err = endpoint.LostError{Err: errCutShort}
+		case !errors.Is(err, endpoint.ErrTooLarge):
+			err = endpoint.LostError{Err: err}
 		}
 		switch {
 		case err != nil && whole.finished():
 			return whole.completion(), nil
-		case errors.Is(err, errTooLarge):
-			return completion{}, a.tooLarge()
+		case errors.Is(err, endpoint.ErrTooLarge):
+			return completion{}, a.TooLarge()
 		case err != nil:
 			return completion{}, err
 		case whole.finished():
-			quiet.closing()
+			quiet.Closing()
 		case whole.spoke():
 			// There is no such limit earlier, because a model may need a long time before its first text.
-			quiet.limitTo(x.client.options.IdleTimeout)
+			quiet.LimitTo(x.client.options.IdleTimeout)
 		}
 	}
 }
@@ -98,23 +104,23 @@ func (x *exchange) readStream(a answer, in *bufio.Reader, quiet *silence) (compl
 // take adds an event of the stream to the reply so far (whole). It returns an error if the event is an error, cannot be decoded
 // or makes the reply too large. It ignores an event that is not a JSON object or list, such as "ping", and keeps the error for it in
 // case that the reply does not become complete.
-func (a answer) take(e event, whole *assembly) error {
-	a.body, a.failed = e.data, e.name == "error"
-	if err := a.failure(); err != nil {
+func take(a endpoint.Response, e endpoint.Event, whole *assembly) error {
+	a.Body, a.Failed = e.Data, e.Name == "error"
+	if err := a.Failure(); err != nil {
 		return err
 	}
 	var c chunk
-	if err := json.Unmarshal(e.data, &c); err != nil {
-		unread := &llm.Error{Class: llm.BadReply, Status: a.status, Err: err,
-			Message: "an event of the stream cannot be read: " + string(e.data)}
-		if e.data[0] == '{' || e.data[0] == '[' {
+	if err := json.Unmarshal(e.Data, &c); err != nil {
+		unread := &llm.Error{Class: llm.BadReply, Status: a.Status, Err: err,
+			Message: "an event of the stream cannot be read: " + string(e.Data)}
+		if e.Data[0] == '{' || e.Data[0] == '[' {
 			return unread
 		}
 		whole.unread = cmp.Or(whole.unread, unread)
 		return nil
 	}
 	if len(c.Choices) == 0 && !whole.spoke() {
-		if err := a.foreign(); err != nil {
+		if err := a.Foreign(endpoint.Chat); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"bufio"
@@ -9,21 +9,21 @@ import (
 )
 
 // event is one event of an event stream.
-type event struct {
-	name string // the value of the field "event"; empty if there is none
-	data []byte
+type Event struct {
+	Name string // the value of the field "event"; empty if there is none
+	Data []byte
 }
 
-// done reports whether the event is "[DONE]", which marks the end of a stream.
-func (e event) done() bool { return string(e.data) == "[DONE]" }
+// Done reports whether the event is "[DONE]", which marks the end of a stream.
+func (e Event) Done() bool { return string(e.Data) == "[DONE]" }
 
-// events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be
+// Events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be
 // a space after the colon of a field. Comments and unknown fields are ignored. An events value is not safe for concurrent use.
 //
 // Endpoints deviate from the standard in two ways, and events accepts both. First, a data line with a complete JSON value is
 // an event even if no empty line follows. Second, a line without a field name is an event if it is a JSON object. Some
 // proxies send errors in this form.
-type events struct {
+type Events struct {
 	in      *bufio.Reader
 	line    []byte // the current line
 	afterCR bool   // the last line ended in CR; if LF follows, it belongs to the same line end
@@ -33,21 +33,21 @@ type events struct {
 	part []byte
 }
 
-// newEvents returns a reader for the event stream whose bytes come from `in`.
-func newEvents(in *bufio.Reader) *events { return &events{in: in, first: true} }
+// NewEvents returns a reader for the event stream whose bytes come from `in`.
+func NewEvents(in *bufio.Reader) *Events { return &Events{in: in, first: true} }
 
-// next returns the next event with data. The data is valid until next is called again. The error is one of these:
+// Next returns the next event with data. The data is valid until Next is called again. The error is one of these:
 //   - [io.EOF] at the end of the stream
 //   - [io.ErrUnexpectedEOF] if the stream was cut within an event
-//   - [errTooLarge] if a line or an event is longer than [maxReply]
+//   - [ErrTooLarge] if a line or an event is longer than [MaxReply]
 //   - an error of the connection
-func (s *events) next() (event, error) {
+func (s *Events) Next() (Event, error) {
 	for {
 		if err := s.readLine(); err != nil {
 			if errors.Is(err, io.EOF) && len(s.part) > 0 {
 				err = io.ErrUnexpectedEOF
 			}
-			return event{}, err
+			return Event{}, err
 		}
 		if s.first {
 			s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf"))
@@ -56,18 +56,18 @@ func (s *events) next() (event, error) {
 		if e, ok := s.take(s.line); ok {
 			return e, nil
 		}
-		if len(s.part) > maxReply {
-			return event{}, errTooLarge
+		if len(s.part) > MaxReply {
+			return Event{}, ErrTooLarge
 		}
 	}
 }
 
 // take processes one line. If the line completes an event, take returns the event and true.
-func (s *events) take(line []byte) (event, bool) {
+func (s *Events) take(line []byte) (Event, bool) {
 	if len(line) == 0 {
-		e := event{s.name, s.part}
+		e := Event{s.name, s.part}
 		s.name, s.part = "", nil
-		return e, len(e.data) > 0
+		return e, len(e.Data) > 0
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -79,26 +79,26 @@ func (s *events) take(line []byte) (event, bool) {
 	case string(field) == "data":
 		value = bytes.TrimSpace(value)
 		if string(value) == "[DONE]" || json.Valid(value) {
-			e := event{s.name, value}
+			e := Event{s.name, value}
 			s.name = ""
 			return e, true
 		}
 		s.part = append(s.part, value...)
 	case line[0] == '{' && json.Valid(line):
-		return event{s.name, line}, true
+		return Event{s.name, line}, true
 	}
-	return event{}, false
+	return Event{}, false
 }
 
 // readLine reads the next line and stores it in `s.line`, without the line end. The error is one of these:
 //   - [io.EOF] at the end of the stream
 //   - [io.ErrUnexpectedEOF] if the stream was cut within a line
-//   - [errTooLarge] if the line is longer than [maxReply]
+//   - [ErrTooLarge] if the line is longer than [MaxReply]
 //   - an error of the connection
 //
 // If the last line of the stream has no line end, a part of the line may be missing. readLine returns such a line only if it
-// is certainly complete; see [events.whole].
-func (s *events) readLine() error {
+// is certainly complete; see [Events.whole].
+func (s *Events) readLine() error {
 	s.line = s.line[:0]
 	for {
 		b, err := s.in.ReadByte()
@@ -122,8 +122,8 @@ func (s *events) readLine() error {
 		if len(s.line) > 0 && s.line[0] == ':' {
 			continue // of a comment, only the colon is kept, because comments are ignored
 		}
-		if len(s.line) == maxReply {
-			return errTooLarge
+		if len(s.line) == MaxReply {
+			return ErrTooLarge
 		}
 		s.line = append(s.line, b)
 	}
@@ -131,7 +131,7 @@ func (s *events) readLine() error {
 
 // whole reports whether the line s.line is certainly complete although it has no line end. This is true for three kinds of lines:
 // a comment, a "data:" line with a JSON value or [DONE], and a line that is a JSON object and does not begin with "data:".
-func (s *events) whole() bool {
+func (s *Events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)
 	return s.line[0] == ':' || found && (string(data) == "[DONE]" || json.Valid(data)) || s.line[0] == '{' && json.Valid(s.line)

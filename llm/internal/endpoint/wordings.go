@@ -1,6 +1,7 @@
-package openai
+package endpoint
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -185,16 +186,34 @@ var finishes = map[string]llm.Class{
 	"insufficient_system_resource": llm.Overloaded,  // DeepSeek
 }
 
-// classOfFinish returns the class of a finish reason; "" if the finish reason does not say that the reply is incomplete.
+// ClassOfFinish returns the class of a finish reason; "" if the finish reason does not say that the reply is incomplete.
 // Gemini may send several words, such as "function_call_filter: MALFORMED_FUNCTION_CALL". In this case, the first word that
 // is in the table [finishes] determines the class.
-func classOfFinish(reason string) llm.Class {
-	for _, word := range strings.FieldsFunc(clip.Text(reason, maxWord), func(r rune) bool { return r == ':' || r == ' ' }) {
+func ClassOfFinish(reason string) llm.Class {
+	for _, word := range strings.FieldsFunc(clip.Text(reason, MaxWord), func(r rune) bool { return r == ':' || r == ' ' }) {
 		if class, ok := finishes[strings.ToLower(word)]; ok {
 			return class
 		}
 	}
 	return ""
+}
+
+// incomplete says for each class in [finishes] why a reply is not complete.
+var incomplete = map[llm.Class]string{
+	llm.Filtered:       "the provider's content filter withheld or cut the reply",
+	llm.BadReply:       "the endpoint could not read the model's tool call",
+	llm.ContextTooLong: "the context window was full before the reply was complete",
+	llm.ServerError:    "the provider ended the reply early",
+	llm.Overloaded:     "the provider ended the reply early",
+}
+
+// Unfinished returns the class and the message of the error for a reply with the given finish reason. It returns "" and "" if the
+// finish reason does not say that the reply is incomplete.
+func Unfinished(reason string) (class llm.Class, message string) {
+	if class = ClassOfFinish(reason); class != "" {
+		message = fmt.Sprintf("%s (finish reason %s)", incomplete[class], clip.Text(reason, MaxWord))
+	}
+	return class, message
 }
 
 // classOfText returns the class of the first row of [wordings] that matches; "" if there is none. There is one exception. If

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// answer is a response of an endpoint, or one event of a streamed response.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte    // the body of the response or the data of the event
-	at     time.Time // when the response began
-	// failed says that the answer is an event with the name "error". Such an answer is an error even if the status is a
+// Response is a response of an endpoint, or one event of a streamed response.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte    // the body of the response or the data of the event
+	At     time.Time // when the response began
+	// Failed says that the response is an event with the name "error". Such an event is an error even if the status is a
 	// success.
-	failed bool
+	Failed bool
 }
 
 // problem is the error in an answer. Providers send errors in many formats.
@@ -40,59 +40,59 @@ type problem struct {
 }
 
 // html reports whether the body is a web page.
-func (a answer) html() bool {
-	return bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) ||
-		strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
+func (a Response) html() bool {
+	return bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<")) ||
+		strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
 }
 
 // problem returns the error in the answer; nil if there is none. There is an error if the answer has an error status, is an
 // event with the name "error", or contains an error in its body.
-func (a answer) problem() *problem {
-	body := bytes.TrimSpace(a.body)
+func (a Response) problem() *problem {
+	body := bytes.TrimSpace(a.Body)
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0] // Gemini wraps the object in a list
 	}
 	var whole struct {
 		Error   json.RawMessage `json:"error"`
-		Object  text            `json:"object"`
+		Object  Text            `json:"object"`
 		Detail  json.RawMessage `json:"detail"`
 		Message json.RawMessage `json:"message"`
 		Choices json.RawMessage `json:"choices"`
 		envelope
 	}
 	isObject := json.Unmarshal(body, &whole) == nil
-	failed := a.failed || a.status >= http.StatusMultipleChoices
+	failed := a.Failed || a.Status >= http.StatusMultipleChoices
 	var choices []struct {
 		Error json.RawMessage `json:"error"`
 	}
 	_ = json.Unmarshal(whole.Choices, &choices)
 	switch {
-	case isObject && present(whole.Error):
+	case isObject && Present(whole.Error):
 		p := readProblem(whole.Error)
 		if len(p.words) == 0 && p.status == 0 {
 			p.add(whole.Code) // xAI sends the code beside the error
 		}
 		return p
-	case len(choices) > 0 && present(choices[0].Error):
+	case len(choices) > 0 && Present(choices[0].Error):
 		return readProblem(choices[0].Error)
-	case isObject && (string(whole.Object) == "error" || whole.failed(present(whole.Message), present(whole.Choices))):
+	case isObject && (string(whole.Object) == "error" || whole.failed(Present(whole.Message), Present(whole.Choices))):
 		return readProblem(body)
 	case !failed:
 		return nil
-	case isObject && present(whole.Detail):
+	case isObject && Present(whole.Detail):
 		return &problem{message: details(whole.Detail)}
-	case isObject && present(whole.Message):
+	case isObject && Present(whole.Message):
 		return readProblem(body)
 	case a.html():
-		return &problem{message: title(a.body)}
+		return &problem{message: title(a.Body)}
 	}
 	return &problem{message: string(body)}
 }
 
-// present reports whether a field has a value other than null, false, "", {} or []. It returns false for an absent field.
+// Present reports whether a field has a value other than null, false, "", {} or []. It returns false for an absent field.
 // Successful responses may have a field with the name "error" and one of these values.
-func present(field json.RawMessage) bool {
+func Present(field json.RawMessage) bool {
 	switch string(bytes.TrimSpace(field)) {
 	case "", "null", "false", `""`, "{}", "[]":
 		return false
@@ -105,18 +105,18 @@ func present(field json.RawMessage) bool {
 func readProblem(encoded json.RawMessage) *problem {
 	var object struct {
 		Message  json.RawMessage     `json:"message"`
-		Msg      text                `json:"msg"`
+		Msg      Text                `json:"msg"`
 		Base     envelopeStatus      `json:"base_resp"`
-		Type     text                `json:"type"`
-		Code     text                `json:"code"`
-		Status   text                `json:"status"`
-		Inner    struct{ Code text } `json:"innererror"`
-		Metadata struct{ Raw text }  `json:"metadata"`
-		Param    text                `json:"param"`
+		Type     Text                `json:"type"`
+		Code     Text                `json:"code"`
+		Status   Text                `json:"status"`
+		Inner    struct{ Code Text } `json:"innererror"`
+		Metadata struct{ Raw Text }  `json:"metadata"`
+		Param    Text                `json:"param"`
 
-		RetryAfter       text        `json:"retry_after"`
+		RetryAfter       Text        `json:"retry_after"`
 		Details          []retryInfo `json:"details"`
-		FailedGeneration text        `json:"failed_generation"`
+		FailedGeneration Text        `json:"failed_generation"`
 	}
 	if err := json.Unmarshal(encoded, &object); err != nil && object.Message == nil {
 		return &problem{message: details(encoded)}
@@ -124,7 +124,7 @@ func readProblem(encoded json.RawMessage) *problem {
 	said := cmp.Or(details(object.Message), string(object.Msg), string(object.Base.Message))
 	p := &problem{message: said, generation: string(object.FailedGeneration)}
 	p.wait = waitInDetails(string(object.RetryAfter), object.Details)
-	for _, word := range []text{object.Code, object.Type, object.Status, object.Inner.Code} {
+	for _, word := range []Text{object.Code, object.Type, object.Status, object.Inner.Code} {
 		p.add(word)
 	}
 	if object.Base.failed() {
@@ -143,7 +143,7 @@ func readProblem(encoded json.RawMessage) *problem {
 
 // add adds a code or a type of the error to the problem. If `word` is a number from 400 to 599, it is an HTTP status. The
 // problem keeps the first such status.
-func (p *problem) add(word text) {
+func (p *problem) add(word Text) {
 	if n, err := strconv.Atoi(string(word)); err == nil && n >= 400 && n < 600 {
 		p.status = cmp.Or(p.status, n)
 	} else if word != "" {
@@ -159,15 +159,15 @@ func details(encoded json.RawMessage) string {
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(encoded, &list) != nil {
-		var s text
+		var s Text
 		_ = s.UnmarshalJSON(encoded)
 		return string(s)
 	}
 	var said []string
 	for _, item := range list {
 		var object struct {
-			Loc []text `json:"loc"`
-			Msg text   `json:"msg"`
+			Loc []Text `json:"loc"`
+			Msg Text   `json:"msg"`
 		}
 		if json.Unmarshal(item, &object) != nil || object.Msg == "" {
 			said = append(said, details(item))

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 func classOf(t *testing.T, status int, body string) llm.Class {
 	t.Helper()
 	var told *llm.Error
-	require.ErrorAs(t, answer{status: status, header: http.Header{}, body: []byte(body)}.failure(), &told, body)
+	require.ErrorAs(t, Response{Status: status, Header: http.Header{}, Body: []byte(body)}.Failure(), &told, body)
 	return told.Class
 }
 

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"cmp"
@@ -132,7 +132,7 @@ func resetTime(value string, now time.Time) time.Duration {
 
 // retryInfo is an element of the details in Google's error objects. It may have a wait time.
 type retryInfo struct {
-	RetryDelay text `json:"retryDelay"`
+	RetryDelay Text `json:"retryDelay"`
 }
 
 // waitInDetails returns the wait time in the fields of an error object; 0 if there is none. `seconds` is the field

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"net/http"
@@ -30,7 +30,7 @@ func TestOnlyAnEnvelopeThatSaysSoIsAnError(t *testing.T) {
 		`{"success":null,"msg":"x"}`:    "",
 		`{"success":[false],"msg":"x"}`: "",
 	} {
-		err := answer{status: http.StatusOK, header: http.Header{}, body: []byte(body)}.failure()
+		err := Response{Status: http.StatusOK, Header: http.Header{}, Body: []byte(body)}.Failure()
 		if want == "" {
 			require.NoError(t, err, body)
 		} else {
@@ -54,7 +54,7 @@ func TestReplyOfAnotherAPINamesTheAPI(t *testing.T) {
 		`{"done":true}`:                                            "",
 		`[]`:                                                       "",
 	} {
-		err := answer{status: http.StatusOK, body: []byte(body)}.foreign()
+		err := Response{Status: http.StatusOK, Body: []byte(body)}.Foreign(Chat)
 		if want == "" {
 			require.NoError(t, err, body)
 			continue

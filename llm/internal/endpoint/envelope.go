@@ -1,0 +1,58 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// This file recognises errors in the envelope of another protocol, although the status is a success.
+
+// envelopeStatus is the status in the responses of the provider MiniMax. In a successful response, its code is 0.
+type envelopeStatus struct {
+	Code    Text
+	Message Text
+}
+
+// UnmarshalJSON accepts any JSON value. If the value is not an object, the status is empty.
+func (s *envelopeStatus) UnmarshalJSON(encoded []byte) error {
+	var wire struct {
+		Code    Text `json:"status_code"`
+		Message Text `json:"status_msg"`
+	}
+	if json.Unmarshal(encoded, &wire) == nil {
+		*s = envelopeStatus{wire.Code, wire.Message}
+	}
+	return nil
+}
+
+// failed reports whether the status is an error.
+func (s envelopeStatus) failed() bool { return !succeeded(s.Code) }
+
+// succeeded reports whether a code is absent or says that a request succeeded.
+func succeeded(code Text) bool {
+	return slices.Contains([]string{"", "0", "200", "ok", "success"}, strings.ToLower(string(code)))
+}
+
+// envelope has the fields by which some protocols say that a request failed: the status of MiniMax, a code beside a message
+// (Zhipu and gateways), and "success": false.
+type envelope struct {
+	Base    envelopeStatus  `json:"base_resp"`
+	Code    Text            `json:"code"`
+	Msg     Text            `json:"msg"`
+	Success json.RawMessage `json:"success"`
+}
+
+// failed reports whether the envelope says that the request failed. `hasMessage` says whether the body has the field `message`, and
+// `hasChoices` whether it has choices. In a body with choices, or with neither of the fields `message` and `msg`, only the field
+// `base_resp` counts.
+func (e envelope) failed(hasMessage, hasChoices bool) bool {
+	switch {
+	case e.Base.failed():
+		return true
+	case hasChoices || !hasMessage && e.Msg == "":
+		return false
+	}
+	return !succeeded(e.Code) || string(bytes.TrimSpace(e.Success)) == "false"
+}

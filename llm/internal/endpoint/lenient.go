@@ -1,0 +1,33 @@
+package endpoint
+
+import "encoding/json"
+
+// text is a string whose decoder accepts any JSON value. The value null becomes "". Any other value that is not a string
+// becomes its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The
+// decoder converts this object into the string that OpenAI would send.
+type Text string
+
+// UnmarshalJSON accepts any JSON value.
+func (t *Text) UnmarshalJSON(encoded []byte) error {
+	var s string
+	if encoded[0] != '"' && string(encoded) != "null" {
+		s = string(encoded)
+	} else if err := json.Unmarshal(encoded, &s); err != nil {
+		return err
+	}
+	*t = Text(s)
+	return nil
+}
+
+// count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
+// not a number becomes 0.
+type Count int
+
+// UnmarshalJSON accepts any JSON value.
+func (c *Count) UnmarshalJSON(encoded []byte) error {
+	var n float64
+	if json.Unmarshal(encoded, &n) == nil {
+		*c = Count(n)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package endpoint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Model names a model and its endpoint in errors.
+type Model struct {
+	// Name is the configuration's name of the model. If it is empty, errors have the provider's name of the model.
+	Name string
+	// Host is the host of the endpoint.
+	Host string
+	// Timeout is the timeout of the model. It is only a text in errors.
+	Timeout time.Duration
+	// Secrets hides secrets in errors.
+	Secrets *redact.Redactor
+}
+
+// Error converts an error of a request into the error that [llm.Client.Complete] returns. `ctx` is the context of Complete, and
+// `model` is the provider's name of the model. There are three cases:
+//   - If `err` is an [*llm.Error], the result is an [*llm.Error], too.
+//   - Otherwise, if `ctx` has ended, the result wraps the error of `ctx`. The result is not an [*llm.Error], because the endpoint
+//     did nothing wrong.
+//   - Any other error becomes an [*llm.Error] of class [llm.InvalidRequest], or of class [llm.Connection] if it is a [LostError].
+func (m Model) Error(ctx context.Context, model string, err error) error {
+	var known *llm.Error
+	var lost LostError
+	switch {
+	case errors.As(err, &known):
+		return m.complete(model, known)
+	case ctx.Err() != nil:
+		return fmt.Errorf("ask model %s: %w", m.subject(model), ctx.Err())
+	case !errors.As(err, &lost):
+		// The client refused the request before it was sent.
+		return m.complete(model, &llm.Error{Class: llm.InvalidRequest, Message: err.Error()})
+	case errors.Is(err, ErrTimeout):
+		return m.complete(model, &llm.Error{Class: llm.Connection, Message: fmt.Sprintf("no complete response within %v, the timeout of the model", m.Timeout)})
+	}
+	// The text of a *url.Error begins with the method and the URL, which do not help people.
+	err = lost.Err
+	if told := (*url.Error)(nil); errors.As(err, &told) {
+		err = told.Err
+	}
+	return m.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
+}
+
+// complete prepares an error for the caller of the client, and returns the error. It shortens the message, and adds the names
+// of the model and the endpoint. For some classes, it also adds a hint that says what a person can do. It hides secrets in all
+// texts of the error.
+func (m Model) complete(model string, e *llm.Error) error {
+	e.Message = m.subject(model) + ": " + Shorten(m.Secrets.Text(e.Message))
+	if hint := hints[e.Class]; hint != "" {
+		e.Message += fmt.Sprintf("; %s of model %q in the configuration", hint, cmp.Or(m.Name, model))
+	}
+	if e.Err != nil && m.Secrets.Text(e.Err.Error()) != e.Err.Error() {
+		e.Err = nil
+	}
+	e.Model, e.FinishReason = clip.Text(m.Secrets.Text(e.Model), MaxWord), clip.Text(m.Secrets.Text(e.FinishReason), MaxWord)
+	return e
+}
+
+// subject returns the names of the model and the endpoint as a text for error messages.
+func (m Model) subject(model string) string {
+	if m.Name == "" || m.Name == model {
+		return fmt.Sprintf("%q at %s", model, m.Host)
+	}
+	return fmt.Sprintf("%q (%s at %s)", m.Name, model, m.Host)
+}
+
+// MaxWord is the maximum length of the model's name and of the finish reason in an error, in bytes.
+const MaxWord = 200
+
+// Shorten returns a message on one line and with at most 600 bytes. Messages must be short, because errors are stored in
+// workflow histories.
+func Shorten(message string) string {
+	return clip.Text(strings.Join(strings.Fields(strings.ToValidUTF8(message, "\uFFFD")), " "), 600)
+}

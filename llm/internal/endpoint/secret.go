@@ -1,0 +1,28 @@
+package endpoint
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Secrets returns the texts that must not be in errors: the API key, the words in the values of headers, the values in the query of
+// requests, and the password in the base URL. It omits words of fewer than 8 bytes in headers and in the query. Such words are
+// hardly secrets, and hiding them could make a message unreadable.
+func Secrets(key, baseURL string, headers, query map[string]string) []string {
+	secrets := []string{key}
+	for _, values := range []map[string]string{headers, query} {
+		for _, value := range values {
+			for word := range strings.FieldsSeq(value) {
+				if len(word) >= 8 {
+					secrets = append(secrets, word)
+				}
+			}
+		}
+	}
+	if base, err := url.Parse(baseURL); err == nil {
+		if password, set := base.User.Password(); set {
+			secrets = append(secrets, password)
+		}
+	}
+	return secrets
+}

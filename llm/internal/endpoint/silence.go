@@ -1,0 +1,61 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// ErrSilent means that a response stalled. When a [Silence] cancels a request, ErrSilent is the cause.
+var ErrSilent = errors.New("the response stalled")
+
+// afterFinish is how long the client reads a stream after the finish reason. The reply is then complete, but the usage and
+// the event [DONE] may follow.
+const afterFinish = 5 * time.Second
+
+// Silence is the body of a response. It cancels the request if the endpoint sends nothing for too long during a call of
+// [Silence.Read]. The time between calls does not count, because the endpoint is not responsible for it. After a call of
+// [Silence.Closing], the time between calls counts, too. A silence is not safe for concurrent use.
+type Silence struct {
+	body   io.Reader
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	limit  time.Duration // the longest time for one call of Read; 0 means no limit
+	end    time.Time     // the time at which all reading must end; zero means no limit
+}
+
+// NewSilence returns a reader of the body of a response. The reader can notice that the endpoint is silent for too long: see
+// [Silence]. It has no time limits yet. To cancel the request, the reader calls `cancel`.
+func NewSilence(body io.Reader, cancel context.CancelCauseFunc) *Silence {
+	return &Silence{body: body, cancel: cancel}
+}
+
+// Read reads from the body. If the endpoint sends nothing for too long, Read cancels the request with [ErrSilent] as the
+// cause.
+func (s *Silence) Read(p []byte) (int, error) {
+	limit := s.limit
+	if !s.end.IsZero() {
+		limit = max(time.Until(s.end), 1)
+	}
+	if limit > 0 {
+		if s.timer == nil {
+			s.timer = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
+		} else {
+			s.timer.Reset(limit)
+		}
+		defer s.timer.Stop()
+	}
+	return s.body.Read(p)
+}
+
+// LimitTo sets the longest time that each later call of [Silence.Read] may take.
+func (s *Silence) LimitTo(limit time.Duration) { s.limit = limit }
+
+// Closing sets the time at which all reading must end: [afterFinish] from now. Call it when the reply is complete. A call of
+// [Silence.Read] that lasts beyond this time cancels the request. Only the first call of Closing has an effect.
+func (s *Silence) Closing() {
+	if s.end.IsZero() {
+		s.end = time.Now().Add(afterFinish)
+	}
+}
