@@ -269,9 +269,9 @@ func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 func weight(messages []llm.Message) int {
 	size := 0
 	for _, m := range messages {
-		size += 100 + len(m.Content)
+		size += 100 + len(m.Content) + len(m.Reasoning) + len(m.Opaque.Data)
 		for _, call := range m.ToolCalls {
-			size += 100 + len(call.Arguments)
+			size += 100 + len(call.Arguments) + len(call.Opaque.Data)
 		}
 	}
 	return size

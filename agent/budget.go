@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -30,15 +31,20 @@ type Price struct {
 	Input Money `json:"input,omitempty"`
 	// Cached is the price of an input token that the provider had in its cache.
 	Cached Money `json:"cached,omitempty"`
+	// CacheWrite is the price of an input token that the provider wrote to its cache. Zero means that such a token costs as
+	// much as any other input token.
+	CacheWrite Money `json:"cache_write,omitempty"`
 	// Output is the price of an output token.
 	Output Money `json:"output,omitempty"`
 }
 
-// Of returns the cost of the tokens `u` at these prices. The cached tokens are a part of the input tokens in `u`. A
-// cached token costs the cached price instead of the input price.
+// Of returns the cost of the tokens `u` at these prices. The cached tokens and the tokens written to the cache are parts of
+// the input tokens in `u`. Each has its own price instead of the input price.
 func (p Price) Of(u llm.Usage) Money {
 	cached := min(u.CachedTokens, u.InputTokens)
-	return Money(u.InputTokens-cached)*p.Input + Money(cached)*p.Cached + Money(u.OutputTokens)*p.Output
+	written := min(u.CacheWriteTokens, u.InputTokens-cached)
+	return Money(u.InputTokens-cached-written)*p.Input + Money(cached)*p.Cached + Money(written)*cmp.Or(p.CacheWrite, p.Input) +
+		Money(u.OutputTokens)*p.Output
 }
 
 // Spending is a number of tokens and what they cost.
@@ -58,6 +64,7 @@ func (s Spending) Sub(t Spending) Spending {
 	s.InputTokens -= t.InputTokens
 	s.OutputTokens -= t.OutputTokens
 	s.CachedTokens -= t.CachedTokens
+	s.CacheWriteTokens -= t.CacheWriteTokens
 	s.ReasoningTokens -= t.ReasoningTokens
 	s.Cost -= t.Cost
 	return s

@@ -131,12 +131,12 @@ func (s *State) shortens(n int) bool {
 }
 
 func messageBytes(m llm.Message) int {
-	size := len(m.Content)
+	size := len(m.Content) + len(m.Opaque.Data)
 	for _, p := range m.Parts {
 		size += len(p.Text) + len(p.URL)
 	}
 	for _, c := range m.ToolCalls {
-		size += len(c.Name) + len(c.Arguments)
+		size += len(c.Name) + len(c.Arguments) + len(c.Opaque.Data)
 	}
 	return size
 }

@@ -153,9 +153,10 @@ func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 func (r *reader) price(p place) agent.Price {
 	var price agent.Price
 	r.object(p, keys{
-		"input":  r.money(&price.Input, 1_000_000),
-		"cached": r.money(&price.Cached, 1_000_000),
-		"output": r.money(&price.Output, 1_000_000),
+		"input":       r.money(&price.Input, 1_000_000),
+		"cached":      r.money(&price.Cached, 1_000_000),
+		"cache_write": r.money(&price.CacheWrite, 1_000_000),
+		"output":      r.money(&price.Output, 1_000_000),
 	})
 	if !r.present(p.key("cached")) {
 		price.Cached = price.Input

@@ -84,20 +84,29 @@ type Reply struct {
 // MapText calls `f` for each text of the reply, and returns a copy of the reply with the results. It is used to hide secrets
 // that an endpoint may have sent. The texts are the content, the reasoning, the IDs, names and arguments of tool calls, the
 // model's name, the finish reason, and the texts in `Repaired`. The parts of the message and the name of the candidate stay as
-// they are.
+// they are. If `f` would change the data of an [Opaque], the Opaque is removed, because its provider would refuse other data.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)
+	r.Message.Opaque = r.Message.Opaque.unless(f)
 	r.Message.ToolCalls = slices.Clone(r.Message.ToolCalls)
 	for i := range r.Message.ToolCalls {
 		call := &r.Message.ToolCalls[i]
-		call.ID, call.Name, call.Arguments = f(call.ID), f(call.Name), f(call.Arguments)
+		call.ID, call.Name, call.Arguments, call.Opaque = f(call.ID), f(call.Name), f(call.Arguments), call.Opaque.unless(f)
 	}
 	r.Repaired = slices.Clone(r.Repaired)
 	for i, repair := range r.Repaired {
 		r.Repaired[i] = f(repair)
 	}
 	return r
+}
+
+// unless returns o, or nothing if `f` would change the data.
+func (o Opaque) unless(f func(string) string) Opaque {
+	if f(o.Data) != o.Data {
+		return Opaque{}
+	}
+	return o
 }
 
 // Validate returns an [*Error] of class [EmptyReply] if the reply is empty, and nil otherwise. A reply is empty if it has no

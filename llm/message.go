@@ -41,6 +41,19 @@ type Message struct {
 	// Reasoning is the reasoning text of an assistant message. It is shown to people. A client sends the reasoning back to the
 	// model only if the options of the client request this.
 	Reasoning string `json:"reasoning,omitempty"`
+
+	// Opaque is data of the provider that made an assistant message.
+	Opaque Opaque `json:"opaque,omitzero"`
+}
+
+// Opaque is data that a provider adds to its replies and needs back in later requests, such as the signature of a reasoning. Nothing
+// but the client that received the data interprets it. A client sends the data back unchanged, and only to the same family of
+// endpoints: another provider would refuse it.
+type Opaque struct {
+	// Family names the endpoints that understand the data. A client compares it with its own family.
+	Family string `json:"family"`
+	// Data is the data: a JSON value, as text. As text, it keeps every byte.
+	Data string `json:"data"`
 }
 
 // Part is one part of a message's content.
@@ -62,6 +75,8 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is the text that the model wrote as the arguments. The text should be a JSON object, but it may be any text.
 	Arguments string `json:"arguments"`
+	// Opaque is data of the provider that made the call. It is not part of what the tool gets.
+	Opaque Opaque `json:"opaque,omitzero"`
 }
 
 // IsObject reports whether a text is a JSON object, as the arguments of a tool call must be.
@@ -79,18 +94,20 @@ type ToolSpec struct {
 
 // Usage has the numbers of tokens that the provider reported.
 type Usage struct {
-	InputTokens     int `json:"input_tokens,omitempty"`
-	OutputTokens    int `json:"output_tokens,omitempty"`
-	CachedTokens    int `json:"cached_tokens,omitempty"`    // the part of the input tokens that came from a cache
-	ReasoningTokens int `json:"reasoning_tokens,omitempty"` // the part of the output tokens that was used for reasoning
+	InputTokens      int `json:"input_tokens,omitempty"`
+	OutputTokens     int `json:"output_tokens,omitempty"`
+	CachedTokens     int `json:"cached_tokens,omitempty"`      // the part of the input tokens that came from a cache
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"` // the part of the input tokens that was written to a cache
+	ReasoningTokens  int `json:"reasoning_tokens,omitempty"`   // the part of the output tokens that was used for reasoning
 }
 
 // Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		InputTokens:     u.InputTokens + v.InputTokens,
-		OutputTokens:    u.OutputTokens + v.OutputTokens,
-		CachedTokens:    u.CachedTokens + v.CachedTokens,
-		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+		InputTokens:      u.InputTokens + v.InputTokens,
+		OutputTokens:     u.OutputTokens + v.OutputTokens,
+		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
 	}
 }

@@ -134,6 +134,8 @@ type usageView struct {
 	OutputTokens int `json:"output_tokens"`
 	// CachedTokens is a part of InputTokens.
 	CachedTokens int `json:"cached_tokens"`
+	// CacheWriteTokens is a part of InputTokens.
+	CacheWriteTokens int `json:"cache_write_tokens"`
 	// ReasoningTokens is a part of OutputTokens.
 	ReasoningTokens int `json:"reasoning_tokens"`
 	// CostUSD is the cost in US dollars.
@@ -178,7 +180,7 @@ func view(s client.Snapshot) agentView {
 		Usage: usageView{
 			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
 			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
-			CachedTokens: s.Usage.CachedTokens, ReasoningTokens: s.Usage.ReasoningTokens, CostUSD: dollars(s.Usage.Cost),
+			CachedTokens: s.Usage.CachedTokens, CacheWriteTokens: s.Usage.CacheWriteTokens, ReasoningTokens: s.Usage.ReasoningTokens, CostUSD: dollars(s.Usage.Cost),
 			Tree:        treeUsage{tree.InputTokens, tree.OutputTokens, dollars(tree.Cost)},
 			Compactions: s.Usage.Compactions,
 			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/http"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // goodAnswer is the correct response of an [Endpoint] to a request. With [Faults], the Endpoint may send a faulty response
 // instead.
 type goodAnswer struct {
-	whole  completion
+	api    API
+	model  string // the model's name in the request
+	reply  llm.Reply
 	stream bool            // send an event stream
 	usage  bool            // send the usage at the end of the stream
 	random *rand.Rand      // chooses where the stream is cut; nil means evenly
@@ -22,11 +26,13 @@ func (a goodAnswer) write(w http.ResponseWriter) {
 		writeStream(w, a.events(), a.random, a.pace)
 		return
 	}
-	writeJSON(w, http.StatusOK, a.whole)
+	writeJSON(w, http.StatusOK, a.api.body(a.model, a.reply))
 }
 
-// events returns the data of each event of the streamed response.
-func (a goodAnswer) events() [][]byte { return events(a.whole, a.usage, cutter{a.random}) }
+// events returns the events of the streamed response.
+func (a goodAnswer) events() []event {
+	return a.api.events(a.model, a.reply, a.usage, cutter{a.random})
+}
 
 // contentType returns the Content-Type header of the response.
 func (a goodAnswer) contentType() string {
@@ -39,11 +45,11 @@ func (a goodAnswer) contentType() string {
 // body returns the body of the response.
 func (a goodAnswer) body() []byte {
 	if !a.stream {
-		return compact(a.whole)
+		return compact(a.api.body(a.model, a.reply))
 	}
 	var all bytes.Buffer
-	for _, data := range a.events() {
-		all.WriteString("data: " + string(data) + "\n\n")
+	for _, e := range a.events() {
+		all.WriteString(e.bytes("\n"))
 	}
 	return all.Bytes()
 }
@@ -52,7 +58,7 @@ func (a goodAnswer) body() []byte {
 // stream, this is the position of the finish reason, because a client treats a stream with a finish reason as complete. For
 // any other response, it is the position of the last byte.
 func (a goodAnswer) safe(body []byte) int {
-	if at := bytes.LastIndex(body, []byte(`"finish_reason":"`)); a.stream && at > 0 {
+	if at := bytes.LastIndex(body, []byte(a.api.finish())); a.stream && at > 0 {
 		return at
 	}
 	return len(body) - 1

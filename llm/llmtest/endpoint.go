@@ -103,28 +103,26 @@ func (e *Endpoint) Requests() []Recorded {
 
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a := apiAt(r.URL.Path)
 	switch {
-	case strings.HasSuffix(r.URL.Path, "/chat/completions") && r.Method == http.MethodPost:
-		e.complete(w, r)
+	case a != nil && r.Method == http.MethodPost:
+		e.complete(w, r, a)
 	case strings.HasSuffix(r.URL.Path, "/models") && r.Method == http.MethodGet:
 		writeJSON(w, http.StatusOK, modelList{Object: "list", Data: []modelInfo{{ID: "test-model", Object: "model", OwnedBy: "llmtest"}}})
 	default:
-		refuse(w, &refusal{status: http.StatusNotFound, message: fmt.Sprintf("Unknown request URL: %s %s", r.Method, r.URL.Path)})
+		refuse(w, chat{}, &refusal{status: http.StatusNotFound, message: fmt.Sprintf("Unknown request URL: %s %s", r.Method, r.URL.Path)})
 	}
 }
 
-// complete handles a chat request.
-func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
+// complete handles a request to one of the [apis].
+func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		refuse(w, invalid("", "the request was cut short: %v", err))
+		refuse(w, a, invalid("", "the request was cut short: %v", err))
 		return
 	}
-	wire, refused := readRequest(body)
-	if refused == nil && !e.Lenient {
-		refused = wire.check()
-	}
-	req := wire.request()
+	wire, refused := a.read(body, e.Lenient)
+	req := wire.request
 	req.Key = r.Header.Get("Idempotency-Key")
 	e.record(Recorded{
 		Time:    time.Now(),
@@ -132,10 +130,10 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 		Key:     req.Key,
 		Body:    body,
 		Request: clone(req),
-		Stream:  wire.Stream,
+		Stream:  wire.stream,
 	})
 	if refused != nil {
-		refuse(w, refused)
+		refuse(w, a, refused)
 		return
 	}
 
@@ -143,11 +141,11 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		var told bool
 		if reply, told = emptyReply(err); !told {
-			fail(w, err)
+			fail(w, a, err)
 			return
 		}
 	}
-	answer := goodAnswer{whole: completionOf(wire.Model, reply), stream: wire.Stream, usage: wire.StreamOptions.IncludeUsage}
+	answer := goodAnswer{api: a, model: wire.model, reply: reply, stream: wire.stream, usage: wire.usage}
 	if e.Pace != nil {
 		answer.pace = func(event int) { e.Pace(req, event) }
 	}

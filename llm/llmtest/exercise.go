@@ -14,24 +14,24 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Exercise runs the tests that every client of an OpenAI-compatible endpoint should pass. It runs the tests of
+// Exercise runs the tests that every client of an endpoint with the given API should pass. It runs the tests of
 // [ExerciseAnswers], first with evenly cut streams and then with streams that are cut at random places. It also tests the HTTP
 // requests and responses.
 //
 // Exercise calls `newClient` in every test. The function must start an HTTP server with the handler `server`, and return a
 // client for this server. The base URL of the client is the server's URL + "/v1". The function must stop the server with
 // t.Cleanup. If the client can work with and without streaming, call Exercise once for each way.
-func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) llm.Client) {
+func Exercise(t *testing.T, api API, newClient func(t testing.TB, server http.Handler) llm.Client) {
 	t.Helper()
-	ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
+	exerciseAnswers(t, api, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
 	for _, seed := range []uint64{1, 2, 3} {
 		t.Run(fmt.Sprintf("Seed%d", seed), func(t *testing.T) {
-			ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client {
+			exerciseAnswers(t, api, func(t testing.TB, far llm.Client) llm.Client {
 				return newClient(t, &Endpoint{Client: far, Seed: seed})
 			})
 		})
 	}
-	exerciseWire(t, newClient)
+	exerciseWire(t, api, newClient)
 }
 
 // ExerciseAnswers runs the tests that every [llm.Client] should pass. Each test passes a scripted client, `far`, to the
@@ -42,9 +42,15 @@ func Exercise(t *testing.T, newClient func(t testing.TB, server http.Handler) ll
 //   - `far` itself
 func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
 	t.Helper()
+	exerciseAnswers(t, Chat, connect)
+}
+
+// exerciseAnswers runs the tests of [ExerciseAnswers] for a client of the given API.
+func exerciseAnswers(t *testing.T, api API, connect func(t testing.TB, far llm.Client) llm.Client) {
+	t.Helper()
 	tests := []struct {
 		name string
-		run  func(*testing.T, func(testing.TB, llm.Client) llm.Client)
+		run  func(*testing.T, API, func(testing.TB, llm.Client) llm.Client)
 	}{
 		{"RepliesArriveAsTheyWereGiven", repliesArrive},
 		{"RequestsArriveAsTheyWereMade", requestsArrive},
@@ -55,7 +61,7 @@ func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) ll
 		{"ARequestIsLeftAlone", requestIsLeftAlone},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { test.run(t, connect) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, api, connect) })
 	}
 }
 
@@ -77,7 +83,7 @@ var arguments = []string{
 }
 
 // repliesArrive checks that a client returns replies unchanged.
-func repliesArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func repliesArrive(t *testing.T, api API, connect func(testing.TB, llm.Client) llm.Client) {
 	var calls []llm.ToolCall
 	for _, text := range arguments {
 		calls = append(calls, ToolCall("call_"+string(rune('a'+len(calls))), "get_weather", text))
@@ -113,13 +119,13 @@ func repliesArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client
 			require.NoError(t, err)
 
 			given.Candidate, given.Model = "fast", "test-model"
-			require.Equal(t, given, got)
+			require.Equal(t, api.replies(given), got)
 		})
 	}
 }
 
 // requestsArrive checks that a client sends requests unchanged.
-func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func requestsArrive(t *testing.T, api API, connect func(testing.TB, llm.Client) llm.Client) {
 	far := Script(Say("unused"), Say("unused"), Say("Done."))
 	client := connect(t, far)
 
@@ -170,12 +176,12 @@ func requestsArrive(t *testing.T, connect func(testing.TB, llm.Client) llm.Clien
 	got := far.Requests()
 	require.Len(t, got, 1)
 	asked.Candidates, got[0].Candidates = nil, nil // the client sends only the Model of a candidate
-	require.Equal(t, asked, got[0])
+	require.Equal(t, api.requests(asked), got[0])
 }
 
 // emptyReplies checks that a client returns an error of class [llm.EmptyReply] for an empty reply. The error must have the
 // finish reason and the usage of the reply.
-func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func emptyReplies(t *testing.T, api API, connect func(testing.TB, llm.Client) llm.Client) {
 	for name, given := range map[string]llm.Reply{
 		"no text":        {FinishReason: "stop", Usage: llm.Usage{OutputTokens: 3}},
 		"blank text":     Say(" \n"),
@@ -190,14 +196,15 @@ func emptyReplies(t *testing.T, connect func(testing.TB, llm.Client) llm.Client)
 
 			var told *llm.Error
 			require.ErrorAs(t, err, &told)
-			require.Equal(t, given.FinishReason, told.FinishReason)
-			require.Equal(t, given.Usage, told.Usage)
+			want := api.replies(given)
+			require.Equal(t, want.FinishReason, told.FinishReason)
+			require.Equal(t, want.Usage, told.Usage)
 		})
 	}
 }
 
 // errorsKeepTheirClass checks that a client returns errors with the right class and does not retry.
-func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func errorsKeepTheirClass(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
 	// TooLarge is missing: if a request is too large for an endpoint, a shorter request may succeed, so a client may return
 	// ContextTooLong.
 	for _, class := range []llm.Class{
@@ -226,7 +233,7 @@ func errorsKeepTheirClass(t *testing.T, connect func(testing.TB, llm.Client) llm
 
 // retryAfterArrives checks that the error of a client has the wait time that the endpoint sent. An endpoint sends a wait time
 // in the header Retry-After, and may also send it in milliseconds in the header Retry-After-Ms.
-func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func retryAfterArrives(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
 	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
 		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {
 			return llm.Reply{}, &llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: wait}
@@ -242,7 +249,7 @@ func retryAfterArrives(t *testing.T, connect func(testing.TB, llm.Client) llm.Cl
 
 // cancelled checks which error a client returns if the caller cancels the context. The error must wrap the error of the
 // context, and must not be an [*llm.Error].
-func cancelled(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func cancelled(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
 	asked := make(chan struct{})
 	client := connect(t, Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 		close(asked)
@@ -263,7 +270,7 @@ func cancelled(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
 }
 
 // requestIsLeftAlone checks that a client does not modify the request.
-func requestIsLeftAlone(t *testing.T, connect func(testing.TB, llm.Client) llm.Client) {
+func requestIsLeftAlone(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
 	client := connect(t, Script(Say("unused"), Say("Done.")))
 	asked := question(
 		llm.Message{Role: llm.User, Content: "go"},

@@ -29,7 +29,7 @@ func long() llm.Reply {
 // piecesMakeTheReply checks the deltas (parts) of a streamed reply. Joined, they must have the content, the reasoning and the
 // tool calls of the reply. A client that streams must pass every delta to the function of [llm.WithStream], in order. It must
 // not call the function after [llm.Client.Complete] has returned. A client that does not stream must never call the function.
-func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
+func piecesMakeTheReply(t *testing.T, api API, newClient connectHTTP) {
 	for seed := range uint64(5) {
 		endpoint := &Endpoint{Client: Script(long()), Seed: seed}
 		client := newClient(t, endpoint)
@@ -54,12 +54,13 @@ func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 		returned = true
 
 		require.NoError(t, err)
-		require.Equal(t, long().Message, reply.Message)
+		want := api.replies(long())
+		require.Equal(t, want.Message, reply.Message)
 		if !endpoint.Requests()[0].Stream {
 			require.Empty(t, got)
 			continue
 		}
-		require.Equal(t, long().Usage, reply.Usage)
+		require.Equal(t, want.Usage, reply.Usage)
 		require.Equal(t, reply.Message.Content, got.Content)
 		require.Equal(t, reply.Message.Reasoning, got.Reasoning)
 		require.Len(t, got.ToolCalls, 3)
@@ -72,8 +73,8 @@ func piecesMakeTheReply(t *testing.T, newClient connectHTTP) {
 
 // cutStream checks that a client notices a cut in a stream. The test cuts the stream of a reply at many places before the
 // finish reason. For each place, the client must return an error of class [llm.Connection].
-func cutStream(t *testing.T, newClient connectHTTP) {
-	whole := goodAnswer{whole: completionOf("test-model", long()), stream: true, usage: true}
+func cutStream(t *testing.T, api API, newClient connectHTTP) {
+	whole := goodAnswer{api: api, model: "test-model", reply: long(), stream: true, usage: true}
 	body := whole.body()
 	for _, abort := range []bool{false, true} {
 		t.Run(fmt.Sprintf("abort=%v", abort), func(t *testing.T) {
@@ -100,7 +101,7 @@ func cutStream(t *testing.T, newClient connectHTTP) {
 
 // faultsPass checks that a caller who retries gets every reply in spite of [Faults]. For each faulty response, the client
 // must return a retryable error. For a correct response, it must return the reply's message unchanged.
-func faultsPass(t *testing.T, newClient connectHTTP) {
+func faultsPass(t *testing.T, api API, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(long()), Seed: 1, Faults: &Faults{Seed: 1, Share: 0.7}}
 	client := newClient(t, endpoint)
 	for i := range 60 {
@@ -109,7 +110,7 @@ func faultsPass(t *testing.T, newClient connectHTTP) {
 		for attempt := 0; ; attempt++ {
 			reply, err := client.Complete(t.Context(), req)
 			if err == nil {
-				require.Equal(t, long().Message, reply.Message)
+				require.Equal(t, api.replies(long()).Message, reply.Message)
 				break
 			}
 			var told *llm.Error

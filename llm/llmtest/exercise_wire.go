@@ -16,15 +16,14 @@ import (
 // connectHTTP is a function that returns a client for the given HTTP handler; see [Exercise].
 type connectHTTP = func(testing.TB, http.Handler) llm.Client
 
-// exerciseWire runs the tests of the HTTP requests and responses.
-func exerciseWire(t *testing.T, newClient connectHTTP) {
+// exerciseWire runs the tests of the HTTP requests and responses of the given API.
+func exerciseWire(t *testing.T, api API, newClient connectHTTP) {
 	t.Helper()
 	tests := []struct {
 		name string
-		run  func(*testing.T, connectHTTP)
+		run  func(*testing.T, API, connectHTTP)
 	}{
 		{"TheKeyIsAHeader", keyIsAHeader},
-		{"EmptyFieldsAreThere", emptyFieldsAreThere},
 		{"ReasoningIsNotSentBack", reasoningIsNotSent},
 		{"AnswersThatAreNoCompletion", noCompletion},
 		{"ACutConnectionIsNotAskedAgain", cutConnection},
@@ -32,14 +31,17 @@ func exerciseWire(t *testing.T, newClient connectHTTP) {
 		{"ACutStreamIsNoReply", cutStream},
 		{"FaultsPass", faultsPass},
 	}
+	if api == Chat {
+		t.Run("EmptyFieldsAreThere", func(t *testing.T) { emptyFieldsAreThere(t, newClient) })
+	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { test.run(t, newClient) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, api, newClient) })
 	}
 }
 
 // keyIsAHeader checks that a client sends the key of a request as the Idempotency-Key header. If the request has no key, the
 // client must not send this header.
-func keyIsAHeader(t *testing.T, newClient connectHTTP) {
+func keyIsAHeader(t *testing.T, _ API, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("Hi."))}
 	client := newClient(t, endpoint)
 	keyed, plain := question(), question()
@@ -85,7 +87,7 @@ func emptyFieldsAreThere(t *testing.T, newClient connectHTTP) {
 }
 
 // reasoningIsNotSent checks that a client does not send the reasoning of messages.
-func reasoningIsNotSent(t *testing.T, newClient connectHTTP) {
+func reasoningIsNotSent(t *testing.T, _ API, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("unused"), Say("unused"), Say("Hi."))}
 	client := newClient(t, endpoint)
 
@@ -102,7 +104,7 @@ func reasoningIsNotSent(t *testing.T, newClient connectHTTP) {
 
 // noCompletion checks that a client returns an error if a response has status 200 but is not a completion, for example a web
 // page.
-func noCompletion(t *testing.T, newClient connectHTTP) {
+func noCompletion(t *testing.T, _ API, newClient connectHTTP) {
 	tests := []struct {
 		name, kind, body string
 		says             string
@@ -138,7 +140,7 @@ func noCompletion(t *testing.T, newClient connectHTTP) {
 // cutConnection checks that a client does not send a request again when the connection is cut. Only the caller of the client
 // may retry. Some HTTP clients retry by themselves if the connection has already carried an earlier request. Therefore the
 // test cuts the connection during the second request.
-func cutConnection(t *testing.T, newClient connectHTTP) {
+func cutConnection(t *testing.T, _ API, newClient connectHTTP) {
 	for _, test := range []struct {
 		name string
 		cut  func(http.ResponseWriter)

@@ -65,10 +65,10 @@ func emptyReply(err error) (llm.Reply, bool) {
 }
 
 // fail sends the response for an error of [Endpoint.Client]. The comment of [Endpoint] says which response an error gets.
-func fail(w http.ResponseWriter, err error) {
+func fail(w http.ResponseWriter, a API, err error) {
 	var told *llm.Error
 	if !errors.As(err, &told) {
-		refuse(w, &refusal{status: http.StatusInternalServerError, kind: "server_error", message: err.Error()})
+		refuse(w, a, &refusal{status: http.StatusInternalServerError, kind: "server_error", message: err.Error()})
 		return
 	}
 	switch told.Class {
@@ -82,23 +82,18 @@ func fail(w http.ResponseWriter, err error) {
 	r := usual[told.Class]
 	r.status = cmp.Or(told.Status, r.status, http.StatusInternalServerError)
 	r.message, r.retryAfter = told.Message, told.RetryAfter
-	refuse(w, &r)
+	refuse(w, a, &r)
 }
 
-// refuse sends an error response.
-func refuse(w http.ResponseWriter, r *refusal) {
+// refuse sends an error response in the form of the given API.
+func refuse(w http.ResponseWriter, a API, r *refusal) {
 	if wait := r.retryAfter; wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		if wait%time.Second != 0 {
 			w.Header().Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
 		}
 	}
-	writeJSON(w, r.status, errorBody{errorObject{
-		Message: r.message,
-		Type:    cmp.Or(r.kind, "invalid_request_error"),
-		Param:   orNull(r.param),
-		Code:    orNull(r.code),
-	}})
+	writeJSON(w, r.status, a.problem(r))
 }
 
 // orNull returns a pointer to `s`; nil if `s` is empty. In JSON, nil becomes null, as OpenAI sends it.

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // maxFaultsInARow is how many successive attempts at one request may get a fault. The number is small, because an agent gives
@@ -48,13 +50,13 @@ var kinds = []struct {
 	name   string
 	answer func(w http.ResponseWriter, a goodAnswer, random *rand.Rand)
 }{
-	{"rate limit", func(w http.ResponseWriter, _ goodAnswer, random *rand.Rand) {
+	{"rate limit", func(w http.ResponseWriter, a goodAnswer, random *rand.Rand) {
 		w.Header().Set("Retry-After-Ms", fmt.Sprint(1+random.IntN(50)))
-		refuse(w, &refusal{status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded", message: "Rate limit reached"})
+		refuse(w, a.api, &refusal{status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded", message: "Rate limit reached"})
 	}},
-	{"overload", func(w http.ResponseWriter, _ goodAnswer, _ *rand.Rand) {
+	{"overload", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
 		w.Header().Set("Retry-After-Ms", "20")
-		refuse(w, &refusal{status: http.StatusServiceUnavailable, kind: "server_error", message: "The engine is currently overloaded"})
+		refuse(w, a.api, &refusal{status: http.StatusServiceUnavailable, kind: "server_error", message: "The engine is currently overloaded"})
 	}},
 	{"gateway page", func(w http.ResponseWriter, _ goodAnswer, _ *rand.Rand) {
 		w.Header().Set("Content-Type", "text/html")
@@ -74,22 +76,22 @@ var kinds = []struct {
 		send(w, body[:random.IntN(a.safe(body))])
 	}},
 	{"error in answer", func(w http.ResponseWriter, a goodAnswer, random *rand.Rand) {
-		broken := []byte(`{"error":{"code":502,"message":"Provider disconnected"}}`)
+		problem := a.api.problem(&refusal{status: http.StatusBadGateway, kind: "server_error", message: "Provider disconnected"})
 		if !a.stream {
-			writeJSON(w, http.StatusOK, errorBody{errorObject{Message: "Provider disconnected", Type: "server_error"}})
+			writeJSON(w, http.StatusOK, problem)
 			return
 		}
+		broken := event{name: "error", data: compact(problem)}
 		events := a.events()
 		writeStream(w, append(events[:random.IntN(len(events)-2):len(events)-2], broken), nil, nil)
 	}},
 	{"empty reply", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
-		a.whole.Choices[0].Message = spoken{Role: "assistant"}
-		a.whole.Choices[0].FinishReason = "stop"
+		a.reply.Message, a.reply.FinishReason = llm.Message{}, "stop"
 		a.write(w)
 	}},
 	{"garbage", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
 		if a.stream {
-			writeStream(w, [][]byte{[]byte(`{"choices":[{"delta":{"content":"x"}}]}}`)}, nil, nil)
+			writeStream(w, []event{{data: []byte(`{"choices":[{"delta":{"content":"x"}}]}}`)}}, nil, nil)
 			return
 		}
 		_, _ = io.WriteString(w, `"upstream unavailable"`)

@@ -62,25 +62,25 @@ func compact(v any) []byte {
 // writeStream sends an event stream. If `random` is nil, it sends the events one by one, and calls `pace` before each of them.
 // `pace` may be nil. If `random` is not nil, writeStream does not call `pace`. Instead it varies the stream at random: the
 // line ends, comments between the events, and the size of the portions in which the bytes are sent.
-func writeStream(w http.ResponseWriter, events [][]byte, random *rand.Rand, pace func(event int)) {
+func writeStream(w http.ResponseWriter, events []event, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	if random == nil {
-		for i, data := range events {
+		for i, e := range events {
 			if pace != nil {
 				pace(i)
 			}
-			send(w, []byte("data: "+string(data)+"\n\n"))
+			send(w, []byte(e.bytes("\n")))
 		}
 		return
 	}
 	end := []string{"\n", "\r\n", "\r"}[random.IntN(3)]
 	var all bytes.Buffer
-	for _, data := range events {
+	for _, e := range events {
 		if random.IntN(4) == 0 {
 			all.WriteString(": keep-alive" + end + end)
 		}
-		all.WriteString("data: " + string(data) + end + end)
+		all.WriteString(e.bytes(end))
 	}
 	for all.Len() > 0 {
 		send(w, all.Next(1+random.IntN(200)))

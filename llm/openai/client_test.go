@@ -36,12 +36,12 @@ func ask() llm.Request {
 
 func TestClient(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server) })
+	llmtest.Exercise(t, llmtest.Chat, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server) })
 }
 
 func TestClientThatDoesNotStream(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, noStream) })
+	llmtest.Exercise(t, llmtest.Chat, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, noStream) })
 }
 
 func noStream(o *openai.Options) { o.NoStream = true }

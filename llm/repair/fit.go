@@ -13,7 +13,7 @@ import (
 // Fit shortens a reply that is too large to be stored. It returns a copy whose JSON form has at most `limit` bytes. If the
 // reply is short enough, Fit returns it unchanged.
 //
-// Fit cuts the text and the reasoning and adds a note where it has cut. It replaces long arguments of a tool call by a text
+// Fit removes the data of the provider (see [llm.Opaque]), because such data cannot be cut. Fit cuts the text and the reasoning and adds a note where it has cut. It replaces long arguments of a tool call by a text
 // that is not a JSON object. Therefore the agent does not run the call. For each change, Fit adds a text to
 // [llm.Reply.Repaired], which gets at most 20 texts.
 //
@@ -35,6 +35,17 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 		m.Reasoning = cut(m.Reasoning, limit/8)
 		// The length is noted even if nothing was cut.
 		did.addf("the reasoning had %d bytes", full)
+	}
+	if size() > limit {
+		removed := len(m.Opaque.Data)
+		m.Opaque = llm.Opaque{}
+		for i := range m.ToolCalls {
+			removed += len(m.ToolCalls[i].Opaque.Data)
+			m.ToolCalls[i].Opaque = llm.Opaque{}
+		}
+		if removed > 0 {
+			did.addf("data of the provider with %d bytes was removed", removed)
+		}
 	}
 	// Arguments are never cut. The longest arguments are replaced first.
 	for size() > limit {

@@ -1,0 +1,70 @@
+package llmtest
+
+import (
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// API is an API that an [Endpoint] has, such as [Chat].
+type API interface {
+	// read decodes and checks the body of a request. If the provider would refuse the request, read returns a refusal, and the
+	// request has only what could be decoded. If `lenient` is set, read refuses only a body that cannot be decoded.
+	read(body []byte, lenient bool) (asked, *refusal)
+	// body returns the JSON body of a response with the given reply. `model` is the model's name in the body if the reply does not
+	// name its model.
+	body(model string, reply llm.Reply) any
+	// events returns the events of a stream with the given reply. The function [cutter.pieces] of the cutter divides the texts into
+	// parts. `usage` says whether the request asked for the usage. At least the last two events end the stream, so that every client
+	// notices if they are missing.
+	events(model string, reply llm.Reply, usage bool, cut cutter) []event
+	// finish is a text with which the first event begins after which a client may treat the stream as complete.
+	finish() string
+	// requests and replies return what remains of a request or a reply that is sent through the API and read by a client. For
+	// example, an API may have no field for the parameter `seed`.
+	requests(req llm.Request) llm.Request
+	replies(reply llm.Reply) llm.Reply
+	// problem returns the JSON body of an error response.
+	problem(r *refusal) any
+}
+
+// asked is the content of a request.
+type asked struct {
+	request llm.Request
+	model   string
+	// stream says whether the request asks for a stream, and usage whether the stream is to have the usage.
+	stream, usage bool
+}
+
+// event is one event of a stream.
+type event struct {
+	name string // the field "event"; empty means that the event has no such field
+	data []byte
+}
+
+// bytes returns the event in the form of an event stream. `end` is the line end.
+func (e event) bytes(end string) string {
+	line := "data: " + string(e.data) + end + end
+	if e.name != "" {
+		line = "event: " + e.name + end + line
+	}
+	return line
+}
+
+// Chat is OpenAI's chat completions API.
+var Chat API = chat{}
+
+// apis maps the last part of a URL's path to the API that is there.
+var apis = map[string]API{
+	"/chat/completions": Chat,
+}
+
+// apiAt returns the API at a path; nil if there is none.
+func apiAt(path string) API {
+	for suffix, a := range apis {
+		if strings.HasSuffix(path, suffix) {
+			return a
+		}
+	}
+	return nil
+}
