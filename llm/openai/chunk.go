@@ -48,6 +48,7 @@ type assembly struct {
 	reasoning strings.Builder
 	refusal   strings.Builder
 	calls     assembledCalls
+	carried   carried
 	unread    *llm.Error // the error for the first event that was ignored; nil if there is none
 	size      int        // approximate memory that the reply needs, in bytes
 }
@@ -116,7 +117,7 @@ func (a *assembly) restart(index count) {
 	a.content.Reset()
 	a.reasoning.Reset()
 	a.refusal.Reset()
-	a.calls = nil
+	a.calls, a.carried = nil, carried{}
 }
 
 // merge adds m, a part of the message, to the reply. It calls tell with each delta in m.
@@ -132,7 +133,8 @@ func (a *assembly) merge(m *message) {
 		a.tell(llm.Delta{Text: said})
 	}
 	a.refusal.WriteString(string(m.Refusal))
-	a.size += len(thought) + len(said) + len(m.Refusal)
+	a.carried.add(m.carried)
+	a.size += len(thought) + len(said) + len(m.Refusal) + m.carried.size()
 
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		first := count(0)
@@ -141,7 +143,7 @@ func (a *assembly) merge(m *message) {
 	for i, piece := range m.ToolCalls {
 		told := a.calls.add(piece, i, len(m.ToolCalls), a.offers)
 		// Even an empty delta may need memory for a new call.
-		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments)
+		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments) + piece.carried.size()
 		if told.Name != "" || told.Arguments != "" {
 			a.tell(llm.Delta{ToolCall: &told})
 		}
@@ -170,6 +172,7 @@ func (a *assembly) completion() completion {
 		Refusal:          text(a.refusal.String()),
 		ReasoningContent: text(a.reasoning.String()),
 		ToolCalls:        a.calls.whole(),
+		carried:          a.carried,
 	}}}
 	return whole
 }

@@ -16,9 +16,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,12 +64,14 @@ type Options struct {
 	// a long time. If an endpoint refuses to stream, the client sends the request again without streaming. If the second
 	// request succeeds, the client does not request a stream from this model again.
 	NoStream bool
-	// SendReasoning sends the reasoning of assistant messages back to the model, in the field `reasoning_content`. It applies
-	// only to the messages after the last user message. Some models refuse a tool result without the reasoning, for example
-	// DeepSeek's models in thinking mode. Other models refuse the reasoning.
-	SendReasoning bool
+	// Reasoning says how the reasoning of assistant messages is sent back to the model.
+	Reasoning Reasoning
 	// Headers are sent with every request. They replace headers of the client with the same name.
 	Headers map[string]string
+	// Query is added to the query of the URL of every request, such as "api-version" for classic Azure.
+	Query map[string]string
+	// Log receives an entry when the client learns which requests an endpoint accepts. Defaults to [slog.Default].
+	Log *slog.Logger
 	// HTTPClient sends the requests. It must not retry. If HTTPClient is nil, the client uses one that does not follow
 	// redirects.
 	HTTPClient *http.Client
@@ -94,7 +98,8 @@ func New(options Options) (*Client, error) {
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
 	options.IdleTimeout = cmp.Or(options.IdleTimeout, DefaultIdleTimeout)
 	options.Provider = cmp.Or(options.Provider, "openai")
-	options.Headers = maps.Clone(options.Headers)
+	options.Headers, options.Query = maps.Clone(options.Headers), maps.Clone(options.Query)
+	options.Log = cmp.Or(options.Log, slog.Default())
 
 	base, err := options.validate()
 	if err != nil {
@@ -105,7 +110,7 @@ func New(options Options) (*Client, error) {
 	}
 	library := openai.DefaultConfig(options.APIKey)
 	library.BaseURL = options.BaseURL
-	secrets := endpoint.Secrets(options.APIKey, options.BaseURL, options.Headers, nil)
+	secrets := endpoint.Secrets(options.APIKey, options.BaseURL, options.Headers, options.Query)
 	return &Client{
 		options: options,
 		host:    base.Host,
@@ -133,6 +138,8 @@ func (o Options) validate() (*url.URL, error) {
 		return nil, errors.New("Timeout is negative; set a positive duration, or 0 for the default") //nolint:staticcheck // begins with the name of the option
 	case o.IdleTimeout < 0:
 		return nil, errors.New("IdleTimeout is negative; set a positive duration, or 0 for the default")
+	case !slices.Contains([]string{"", Never, WithinTurn, Always}, o.Reasoning.Send):
+		return nil, fmt.Errorf("Reasoning.Send is %q; set never, turn or always", o.Reasoning.Send) //nolint:staticcheck // begins with the name of the option
 	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return nil, errors.New("APIKey contains white space or a control character; remove it")
 	}
@@ -169,42 +176,56 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 }
 
 // negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form
-// that is known to work for the model. If the endpoint refuses this form, negotiate tries plainer forms and remembers the
-// first one that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the
+// that is known to work for the model. If the endpoint refuses this form and says why, negotiate tries another form, and remembers
+// the first one that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the
 // refused requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
-	first := streamed
+	first := usual(c.host, model)
 	if c.options.NoStream {
-		first = plain
+		first |= noStream
 	}
-	known := c.forms.of(model, first)
-	for form := known; ; {
+	var learned []string
+	for form := c.forms.of(model, first); ; {
 		reply, err := c.ask(ctx, renew, model, req, form)
-		if next, refused := form.after(err); refused {
-			form = next
+		if next, lesson, ok := form.learn(req, false, err); ok {
+			form, learned = next, append(learned, lesson)
 			continue
 		}
-		if err == nil && form != known {
-			c.forms.keep(model, form)
+		if err == nil && len(learned) > 0 {
+			c.forms.keep(model, form, learned, c.options.Log)
 		}
-		return reply, err
+		return reply, advise(err)
 	}
 }
 
+// reasoning returns how the reasoning is sent to a model.
+func (c *Client) reasoning(model string) Reasoning {
+	r := DefaultReasoning(c.host, model)
+	return Reasoning{Send: cmp.Or(c.options.Reasoning.Send, r.Send), Field: cmp.Or(c.options.Reasoning.Field, r.Field)}
+}
+
+// SendsReasoning reports whether requests to a model may have the reasoning of earlier messages.
+func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).Send != Never }
+
 // ask sends one request in the given form and returns the reply.
 func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
-	fields, err := fields(req, c.host)
+	fields, err := fields(req, form)
 	if err != nil {
 		return llm.Reply{}, err
 	}
+	family, conversation := family(c.host, model), form.conversation(req.Messages)
+	x := &exchange{
+		client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx),
+		messages: conversation, writer: writer{form, family, c.reasoning(model)},
+	}
 	library := c.library
-	library.HTTPClient = &exchange{client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx)}
+	library.HTTPClient = x
 	response, err := openai.NewClientWithConfig(library).CreateChatCompletion(ctx, openai.ChatCompletionRequest{
 		Model:    model,
-		Messages: messages(req.Messages, c.options.SendReasoning),
+		Messages: messages(conversation),
 	})
 	if err != nil {
 		return recovered(err, req)
 	}
-	return readReply(response, req)
+	return readReply(response, req, x.reply, family)
 }

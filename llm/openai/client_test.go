@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -17,7 +18,7 @@ func serve(t testing.TB, handler http.Handler, edit ...func(*openai.Options)) ll
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	options := openai.Options{Name: "fast", BaseURL: server.URL + "/v1", APIKey: "sk-very-secret"}
+	options := openai.Options{Name: "fast", BaseURL: server.URL + "/v1", APIKey: "sk-very-secret", Log: slog.New(slog.DiscardHandler)}
 	for _, e := range edit {
 		e(&options)
 	}

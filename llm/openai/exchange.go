@@ -24,6 +24,11 @@ type exchange struct {
 	fields map[string]json.RawMessage // fields of the body that go-openai does not write
 	form   form
 	tools  []llm.ToolSpec // the tools that the request offers
+	// messages are the messages of the request, one for each message that go-openai writes.
+	messages []llm.Message
+	writer   writer
+	// reply is the reply that was read. It has what go-openai does not decode.
+	reply completion
 	// renew is called with each part of a streamed reply: see [endpoint.WithTimeout].
 	renew func()
 	// tell is called with each delta of a streamed reply.
@@ -57,6 +62,7 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, x.lost(ctx, err)
 	}
+	x.reply = reply
 	rewritten, err := reply.rewrite()
 	if err != nil {
 		return nil, err
@@ -119,11 +125,18 @@ func (x *exchange) prepare(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rewritten, err := rewriteRequest(encoded, x.form.fields(x.fields))
+	rewritten, err := x.writer.rewrite(encoded, x.form.fields(x.fields), x.messages)
 	if err != nil {
 		return err
 	}
-	if x.form != plain {
+	if len(x.client.options.Query) > 0 {
+		query := r.URL.Query()
+		for name, value := range x.client.options.Query {
+			query.Set(name, value)
+		}
+		r.URL.RawQuery = query.Encode()
+	}
+	if !x.form.has(noStream) {
 		r.Header.Set("Accept", "text/event-stream, application/json")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(rewritten))

@@ -30,6 +30,7 @@ type message struct {
 	Audio            audio   `json:"audio,omitzero"`
 	ToolCalls        calls   `json:"tool_calls,omitempty"`
 	FunctionCall     *called `json:"function_call,omitempty"`
+	carried
 }
 
 type call struct {
@@ -38,6 +39,7 @@ type call struct {
 	ID       text   `json:"id"`
 	Type     text   `json:"type"`
 	Function called `json:"function"`
+	carried
 }
 
 type called struct {

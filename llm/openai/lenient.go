@@ -13,6 +13,9 @@ type (
 	count = endpoint.Count
 )
 
+// present reports whether a field has a value: see [endpoint.Present].
+func present(field json.RawMessage) bool { return endpoint.Present(field) }
+
 // finish is a finish reason. An absent or empty finish reason becomes "". The JSON value null becomes the text "null", which
 // is go-openai's constant FinishReasonNull. The difference matters in a response that is not streamed. Null means that the
 // reply is not complete, but a complete reply may have no finish reason.

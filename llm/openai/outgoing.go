@@ -5,12 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
-// rewriteRequest changes a request body that go-openai has encoded, and returns the new body. It adds `fields` to the body, or
-// replaces the fields of the same names. It also adds to each message the empty fields that go-openai omits. All other values
-// stay unchanged, even the digits of a number.
-func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, error) {
+// writer writes what go-openai cannot write into requests.
+type writer struct {
+	form      form
+	family    string // see [family]
+	reasoning Reasoning
+}
+
+// rewrite changes a request body that go-openai has encoded, and returns the new body. It adds `fields` to the body, or replaces the
+// fields of the same names. It also adds to each message the empty fields that go-openai omits, the reasoning, and the data of the
+// provider. `from` are the messages of which go-openai has made the messages of the body. All other values stay unchanged, even the
+// digits of a number.
+func (w writer) rewrite(encoded []byte, fields map[string]json.RawMessage, from []llm.Message) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
 		return nil, fmt.Errorf("decode the request body that go-openai built: %w", err)
@@ -19,9 +30,22 @@ func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, 
 	if err := json.Unmarshal(whole["messages"], &messages); err != nil {
 		return nil, fmt.Errorf("decode the field \"messages\" of the request body that go-openai built: %w", err)
 	}
-	for _, message := range messages {
-		if err := completeMessage(message); err != nil {
+	thinks, turn := false, 0
+	for i, m := range from {
+		thinks = thinks || m.Reasoning != ""
+		if m.Role == llm.User {
+			turn = i
+		}
+	}
+	for i, message := range messages {
+		if err := w.complete(message, from[i]); err != nil {
 			return nil, err
+		}
+		if field := w.reasoning.field(from[i], w.form, i, turn, thinks); field != "" {
+			message[field] = reasoningText(from[i])
+		}
+		if !w.form.has(noOpaque) {
+			restore(message, from[i].Opaque, w.family)
 		}
 	}
 	var err error
@@ -32,13 +56,14 @@ func rewriteRequest(encoded []byte, fields map[string]json.RawMessage) ([]byte, 
 	return encode(whole)
 }
 
-// completeMessage adds the fields of a message that go-openai omits if they are empty: the content, the text of parts, and
-// the IDs, names and arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For
-// example, a tool result without text would make all later requests of the agent fail.
-func completeMessage(message map[string]json.RawMessage) error {
+// complete adds the fields of a message that go-openai omits if they are empty: the content, the text of parts, and the IDs, names
+// and arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example, a tool result
+// without text would make all later requests of the agent fail. It also adds the data of the provider to the tool calls. `from` is
+// the message of which go-openai has made the message.
+func (w writer) complete(message map[string]json.RawMessage, from llm.Message) error {
 	calls, called := message["tool_calls"]
 	switch {
-	case message["content"] == nil && called:
+	case message["content"] == nil && called && !w.form.has(textContent):
 		message["content"] = json.RawMessage("null")
 	case message["content"] == nil:
 		message["content"] = json.RawMessage(`""`)
@@ -57,7 +82,17 @@ func completeMessage(message map[string]json.RawMessage) error {
 	if !called {
 		return nil
 	}
+	signed := slices.ContainsFunc(from.ToolCalls, func(c llm.ToolCall) bool { return c.Opaque.Family == w.family })
+	at := -1
 	calls, err := editEach(calls, func(call map[string]json.RawMessage) error {
+		at++
+		switch {
+		case w.form.has(noOpaque):
+		case !signed && at == 0 && w.form.has(noSignature):
+			call["extra_content"] = json.RawMessage(withoutSignature)
+		default:
+			restore(call, from.ToolCalls[at].Opaque, w.family)
+		}
 		var function map[string]json.RawMessage
 		if err := json.Unmarshal(call["function"], &function); err != nil {
 			return err
@@ -72,6 +107,10 @@ func completeMessage(message map[string]json.RawMessage) error {
 	message["tool_calls"] = calls
 	return err
 }
+
+// withoutSignature is what Google asks for in place of a thought signature if the call has none, because another model made it. Of
+// parallel calls, only the first needs a signature (Google: "Thought signatures").
+const withoutSignature = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
 
 // editEach calls `edit` for each object of a JSON array. The function may modify the object. editEach returns the array with
 // the modified objects. It returns an error if an element is not an object, or if `edit` returns an error.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -45,11 +44,13 @@ type responseFormat struct {
 	JSONSchema jsonSchema `json:"json_schema"`
 }
 
-// jsonSchema is the field `json_schema` of the field `response_format`. It does not have the field `strict`, because in strict
-// mode endpoints refuse schemas with optional fields. Use [llm.Params.Extra] to send a different `response_format`.
+// jsonSchema is the field `json_schema` of the field `response_format`. It has the field `strict` only for endpoints that demand it,
+// because in strict mode endpoints refuse schemas with optional fields. Use [llm.Params.Extra] to send a different
+// `response_format`.
 type jsonSchema struct {
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict,omitempty"`
 }
 
 // ours are the fields that [llm.Params.Extra] must not have. The model, the messages and the tools must not be replaced,
@@ -57,10 +58,9 @@ type jsonSchema struct {
 // request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of a request's body, except the model, the messages and the fields of the [form]. A field in
-// [llm.Params.Extra] replaces another field of the same name. `host` is the host of the endpoint. It determines the name of
-// the field with the maximum number of output tokens; see [newLimit].
-func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
+// fields returns the fields of a request's body, except the model, the messages and the fields for streaming. A field in
+// [llm.Params.Extra] replaces another field of the same name.
+func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{
 		Temperature:     p.Temperature,
@@ -68,9 +68,7 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 		Seed:            p.Seed,
 		ReasoningEffort: p.ReasoningEffort,
 	}
-	// OpenAI's newer models refuse max_tokens. Most other endpoints accept only max_tokens. For an endpoint that requires the
-	// other field, the configuration can set it in Extra.
-	if newLimit(host) {
+	if form.has(newLimit) {
 		wire.MaxCompletionTokens = p.MaxOutputTokens
 	} else {
 		wire.MaxTokens = p.MaxOutputTokens
@@ -81,9 +79,10 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 		wire.ToolChoice = toolChoice(p.ToolChoice)
 	}
 	if len(p.OutputSchema) > 0 {
-		wire.ResponseFormat = &responseFormat{"json_schema", jsonSchema{Name: "answer", Schema: p.OutputSchema}}
+		wire.ResponseFormat = &responseFormat{"json_schema", jsonSchema{Name: "answer", Schema: p.OutputSchema, Strict: form.has(strictSchema)}}
 	}
 	for _, t := range req.Tools {
+		t.Parameters = parameters(t.Parameters, form)
 		wire.Tools = append(wire.Tools, toolSpec{"function", function(t)})
 	}
 
@@ -107,11 +106,25 @@ func fields(req llm.Request, host string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// newLimit reports whether the endpoint gets the maximum number of output tokens in the field `max_completion_tokens`. Other
-// endpoints get it in the field `max_tokens`. newLimit returns true for the hosts of OpenAI and Azure OpenAI.
-func newLimit(host string) bool {
-	name, _, _ := strings.Cut(host, ":")
-	return name == "openai.com" || strings.HasSuffix(name, ".openai.com") || strings.HasSuffix(name, ".openai.azure.com")
+// parameters returns the JSON schema of a tool's parameters as endpoints accept it: an object schema has `properties`, also if they
+// are empty. OpenAI refuses a schema without them.
+func parameters(schema json.RawMessage, form form) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(schema, &object) != nil || string(object["type"]) != `"object"` {
+		return schema
+	}
+	switch properties := object["properties"]; {
+	case form.has(noEmptySchema) && !present(properties):
+		return nil
+	case properties != nil:
+		return schema
+	}
+	object["properties"] = json.RawMessage("{}")
+	completed, err := encode(object)
+	if err != nil {
+		return schema
+	}
+	return completed
 }
 
 // toolChoice returns the value of the field `tool_choice`. For "", it returns nil, and the field is not sent. It returns

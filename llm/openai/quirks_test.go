@@ -49,7 +49,7 @@ var otherwise = map[string]struct{ outcome, reason string }{
 	"history-400-content-absent":            {"fail", "such a request is never sent: outgoing.go adds the content, and the core replaces an empty result by a text"},
 	"history-400-lone-surrogate":            {"fail", "such a request is never sent: the decoder and package repair replace unpaired surrogates"},
 	"history-400-orphan-result":             {"fail", "such a request is never sent: a compaction never separates a call from its result"},
-	"history-400-reasoning-missing":         {"fail", "the client sends the reasoning only with Options.SendReasoning; without it, the note of the case expects an error"},
+	"history-400-reasoning-missing":         {"fail", "the request of this test has no calls; for one with calls, the client sends the reasoning after this error (TestFormIsLearned)"},
 	"history-400-unanswered-calls":          {"fail", "such a request is never sent: each call in the transcript has a result, also after a crash"},
 	"history-400-unanswered-calls-deepseek": {"fail", "same reason as for history-400-unanswered-calls"},
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -12,14 +13,15 @@ import (
 )
 
 // readReply makes a reply from a response that go-openai has decoded. It corrects the tool calls of the reply. `req` is the
-// request to which the reply belongs. If the reply is not valid, the error is an [*llm.Error].
-func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Reply, error) {
+// request to which the reply belongs. `read` is the same response with the data of the provider, and `family` is the [family] of
+// the endpoint. If the reply is not valid, the error is an [*llm.Error].
+func readReply(response openai.ChatCompletionResponse, req llm.Request, read completion, family string) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
 	if len(response.Choices) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.EmptyReply, Model: reply.Model, Usage: reply.Usage,
 			Message: "the response has no choices"}
 	}
-	choice := firstChoice(response.Choices)
+	choice, at := firstChoice(response.Choices)
 	reply.FinishReason = string(choice.FinishReason)
 	if choice.FinishReason == openai.FinishReasonNull {
 		reply.FinishReason = ""
@@ -30,7 +32,15 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request) (llm.Rep
 		ToolCalls: readCalls(choice.Message.ToolCalls),
 		Reasoning: choice.Message.ReasoningContent,
 	}
+	whole := read.Choices[at].Message
+	reply.Message.Opaque = whole.opaque(family)
+	for i := range reply.Message.ToolCalls {
+		reply.Message.ToolCalls[i].Opaque = whole.ToolCalls[i].opaque(family)
+	}
 	reply = repair.Reply(reply, req)
+	if said := choice.Message.Content; line(family) == "minimax" && reply.Message.Content != said {
+		reply.Message.Opaque = withThoughts(family, said)
+	}
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
 }
 
@@ -79,15 +89,22 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 	return &told
 }
 
-// firstChoice returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0,
-// firstChoice returns the first element.
-func firstChoice(choices []openai.ChatCompletionChoice) openai.ChatCompletionChoice {
-	for _, choice := range choices {
+// withThoughts returns the text of a reply of MiniMax as it was, with the reasoning in tags. MiniMax needs this text back (MiniMax:
+// "Interleaved thinking").
+func withThoughts(family, said string) llm.Opaque {
+	encoded, _ := encode(said) // cannot fail
+	return opaque(family, map[string]json.RawMessage{"content": encoded})
+}
+
+// firstChoice returns the choice with index 0, and its position. Endpoints may send the choices in any order. If no choice has
+// index 0, firstChoice returns the first element.
+func firstChoice(choices []openai.ChatCompletionChoice) (choice openai.ChatCompletionChoice, at int) {
+	for at, choice := range choices {
 		if choice.Index == 0 {
-			return choice
+			return choice, at
 		}
 	}
-	return choices[0]
+	return choices[0], 0
 }
 
 // readCalls converts go-openai's tool calls into the type of package llm.

@@ -6,23 +6,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messages converts the conversation into go-openai's types. `reasoning` says whether to send the reasoning of messages. The
-// reasoning before the last user message is never sent.
-func messages(conversation []llm.Message, reasoning bool) []openai.ChatCompletionMessage {
+// messages converts the conversation into go-openai's types.
+func messages(conversation []llm.Message) []openai.ChatCompletionMessage {
 	wire := make([]openai.ChatCompletionMessage, 0, len(conversation))
-	turn := 0
-	for i, message := range conversation {
-		if message.Role == llm.User {
-			turn = i
-		}
-	}
-	for i, message := range conversation {
-		if !reasoning || i < turn || message.Role != llm.Assistant {
-			message.Reasoning = ""
-		}
+	for _, message := range conversation {
 		wire = append(wire, openai.ChatCompletionMessage{
-			ReasoningContent: message.Reasoning,
-
 			Role:         string(message.Role),
 			Content:      content(message),
 			MultiContent: parts(message),

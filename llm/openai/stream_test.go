@@ -311,7 +311,7 @@ func TestRepairsAreTold(t *testing.T) {
 func TestReasoningIsSentBackWithinTheTurnWhereItIsWanted(t *testing.T) {
 	t.Parallel()
 	endpoint := &llmtest.Endpoint{Client: llmtest.Func(llmtest.Script(llmtest.Say(""), llmtest.Say(""), llmtest.Say("Hi.")).Complete)}
-	client := serve(t, endpoint, func(o *openai.Options) { o.SendReasoning = true })
+	client := serve(t, endpoint, func(o *openai.Options) { o.Reasoning.Send = openai.WithinTurn })
 	req := ask()
 	req.Messages = append(req.Messages,
 		llm.Message{Role: llm.Assistant, Content: "Sunny.", Reasoning: "an old thought"},

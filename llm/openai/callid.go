@@ -1,0 +1,43 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math/big"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+const (
+	maxShortID = 40 // characters of an ID that OpenAI accepts
+	nineLength = 9  // characters of an ID that Mistral accepts
+)
+
+// callID returns the ID of a call as an endpoint with the form f accepts it. An ID that does not fit is replaced by a hash of it, so
+// that the same ID always becomes the same one. IDs do not fit if another provider made them.
+func (f form) callID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	switch {
+	case f.has(nineIDs) && (len(id) != nineLength || strings.ContainsFunc(id, notAlphanumeric)):
+		digits := strings.Repeat("0", nineLength) + new(big.Int).SetBytes(sum[:]).Text(62)
+		return digits[len(digits)-nineLength:]
+	case f.has(shortIDs) && len(id) > maxShortID:
+		return "call_" + hex.EncodeToString(sum[:12])
+	}
+	return id
+}
+
+func notAlphanumeric(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+// withCallIDs replaces the IDs of calls in a message that the caller owns: see [form.callID].
+func (f form) withCallIDs(m *llm.Message) {
+	if m.ToolCallID != "" {
+		m.ToolCallID = f.callID(m.ToolCallID)
+	}
+	for i := range m.ToolCalls {
+		m.ToolCalls[i].ID = f.callID(m.ToolCalls[i].ID)
+	}
+}

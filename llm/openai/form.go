@@ -1,0 +1,89 @@
+package openai
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"sync"
+)
+
+// form says how a request is written. Endpoints that have the same API accept different requests. A form is a set of deviations from
+// the usual request. The zero form is the usual request.
+type form uint32
+
+const (
+	noUsage       form = 1 << iota // without the field stream_options, in which the request asks for the usage
+	noStream                       // without streaming
+	newLimit                       // the output limit is in the field max_completion_tokens, not in max_tokens
+	limitKnown                     // the endpoint has said which of the two fields it accepts
+	noTemperature                  // without the field temperature
+	noTopP                         // without the field top_p
+	noSeed                         // without the field seed
+	noParallel                     // without the field parallel_tool_calls
+	textContent                    // a message without text has the content "", not null
+	developerRole                  // the instructions have the role developer
+	userRole                       // the instructions are a part of the first user message
+	bridged                        // a message of the assistant stands between the result of a tool and a message of the user
+	noEmptySchema                  // a tool without parameters has no field parameters
+	strictSchema                   // the schema of the output is strict
+	shortIDs                       // IDs of calls have at most 40 characters
+	nineIDs                        // IDs of calls have nine letters or digits
+	allReasoning                   // all messages with calls have their reasoning
+	noReasoning                    // no message has its reasoning
+	noOpaque                       // without data of the provider
+	noSignature                    // calls of another provider have Google's word for "no signature"
+	viaResponses                   // the request goes to the Responses API
+)
+
+// has reports whether a form has a deviation.
+func (f form) has(deviation form) bool { return f&deviation != 0 }
+
+// fields returns the fields for the body of a request in the form f. These are the fields in `base`, less those that the endpoint
+// refuses, and the fields for streaming. fields does not modify `base`.
+func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
+	all := maps.Clone(base)
+	for name, refused := range map[string]form{"temperature": noTemperature, "top_p": noTopP, "seed": noSeed, "parallel_tool_calls": noParallel} {
+		if f.has(refused) {
+			delete(all, name)
+		}
+	}
+	if f.has(noStream) {
+		return all
+	}
+	all["stream"] = json.RawMessage("true")
+	if !f.has(noUsage) {
+		all["stream_options"] = json.RawMessage(`{"include_usage":true}`)
+	}
+	return all
+}
+
+// forms remembers the form that each model accepts. The zero value is ready for use. It is safe for concurrent use.
+type forms struct {
+	mu    sync.Mutex
+	known map[string]form
+}
+
+// of returns the form for the next request to a model: the one that [forms.keep] has stored, or `first`.
+func (m *forms) of(model string, first form) form {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.known[model]; ok {
+		return known
+	}
+	return first
+}
+
+// keep stores the form that a model accepts, and logs what the client has learned. Call it after the model has replied to a request
+// in this form.
+func (m *forms) keep(model string, f form, learned []string, log *slog.Logger) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[string]form{}
+	}
+	if m.known[model] == f {
+		return // another request has learned the same
+	}
+	m.known[model] = f
+	log.Info("the endpoint of a model accepts only another form of requests; later requests have it", "model", model, "form", learned)
+}

@@ -1,0 +1,229 @@
+package openai
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// lesson is something that an endpoint teaches by refusing a request: how to write the request differently.
+type lesson struct {
+	// name says what the lesson changes, for the log.
+	name string
+	// words match the error messages that teach the lesson.
+	words *regexp.Regexp
+	// learn and forget are the deviations that the lesson adds to the form and removes from it.
+	learn, forget form
+	// applies reports whether the refused request had what the lesson changes. Nil means that every request has it.
+	applies func(req llm.Request, f form) bool
+	// advice is added to the error of a request that is refused although the lesson was learned. It names the option to set.
+	advice string
+}
+
+// lessons are all lessons. The first one that fits an error is learned. Providers send these words with the status 400, 404, 422 or
+// 501; there are no codes for them.
+var lessons = []lesson{
+	{
+		name: "no stream_options", learn: noUsage,
+		words:   regexp.MustCompile(`(?i)\b(?:stream_options|streamOptions|include_usage)\b`),
+		applies: func(_ llm.Request, f form) bool { return !f.has(noStream) },
+	},
+	{
+		name: "the Responses API", learn: viaResponses, // OpenAI: gpt-5.4 with tools, codex and pro models
+		words:  regexp.MustCompile(`(?i)\bv1/responses\b|\bresponses (?:api|endpoint)\b`),
+		advice: "set api to responses",
+	},
+	{
+		name: "max_completion_tokens for max_tokens", learn: newLimit | limitKnown,
+		words: regexp.MustCompile(`\bmax_completion_tokens\b`),
+		applies: func(req llm.Request, f form) bool {
+			return req.Params.MaxOutputTokens > 0 && !f.has(newLimit|limitKnown)
+		},
+	},
+	{
+		name: "max_tokens for max_completion_tokens", learn: limitKnown, forget: newLimit,
+		words: regexp.MustCompile(`\bmax_completion_tokens\b`),
+		applies: func(req llm.Request, f form) bool {
+			return req.Params.MaxOutputTokens > 0 && f.has(newLimit) && !f.has(limitKnown)
+		},
+	},
+	{
+		name: "no temperature", learn: noTemperature,
+		words:   regexp.MustCompile(`(?i)\btemperature\b`),
+		applies: func(req llm.Request, _ form) bool { return req.Params.Temperature != nil },
+	},
+	{
+		name: "no top_p", learn: noTopP,
+		words:   regexp.MustCompile(`(?i)\btop_?p\b`),
+		applies: func(req llm.Request, _ form) bool { return req.Params.TopP != nil },
+	},
+	{
+		name: "no parallel_tool_calls", learn: noParallel,
+		words:   regexp.MustCompile(`(?i)\bparallel[_ ]tool[_ ]calls?\b|\bparallelToolCalls\b`),
+		applies: func(req llm.Request, _ form) bool { return req.Params.ParallelToolCalls != nil },
+	},
+	{
+		name: "no seed", learn: noSeed,
+		words:   regexp.MustCompile(`(?i)\bseed\b`),
+		applies: func(req llm.Request, _ form) bool { return req.Params.Seed != nil },
+	},
+	{
+		name: "all reasoning", learn: allReasoning, forget: noReasoning, // DeepSeek, Kimi
+		words:   regexp.MustCompile(`(?i)\breasoning(?:_content|_details)?\b.{0,80}\b(?:passed back|is missing|missing|required)\b`),
+		applies: func(req llm.Request, f form) bool { return !f.has(noReasoning) && hasCalls(req, f) },
+		advice:  "set reasoning.send to always and reasoning.field to the field that the provider names",
+	},
+	{
+		name: "no reasoning", learn: noReasoning, forget: allReasoning,
+		words:   regexp.MustCompile(`(?i)\b(?:reasoning_content|reasoning)\b`),
+		applies: sendsReasoning,
+		advice:  "set reasoning.send to never",
+	},
+	{
+		name: "no data of the provider", learn: noOpaque,
+		words:   regexp.MustCompile(`\b(?:extra_content|reasoning_details|thinking_blocks|provider_specific_fields)\b`),
+		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, hasOpaque) },
+	},
+	{
+		name: "calls without a signature", learn: noSignature, // Gemini
+		words:   regexp.MustCompile(`(?i)\bthought_?signature\b`),
+		applies: hasCalls,
+	},
+	{
+		name: "IDs of nine characters", learn: nineIDs, // Mistral
+		words:   regexp.MustCompile(`(?i)\bcall id\b.{0,200}\blength of 9\b`),
+		applies: hasCalls,
+	},
+	{
+		name: "IDs of at most 40 characters", learn: shortIDs, // OpenAI
+		words:   regexp.MustCompile(`(?i)\b(?:tool_calls(?:\[\d+\]|\.\d+)\.id|tool_call_id|call_id)\b.{0,40}\bstring too long\b`),
+		applies: hasCalls,
+	},
+	{
+		name: "empty content for null", learn: textContent, // Cloudflare and others
+		words:   regexp.MustCompile(`(?i)\bcontent\b.{0,120}\b(?:null|none|nonetype|string)\b|\bnull\b.{0,120}\bcontent\b`),
+		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, lacksContent) },
+	},
+	{
+		name: "a message between a tool's result and the user", learn: bridged, // Mistral, chat templates
+		words:   regexp.MustCompile(`(?i)\brole ['"]?user['"]? after role ['"]?tool\b|\broles must alternate\b`),
+		applies: func(req llm.Request, _ form) bool { return followsTool(req.Messages) },
+	},
+	{
+		name: "the role developer for instructions", learn: developerRole,
+		words: regexp.MustCompile(`(?i)\bsystem\b.{0,200}\bdeveloper\b`),
+		applies: func(req llm.Request, f form) bool {
+			return hasInstructions(req, f) && !f.has(developerRole)
+		},
+	},
+	{
+		name: "instructions in the first user message", learn: userRole, forget: developerRole, // Gemma, o1-mini
+		words:   regexp.MustCompile(`(?i)\b(?:system|developer)\b.{0,80}\b(?:role|message|messages|instruction|prompt)\b|\brole\b.{0,80}\b(?:system|developer)\b|\bmessages(?:\[0\]|\.0)\.role\b`),
+		applies: hasInstructions,
+	},
+	{
+		name: "no schema for a tool without parameters", learn: noEmptySchema, // Gemini
+		words:   regexp.MustCompile(`(?i)\bproperties\b.{0,80}\b(?:non-?empty|empty)\b`),
+		applies: func(req llm.Request, _ form) bool { return len(req.Tools) > 0 },
+	},
+	{
+		name: "a strict schema of the output", learn: strictSchema,
+		words:   regexp.MustCompile(`(?i)\bstrict\b`),
+		applies: func(req llm.Request, _ form) bool { return len(req.Params.OutputSchema) > 0 },
+	},
+	{ // the last one, because many messages mention streams
+		name: "no streaming", learn: noStream,
+		words: regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`),
+	},
+}
+
+// learn looks for a lesson in the error of a request in the form f. If there is one, it returns the form for the next request, the
+// name of the lesson, and true. If the error has another reason, or nothing is left to change, it returns false.
+func (f form) learn(req llm.Request, auto bool, err error) (next form, name string, ok bool) {
+	told, refused := refusal(err)
+	if !refused {
+		return f, "", false
+	}
+	for _, l := range lessons {
+		next := f&^l.forget | l.learn
+		if next == f || l.learn == viaResponses && !auto || !l.words.MatchString(told.Message) || l.applies != nil && !l.applies(req, f) {
+			continue
+		}
+		return next, l.name, true
+	}
+	return f, "", false
+}
+
+// refusal returns the error of a request if its class may mean that the endpoint refuses the form of the request.
+func refusal(err error) (*llm.Error, bool) {
+	var told *llm.Error
+	if !errors.As(err, &told) {
+		return nil, false
+	}
+	return told, told.Class == llm.InvalidRequest || told.Class == llm.NotFound || told.Status == http.StatusNotImplemented
+}
+
+// advise adds to the message of an error which option of the model may help.
+func advise(err error) error {
+	if told, refused := refusal(err); refused {
+		for _, l := range lessons {
+			if l.advice != "" && l.words.MatchString(told.Message) {
+				told.Message += "; if the provider demands it, " + l.advice + " for this model"
+				break
+			}
+		}
+	}
+	return err
+}
+
+func hasCalls(req llm.Request, _ form) bool {
+	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.ToolCalls) > 0 })
+}
+
+func hasOpaque(m llm.Message) bool {
+	return m.Opaque != llm.Opaque{} || slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Opaque != llm.Opaque{} })
+}
+
+func sendsReasoning(req llm.Request, _ form) bool {
+	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Reasoning != "" })
+}
+
+// lacksContent reports whether a message is sent with the content null.
+func lacksContent(m llm.Message) bool {
+	return len(m.ToolCalls) > 0 && m.Content == "" && len(m.Parts) == 0
+}
+
+// followsTool reports whether a message of the user directly follows the result of a tool.
+func followsTool(messages []llm.Message) bool {
+	for i := 1; i < len(messages); i++ {
+		if messages[i].Role == llm.User && messages[i-1].Role == llm.Tool {
+			return true
+		}
+	}
+	return false
+}
+
+// hasInstructions reports whether the instructions of a request have a message of their own.
+func hasInstructions(req llm.Request, f form) bool {
+	return !f.has(userRole) && slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.System })
+}
+
+// provider returns the name of the provider at a host. For an unknown host, it is the host itself.
+func provider(host string) string {
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	for _, known := range []struct{ suffix, name string }{
+		{"googleapis.com", "google"}, {"openai.azure.com", "azure"}, {"services.ai.azure.com", "azure"}, {"cognitiveservices.azure.com", "azure"},
+		{"openai.com", "openai"}, {"mistral.ai", "mistral"}, {"openrouter.ai", "openrouter"}, {"deepseek.com", "deepseek"},
+		{"moonshot.ai", "moonshot"}, {"moonshot.cn", "moonshot"}, {"kimi.com", "moonshot"}, {"minimax.io", "minimax"}, {"minimaxi.com", "minimax"},
+		{"z.ai", "zhipu"}, {"bigmodel.cn", "zhipu"}, {"xiaomimimo.com", "xiaomi"},
+	} {
+		if name == known.suffix || strings.HasSuffix(name, "."+known.suffix) {
+			return known.name
+		}
+	}
+	return strings.ToLower(host)
+}

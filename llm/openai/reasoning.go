@@ -1,0 +1,66 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// The values of [Reasoning.Send].
+const (
+	Never      = "never"  // requests have no reasoning
+	WithinTurn = "turn"   // the messages after the last user message have their reasoning
+	Always     = "always" // all messages have their reasoning
+)
+
+// Reasoning says how the reasoning of assistant messages is sent back to the model. Some providers refuse a request without it, and
+// others refuse a request with it.
+type Reasoning struct {
+	// Send is [Never], [WithinTurn] or [Always]. If Send is empty, it depends on the provider and the model: [Always] for DeepSeek
+	// (except R1), Kimi and MiMo, [WithinTurn] for GLM, and [Never] for all others. If an endpoint refuses a request because of the
+	// reasoning, the client sends it differently from then on.
+	Send string
+	// Field is the field of the message. Defaults to "reasoning_content".
+	Field string
+}
+
+// DefaultReasoning returns how the reasoning is sent if [Options.Reasoning] does not say it. The model has the given name of the
+// provider.
+func DefaultReasoning(host, model string) Reasoning {
+	from, name := provider(host), strings.ToLower(model)
+	is := func(p, word string) bool { return from == p || strings.Contains(name, word) }
+	r := Reasoning{Send: Never, Field: "reasoning_content"}
+	switch {
+	case from == "openrouter":
+		// OpenRouter takes the reasoning in the field reasoning_details: see [carried].
+	case strings.Contains(name, "r1"): // DeepSeek R1 refuses its reasoning
+	case is("deepseek", "deepseek"), is("moonshot", "kimi"), is("xiaomi", "mimo"):
+		r.Send = Always
+	case is("zhipu", "glm"):
+		r.Send = WithinTurn
+	}
+	return r
+}
+
+// field returns the field for the reasoning of the message at index `i`; "" if the message is sent without reasoning. `turn` is the
+// index of the last user message. `thinks` says whether any message has reasoning. A message with calls may have an empty reasoning,
+// because providers check that the field is there.
+func (r Reasoning) field(m llm.Message, f form, i, turn int, thinks bool) string {
+	calls := len(m.ToolCalls) > 0
+	switch {
+	case m.Role != llm.Assistant || f.has(noReasoning) || m.Reasoning == "" && !calls:
+		return ""
+	case f.has(allReasoning) && calls:
+		return r.Field
+	case r.Send == Always && thinks, r.Send == WithinTurn && thinks && i > turn:
+		return r.Field
+	}
+	return ""
+}
+
+// text returns the JSON form of the reasoning of a message.
+func reasoningText(m llm.Message) json.RawMessage {
+	encoded, _ := encode(m.Reasoning) // cannot fail
+	return encoded
+}
