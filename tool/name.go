@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -12,6 +14,25 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // validName reports whether model endpoints accept a name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
+
+// otherCharacter matches each character that models do not accept in the name of a tool.
+var otherCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// ModelName returns a name for a tool that models accept. A name that they accept stays as it is. In any other name, each character
+// that they do not accept becomes _. If the result is too long or is already taken, it ends with a hash of the name. So the same name
+// always gets the same result if the same names are taken.
+func ModelName(name string, taken func(string) bool) string {
+	if validName(name) {
+		return name
+	}
+	const longest, digits = 64, 6
+	mapped := otherCharacter.ReplaceAllString(name, "_")
+	if validName(mapped) && !taken(mapped) {
+		return mapped
+	}
+	sum := sha256.Sum256([]byte(name))
+	return mapped[:min(len(mapped), longest-digits-1)] + "_" + hex.EncodeToString(sum[:])[:digits]
+}
 
 // validate returns an error if a tool with this description cannot be offered to a model. If models do not accept the name, the
 // error is a [*NameError]. If [CheckSchema] refuses the schema, the error wraps a [*SchemaError]. An unknown effect, or a

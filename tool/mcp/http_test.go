@@ -166,11 +166,13 @@ func TestToolsAreDescribedAsTheServerDescribesThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "got", (<-start(t.Context(), got, "")).res.Content)
 
-	// Without a rename the dotted name is a mistake of the configuration.
+	// Without a rename, the model gets a name that it accepts. The call goes to the tool with the dotted name.
 	var plain tool.Registry
 	require.NoError(t, plain.AddSource("remote", s.connect(nil)))
-	_, err = plain.Resolve(t.Context(), []string{"remote.*"})
-	require.ErrorAs(t, err, new(*tool.NameError))
+	bound, err = plain.Resolve(t.Context(), []string{"remote.user.get"})
+	require.NoError(t, err)
+	require.Equal(t, "user_get", bound[0].Tool.Spec().Name)
+	require.Equal(t, "got", (<-start(t.Context(), bound[0].Tool, "")).res.Content)
 }
 
 func TestResultsBecomeText(t *testing.T) {

@@ -190,18 +190,24 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 	}
 }
 
-// describe converts a server's list into tools. If several tools in the list have the same name, describe keeps only the first
-// one. If [tool.CheckSchema] refuses the schema of a tool, describe omits the tool. It logs each tool that it omits. It also
-// logs each tool in [Server.Rename] that the server does not have.
+// describe converts a server's list into tools. If models do not accept the name of a tool, the tool gets another one: see
+// [tool.ModelName]. If several tools in the list have the same name, describe keeps only the first one. If [tool.CheckSchema]
+// refuses the schema of a tool, describe omits the tool. It logs each tool that it omits. It also logs each tool in
+// [Server.Rename] that the server does not have.
 func (s *Source) describe(all []listed) []tool.Tool {
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(a.Name, b.Name) })
 	tools := make([]tool.Tool, 0, len(all))
+	taken := func(name string) bool {
+		return slices.ContainsFunc(all, func(l listed) bool { return s.server.modelName(l.Name) == name }) ||
+			slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == name })
+	}
 	for i, l := range all {
 		if i > 0 && all[i-1].Name == l.Name {
 			s.server.Logger.Warn("the server lists a tool twice; the first is used", "tool", l.Name)
 			continue
 		}
 		spec := l.spec(s.server)
+		spec.Name = tool.ModelName(spec.Name, taken)
 		if err := tool.CheckSchema(spec.Schema); err != nil {
 			s.server.Logger.Warn("the server's schema of a tool cannot be used; agents do not get the tool", "tool", l.Name, "error", err)
 			continue
