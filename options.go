@@ -21,20 +21,21 @@ func (o Options) models() (map[string]activities.Model, error) {
 			return nil, fmt.Errorf("model %s: Model.Name is empty: set it to the provider's name of the model", name)
 		}
 		made := activities.Model{
-			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, SendReasoning: m.SendReasoning, TokensPerMinute: m.TokensPerMinute,
+			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, TokensPerMinute: m.TokensPerMinute,
+			SendReasoning: m.Reasoning.Send != "" && m.Reasoning.Send != openai.Never,
 		}
 		if m.RequestsPerMinute > 0 {
 			made.Queue = o.TaskQueue + ".model." + name
 		}
 		if made.Client == nil {
-			var err error
-			made.Client, err = openai.New(openai.Options{
-				Name: name, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout,
-				NoStream: m.NoStream, SendReasoning: m.SendReasoning,
+			client, err := openai.New(openai.Options{
+				Name: name, Provider: m.Provider, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
+				Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, Reasoning: m.Reasoning, Log: o.Logger,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("model %s: %w", name, err)
 			}
+			made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
 		}
 		models[name] = made
 	}
@@ -49,7 +50,7 @@ func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {
 		found = append(found, m.APIKey)
-		found = slices.AppendSeq(found, maps.Values(m.Headers))
+		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(m.Headers)), maps.Values(m.Query))
 	}
 	for _, s := range o.MCPServers {
 		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(s.Env)), maps.Values(s.Headers))

@@ -18,6 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
@@ -65,18 +66,29 @@ type Agent = activities.Agent
 // [agent.Limits].
 type Limits = agent.Limits
 
-// Model describes a model that agents can use. Requests go to an endpoint with OpenAI's chat completions API, or to
-// [Model.Client].
+// Reasoning says how the reasoning of assistant messages is sent back to a model: see [openai.Reasoning].
+type Reasoning = openai.Reasoning
+
+// Model describes a model that agents can use. Requests go to an endpoint with one of OpenAI's APIs or with Anthropic's Messages API,
+// or to [Model.Client].
 type Model struct {
 	// Name is the provider's name of the model, such as "gpt-4o-mini". Required.
 	Name string
-	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions". Defaults to the URL of OpenAI.
+	// Provider is "openai", which means any OpenAI-compatible endpoint, or "anthropic". Empty means "openai".
+	Provider string
+	// API is the API of the provider "openai": "chat", "responses" or "auto", which is the default. With "auto", a client uses chat
+	// completions, except for models that OpenAI serves only through the Responses API.
+	API string
+	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions". Defaults to the URL of the provider.
 	BaseURL string
-	// APIKey is the key for the endpoint. It is sent as a bearer token. Empty means that no key is sent.
+	// APIKey is the key for the endpoint. Empty means that no key is sent.
 	APIKey string
 	// Headers are the additional HTTP headers of every request.
 	Headers map[string]string
-	// Client calls the model. If Client is set, BaseURL, APIKey, Headers, Timeout, IdleTimeout and NoStream are ignored.
+	// Query is added to the query of the URL of every request, such as "api-version".
+	Query map[string]string
+	// Client calls the model. If Client is set, the fields about the endpoint are ignored: Provider, API, BaseURL, APIKey, Headers,
+	// Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
 	Client llm.Client
 
 	// Timeout limits the time of one reply. Zero means the default of package llm/openai.
@@ -85,9 +97,11 @@ type Model struct {
 	IdleTimeout time.Duration
 	// NoStream turns off streaming: the endpoint then sends each reply as a whole.
 	NoStream bool
-	// SendReasoning says that requests contain the reasoning of the model's earlier replies to the same message. Some
-	// providers require this.
-	SendReasoning bool
+	// NoPromptCache turns off the prompt cache of the provider "anthropic". Other providers cache prompts by themselves.
+	NoPromptCache bool
+	// Reasoning says how the reasoning of earlier replies is sent back to the model. The zero value depends on the provider and the
+	// model. With [Model.Client], reasoning is part of the requests only if Reasoning.Send is "turn" or "always".
+	Reasoning Reasoning
 	// Params are the parameters of every request, such as the temperature.
 	Params llm.Params
 	// Price has the prices of the model's tokens. Zero means that costs are not counted.

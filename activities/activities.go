@@ -70,8 +70,8 @@ type Model struct {
 	Params llm.Params
 	// Price is the price of the model for one token. The zero Price means that the price is unknown or that there is none.
 	Price agent.Price
-	// SendReasoning says that later requests include the reasoning of earlier replies. It applies to agents that name this
-	// model in `Agent.Model`.
+	// SendReasoning says that later requests include the reasoning of earlier replies, for the clients that send it. It applies to
+	// agents that name this model in `Agent.Model` or `Agent.Fallback`.
 	SendReasoning bool
 	// Queue is the task queue for the model calls of agents that name this model in `Agent.Model`. Empty means the agent's
 	// own task queue. Temporal can limit the rate of a task queue for all its workers together. To use this, set

@@ -116,7 +116,6 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents,
 	}
 	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
-	d.SendReasoning = a.models[conf.Model].SendReasoning
 	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
 		return d, fmt.Errorf("agent %s: output_schema: %w", name, err)
 	}
@@ -129,6 +128,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		d.Candidates = append(d.Candidates, llm.Candidate{Name: each, Model: model.Model})
 		d.Prices = append(d.Prices, model.Price)
 		priced = priced || model.Price != agent.Price{}
+		d.SendReasoning = d.SendReasoning || model.SendReasoning
 	}
 	if !priced {
 		d.Prices = nil

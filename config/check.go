@@ -37,8 +37,24 @@ func (r *reader) check(cfg *Config) {
 }
 
 func (r *reader) checkModel(path string, m Model) {
-	if m.Provider != "openai" {
-		r.problemf(path+".provider", "%q is not a known provider; write openai, which means any OpenAI-compatible endpoint", m.Provider)
+	if !slices.Contains([]string{"openai", "anthropic"}, m.Provider) {
+		r.problemf(path+".provider", "%q is not a known provider; write openai, which means any OpenAI-compatible endpoint, or anthropic", m.Provider)
+	}
+	if !slices.Contains([]string{"", "auto", "chat", "responses"}, m.API) {
+		r.problemf(path+".api", "%q is not an API of the provider openai; write chat, responses or auto", m.API)
+	}
+	if !slices.Contains([]string{"", "never", "turn", "always"}, m.Reasoning.Send) {
+		r.problemf(path+".reasoning.send", "is %q; write never, turn or always", m.Reasoning.Send)
+	}
+	if m.Provider == "anthropic" {
+		for _, field := range []string{"api", "reasoning"} {
+			if r.present(path + "." + field) {
+				r.problemf(path+"."+field, "is for the provider openai; remove it")
+			}
+		}
+	}
+	if r.present(path+".prompt_cache") && m.Provider != "anthropic" {
+		r.problemf(path+".prompt_cache", "is for the provider anthropic; other providers cache prompts by themselves, so remove it")
 	}
 	if m.APIKeyEnv != "" && m.APIKeyFile != "" {
 		r.problemf(path, "has both api_key_env and api_key_file; keep one")

@@ -29,7 +29,9 @@ const BaseURLEnv = "OPENAI_BASE_URL"
 const (
 	DefaultTaskQueue    = protocol.DefaultTaskQueue
 	DefaultBaseURL      = "https://api.openai.com/v1"
-	DefaultAPIKeyEnv    = "OPENAI_API_KEY" //nolint:gosec // the name of a variable, not a key
+	DefaultAPIKeyEnv    = "OPENAI_API_KEY"    //nolint:gosec // the name of a variable, not a key
+	AnthropicKeyEnv     = "ANTHROPIC_API_KEY" //nolint:gosec // the name of a variable, not a key
+	DefaultAnthropicURL = "https://api.anthropic.com"
 	DefaultModelTimeout = 2 * time.Minute
 	DefaultMCPTimeout   = time.Minute
 )
@@ -55,19 +57,20 @@ type Config struct {
 
 // Model is one model endpoint.
 type Model struct {
-	// Provider is the kind of the endpoint. The only valid value is "openai", which means any OpenAI-compatible endpoint. It
-	// is also the default.
+	// Provider is the kind of the endpoint: "openai", which means any OpenAI-compatible endpoint, or "anthropic". Defaults to
+	// "openai".
 	Provider string
 	// Model is the provider's name for the model.
 	Model string
 	// BaseURL is the URL of the endpoint without "/chat/completions". Defaults to the value of the environment variable
-	// [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty.
+	// [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty. For the provider "anthropic", BaseURL defaults to
+	// [DefaultAnthropicURL].
 	BaseURL string
 	// APIKeyEnv is the name of the environment variable that has the API key. If APIKeyEnv and `APIKeyFile` are empty,
 	// requests have no API key; most local endpoints need none.
 	//
 	// If the file has no `base_url`, no `api_key_env` and no `api_key_file` for the model, APIKeyEnv defaults to
-	// [DefaultAPIKeyEnv]. There is one exception: if the endpoint comes from [BaseURLEnv] and the variable OPENAI_API_KEY is
+	// [DefaultAPIKeyEnv], or to [AnthropicKeyEnv] for the provider "anthropic". There is one exception: if the endpoint comes from [BaseURLEnv] and the variable OPENAI_API_KEY is
 	// empty, APIKeyEnv stays empty.
 	APIKeyEnv string
 	// APIKeyFile is the path of a file that contains the API key. A valid configuration has at most one of APIKeyFile and
@@ -81,9 +84,19 @@ type Model struct {
 	IdleTimeout time.Duration
 	// NoStream turns off streaming. In the file, this is `stream: false`.
 	NoStream bool
-	// SendReasoning says whether requests contain what the model has reasoned earlier in the same turn. Some providers
-	// require this.
-	SendReasoning bool
+	// Reasoning says how the reasoning of earlier replies is sent back to the model. The zero value depends on the provider
+	// and the model: see package [github.com/reagent-dev/reagent/llm/openai].
+	Reasoning Reasoning
+	// API is the API of the provider "openai": "chat", "responses" or "auto". Empty means auto.
+	API string
+	// Headers are sent with every request to the endpoint. Values may refer to the worker's environment variables as ${NAME}:
+	// see [Model.ResolveHeaders].
+	Headers map[string]string
+	// Query is added to the URL of every request, such as "api-version". Values may refer to environment variables: see
+	// [Model.ResolveQuery].
+	Query map[string]string
+	// NoPromptCache turns off the prompt cache of the provider "anthropic". In the file, this is `prompt_cache: false`.
+	NoPromptCache bool
 	// Price is the price of one token. In the file, prices are in US dollars per million tokens.
 	Price agent.Price
 	// RequestsPerMinute limits the requests of all workers together. Zero means no limit. In the file, it is a field of
@@ -94,6 +107,14 @@ type Model struct {
 	// Params are sent with every request. In the file, each parameter is a field of the model. Numbers in the field `extra`
 	// are sent exactly as the file has them.
 	Params llm.Params
+}
+
+// Reasoning says how the reasoning of assistant messages is sent back to a model.
+type Reasoning struct {
+	// Send is "never", "turn" (only within the running turn) or "always". Empty means the default of the provider.
+	Send string
+	// Field is the field of the message for the reasoning. Empty means "reasoning_content".
+	Field string
 }
 
 // MCPServer is an MCP server: either a command, with the stdio transport, or a URL, with the streamable HTTP transport.

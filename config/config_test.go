@@ -114,7 +114,7 @@ models:
     rate: {requests_per_minute: 30, tokens_per_minute: 40000}
     stream: false
     idle_timeout: 20s
-    send_reasoning: true
+    reasoning: {send: always, field: reasoning}
   spare: {model: s, base_url: "http://127.0.0.1:1/v1", price: {input: 1, cached: 0.1, output: 4}}
 agents:
   a:
@@ -133,7 +133,7 @@ agents:
 	require.Equal(t, 30, main.RequestsPerMinute)
 	require.Equal(t, 40000, main.TokensPerMinute)
 	require.True(t, main.NoStream)
-	require.True(t, main.SendReasoning)
+	require.Equal(t, Reasoning{Send: "always", Field: "reasoning"}, main.Reasoning)
 	require.Equal(t, 20*time.Second, main.IdleTimeout)
 	a := cfg.Agents["a"]
 	require.Equal(t, []string{"main", "spare"}, a.Models())

@@ -10,13 +10,17 @@ import (
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// reference matches ${NAME}, a reference to an environment variable. It also matches $${. In a value,
-// $${ stands for the two characters ${ and does not begin a reference.
+// queryName matches the names of query parameters that need no escaping (RFC 3986, section 2.3).
+var queryName = regexp.MustCompile("^[A-Za-z0-9._~-]+$")
+
+// reference matches ${NAME}, a reference to an environment variable, and ${file:PATH}, a reference to a file. It also matches $${. In
+// a value, $${ stands for the two characters ${ and does not begin a reference.
 var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
 // references returns a function that reads a mapping and stores it in `*into`. Each key must match `keyPattern`. If a key does
-// not match, the error text ends with `keyHelp`. The values may contain references ${NAME} to environment variables. The
-// function checks that these references are well-formed, but does not replace them.
+// not match, the error text ends with `keyHelp`. The values may contain references to environment variables and files. The function
+// checks that these references are well-formed, but does not replace them. It makes the paths of files relative to the folder of the
+// configuration file.
 func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
@@ -25,15 +29,29 @@ func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, 
 				r.problemf(p.path, "%q %s", key, keyHelp)
 				return
 			}
-			m[key] = r.verbatim(p)
-			for _, ref := range reference.FindAllString(m[key], -1) {
-				if !strings.HasPrefix(ref, "$$") && !envName.MatchString(variable(ref)) {
-					r.problemf(p.path, "%s is not a reference to an environment variable; write ${NAME}, or $${ for the characters ${", ref)
+			m[key] = reference.ReplaceAllStringFunc(r.verbatim(p), func(ref string) string {
+				path, isFile := fileOf(ref)
+				switch {
+				case strings.HasPrefix(ref, "$$"):
+				case isFile:
+					return "${" + filePrefix + beside(r.file, path) + "}"
+				case !envName.MatchString(variable(ref)):
+					r.problemf(p.path, "%s is not a reference; write ${NAME} for an environment variable, ${file:PATH} for the content of a file, or $${ for the characters ${", ref)
 				}
-			}
+				return ref
+			})
 		})
 		*into = m
 	}
+}
+
+// filePrefix begins the text in a reference to a file.
+const filePrefix = "file:"
+
+// fileOf returns the path in a reference ${file:PATH}, and whether the reference is one to a file.
+func fileOf(ref string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(variable(ref), filePrefix)
+	return path, ok && path != ""
 }
 
 // variable returns the name in a reference ${NAME}. It returns "" if the reference has no closing brace.
@@ -45,9 +63,10 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns a copy of a map. In the copy, each reference ${NAME} in a value is replaced by the value of the environment
-// variable. If a variable is not set, resolve calls `report` with the map key and the name of the variable.
-func resolve(values map[string]string, report func(name, variable string)) map[string]string {
+// resolve returns a copy of a map. In the copy, each reference in a value is replaced by the value of the environment variable or the
+// content of the file, without white space around it. If a variable is not set, or a file cannot be read or is empty, resolve calls
+// `report` with the map key and a text that says so.
+func resolve(values map[string]string, report func(name, problem string)) map[string]string {
 	if values == nil {
 		return nil
 	}
@@ -57,9 +76,20 @@ func resolve(values map[string]string, report func(name, variable string)) map[s
 			if strings.HasPrefix(ref, "$$") {
 				return ref[1:]
 			}
+			if path, ok := fileOf(ref); ok {
+				content, err := os.ReadFile(path)
+				text := strings.TrimSpace(string(content))
+				switch {
+				case err != nil:
+					report(name, err.Error())
+				case text == "":
+					report(name, "the file "+path+" is empty")
+				}
+				return text
+			}
 			value, ok := os.LookupEnv(variable(ref))
 			if !ok {
-				report(name, variable(ref))
+				report(name, "the environment variable "+variable(ref)+" is not set")
 			}
 			return value
 		})
@@ -69,8 +99,8 @@ func resolve(values map[string]string, report func(name, variable string)) map[s
 
 func resolveAll(what string, values map[string]string) (map[string]string, error) {
 	var errs []error
-	out := resolve(values, func(name, variable string) {
-		errs = append(errs, fmt.Errorf("%s.%s: the environment variable %s is not set", what, name, variable))
+	out := resolve(values, func(name, problem string) {
+		errs = append(errs, fmt.Errorf("%s.%s: %s", what, name, problem))
 	})
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -89,6 +119,14 @@ func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
+
+// ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the environment
+// variable NAME. It returns the same errors as [MCPServer.ResolveHeaders].
+func (m Model) ResolveHeaders() (map[string]string, error) { return resolveAll("headers", m.Headers) }
+
+// ResolveQuery returns a copy of the query. In the copy, each reference ${NAME} is replaced by the value of the environment variable
+// NAME. It returns the same errors as [MCPServer.ResolveHeaders].
+func (m Model) ResolveQuery() (map[string]string, error) { return resolveAll("query", m.Query) }
 
 // APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
 // configuration names neither a file nor a variable. It returns an error if the file or the variable is missing or empty.
@@ -129,23 +167,28 @@ func (c *Config) CheckEnvironment() error {
 			servers[server] = true
 		}
 	}
+	unset := func(path string) func(key, problem string) {
+		return func(key, problem string) {
+			problems = append(problems, c.source.at(path+"."+key, "%s", problem))
+		}
+	}
 	for _, name := range sorted(c.Models) {
-		if _, err := c.Models[name].APIKey(); models[name] && err != nil {
+		if !models[name] {
+			continue
+		}
+		if _, err := c.Models[name].APIKey(); err != nil {
 			field := ".api_key_env"
 			if c.Models[name].APIKeyFile != "" {
 				field = ".api_key_file"
 			}
 			problems = append(problems, c.source.at("models."+name+field, "%v", err))
 		}
+		resolve(c.Models[name].Headers, unset("models."+name+".headers"))
+		resolve(c.Models[name].Query, unset("models."+name+".query"))
 	}
 	for _, name := range sorted(c.MCPServers) {
 		if !servers[name] {
 			continue
-		}
-		unset := func(path string) func(key, variable string) {
-			return func(key, variable string) {
-				problems = append(problems, c.source.at(path+"."+key, "the environment variable %s is not set", variable))
-			}
 		}
 		resolve(c.MCPServers[name].Env, unset("mcp_servers."+name+".env"))
 		resolve(c.MCPServers[name].Headers, unset("mcp_servers."+name+".headers"))

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,4 +77,52 @@ func unset(t *testing.T, names ...string) {
 		t.Setenv(name, "") // so that the test's end restores it
 		require.NoError(t, os.Unsetenv(name))
 	}
+}
+
+// Headers and the query of a model may come from the environment or from files beside the configuration.
+func TestHeadersOfAModelComeFromVariablesAndFiles(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "token"), []byte("from-a-file\n"), 0o600))
+	t.Setenv("TOKEN", "from-a-variable")
+	cfg, err := Parse(filepath.Join(folder, "agents.yaml"), []byte(`
+models:
+  main: {model: m, base_url: "http://127.0.0.1:1/v1", headers: {A: "x ${TOKEN}", B: "Bearer ${file:token}"}, query: {api-version: "${TOKEN}"}}
+agents: {a: {model: main}}
+`))
+	require.NoError(t, err)
+	require.NoError(t, cfg.CheckEnvironment())
+	headers, err := cfg.Models["main"].ResolveHeaders()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"A": "x from-a-variable", "B": "Bearer from-a-file"}, headers)
+	query, err := cfg.Models["main"].ResolveQuery()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"api-version": "from-a-variable"}, query)
+	require.Contains(t, cfg.Secrets(), "from-a-file")
+	require.Contains(t, cfg.SecretFiles(), filepath.Join(folder, "token"))
+
+	require.NoError(t, os.Remove(filepath.Join(folder, "token")))
+	require.ErrorContains(t, cfg.CheckEnvironment(), "models.main.headers.B")
+}
+
+// A file with a header must not be where the file tools can read it.
+func TestAttackFileOfAHeaderIsNotReadable(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "token"), []byte("secret"), 0o600))
+	cfg, err := Parse(filepath.Join(folder, "agents.yaml"), []byte(`
+models: {main: {model: m, base_url: "http://127.0.0.1:1/v1", headers: {B: "${file:token}"}}}
+agents: {a: {model: main, tools: [read_file]}}
+`))
+	require.NoError(t, err)
+	require.ErrorContains(t, cfg.CheckFiles(), "token is below builtin.files_root")
+}
+
+// Without a base URL, a model of Anthropic goes to Anthropic with Anthropic's key.
+func TestModelOfAnthropicHasItsDefaults(t *testing.T) {
+	cfg, err := Parse("agents.yaml", []byte(`
+models: {main: {provider: anthropic, model: claude-opus-4-6}}
+agents: {a: {model: main}}
+`))
+	require.NoError(t, err)
+	require.Equal(t, DefaultAnthropicURL, cfg.Models["main"].BaseURL)
+	require.Equal(t, AnthropicKeyEnv, cfg.Models["main"].APIKeyEnv)
 }

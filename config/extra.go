@@ -25,6 +25,14 @@ var reserved = map[string]string{
 	"reasoning_effort":      "write it beside extra",
 	"parallel_tool_calls":   "write it beside extra",
 	"tool_choice":           "write it beside extra",
+	"prompt_cache_key":      "the worker sets it",
+	"store":                 "the worker keeps the conversation itself",
+	"previous_response_id":  "the worker keeps the conversation itself",
+	"input":                 "the worker sends the agent's transcript",
+	"instructions":          "write instructions at the agent",
+	"include":               "the worker sets it",
+	"system":                "write instructions at the agent",
+	"cache_control":         "the worker sets it; prompt_cache: false beside extra turns it off",
 }
 
 // extra returns a function that reads the field `extra` of a model and stores it in `*into`. The field is a mapping. Its

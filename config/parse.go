@@ -96,8 +96,18 @@ func (r *reader) model(p place) Model {
 			r.boolean(&stream)(p)
 			m.NoStream = !stream
 		},
-		"send_reasoning": r.boolean(&m.SendReasoning),
-		"price":          func(p place) { m.Price = r.price(p) },
+		"reasoning": func(p place) {
+			r.object(p, keys{"send": r.text(&m.Reasoning.Send), "field": r.text(&m.Reasoning.Field)})
+		},
+		"api":     r.text(&m.API),
+		"headers": r.references(&m.Headers, headerName, "is not the name of a header"),
+		"query":   r.references(&m.Query, queryName, "is not the name of a query parameter"),
+		"prompt_cache": func(p place) {
+			cached := true
+			r.boolean(&cached)(p)
+			m.NoPromptCache = !cached
+		},
+		"price": func(p place) { m.Price = r.price(p) },
 		"rate": func(p place) {
 			r.object(p, keys{
 				"requests_per_minute": r.integer(&m.RequestsPerMinute, 1, math.MaxInt32),
@@ -120,7 +130,12 @@ func (r *reader) model(p place) Model {
 		"tool_choice": r.text(&m.Params.ToolChoice),
 		"extra":       r.extra(&m.Params.Extra),
 	})
-	// The default endpoint is OpenAI's, which needs a key. Another endpoint gets a key only if the file names one.
+	// The default endpoint is the provider's, which needs a key. Another endpoint gets a key only if the file names one.
+	if m.BaseURL == "" && m.Provider == "anthropic" {
+		if m.BaseURL = DefaultAnthropicURL; m.APIKeyEnv == "" && m.APIKeyFile == "" {
+			m.APIKeyEnv = AnthropicKeyEnv
+		}
+	}
 	if m.BaseURL == "" {
 		fromEnv := r.defaultBaseURL(&m, p)
 		// The endpoint in OPENAI_BASE_URL may need no key.

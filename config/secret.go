@@ -13,7 +13,7 @@ import (
 )
 
 // Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
-// keys of models; the environment variables, headers and URL queries of MCP servers; and the keys for Temporal and its codec
+// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; and the keys for Temporal and its codec
 // server, which are in the environment. Secrets omits values that cannot be read; [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
@@ -21,12 +21,17 @@ func (c *Config) Secrets() []string {
 		secrets = append(append(secrets, value), strings.Fields(value)...) // the KEY of "Bearer KEY" may appear alone
 	}
 	add(os.Getenv("TEMPORAL_CODEC_AUTH"))
+	ignore := func(string, string) {}
 	for _, m := range c.Models {
 		if key, err := m.APIKey(); err == nil {
 			add(key)
 		}
+		for _, values := range []map[string]string{resolve(m.Headers, ignore), resolve(m.Query, ignore)} {
+			for _, value := range values {
+				add(value)
+			}
+		}
 	}
-	ignore := func(string, string) {}
 	for _, s := range c.MCPServers {
 		if u, err := url.Parse(s.URL); err == nil {
 			for _, values := range u.Query() {
@@ -50,7 +55,12 @@ func (c *Config) Secrets() []string {
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, name := range sorted(c.Models) {
-		files = append(files, c.Models[name].APIKeyFile)
+		m := c.Models[name]
+		files = append(append(append(files, m.APIKeyFile), filesIn(m.Headers)...), filesIn(m.Query)...)
+	}
+	for _, name := range sorted(c.MCPServers) {
+		s := c.MCPServers[name]
+		files = append(append(files, filesIn(s.Env)...), filesIn(s.Headers)...)
 	}
 	temporal := os.Getenv("TEMPORAL_CONFIG_FILE")
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -60,11 +70,24 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
+// filesIn returns the paths of the files to which values refer.
+func filesIn(values map[string]string) []string {
+	var files []string
+	for _, name := range sorted(values) {
+		for _, ref := range reference.FindAllString(values[name], -1) {
+			if path, ok := fileOf(ref); ok && !strings.HasPrefix(ref, "$$") {
+				files = append(files, path)
+			}
+		}
+	}
+	return files
+}
+
 // fileTools has the names of the built-in tools that read files below `files_root`.
 var fileTools = []string{"list_files", "read_file", "search_files"}
 
-// CheckFiles returns an error if the file tools of an agent could read the key file of a model. It follows the symbolic links
-// of each `api_key_file`. If the file is then below `files_root`, CheckFiles returns an [*Error] that names the file. A link
+// CheckFiles returns an error if the file tools of an agent could read a file with a secret: the key file of a model, or a file to
+// which a header or a variable refers. It follows the symbolic links of each such file. If the file is then below `files_root`, CheckFiles returns an [*Error] that names the file. A link
 // below `files_root` to a key file elsewhere is allowed, because the file tools do not follow such a link. If no agent has a
 // file tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
 func (c *Config) CheckFiles() error {
@@ -78,19 +101,29 @@ func (c *Config) CheckFiles() error {
 		return nil
 	}
 	var problems []Problem
-	for _, name := range sorted(c.Models) {
-		file := c.Models[name].APIKeyFile
-		if file == "" {
-			continue
-		}
+	check := func(path, file string) {
 		switch inside, err := below(c.Tools.Root, file); {
 		case errors.Is(err, fs.ErrNotExist): // CheckEnvironment reports a missing file that an agent needs
 		case err != nil:
-			problems = append(problems, c.source.at("models."+name+".api_key_file", "%v", err))
+			problems = append(problems, c.source.at(path, "%v", err))
 		case inside:
-			problems = append(problems, c.source.at("models."+name+".api_key_file",
+			problems = append(problems, c.source.at(path,
 				"%s is below builtin.files_root (%s), where the file tools of agent %s can read it; move it out, or set files_root to another folder",
 				file, c.Tools.Root, reader))
+		}
+	}
+	for _, name := range sorted(c.Models) {
+		m, path := c.Models[name], "models."+name
+		if m.APIKeyFile != "" {
+			check(path+".api_key_file", m.APIKeyFile)
+		}
+		for _, file := range append(filesIn(m.Headers), filesIn(m.Query)...) {
+			check(path, file)
+		}
+	}
+	for _, name := range sorted(c.MCPServers) {
+		for _, file := range append(filesIn(c.MCPServers[name].Env), filesIn(c.MCPServers[name].Headers)...) {
+			check("mcp_servers."+name, file)
 		}
 	}
 	return newError(problems)

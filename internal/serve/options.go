@@ -39,9 +39,18 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		if err != nil {
 			return options, fmt.Errorf("model %s: %w", name, err)
 		}
+		headers, err := m.ResolveHeaders()
+		if err != nil {
+			return options, fmt.Errorf("model %s: %w", name, err)
+		}
+		query, err := m.ResolveQuery()
+		if err != nil {
+			return options, fmt.Errorf("model %s: %w", name, err)
+		}
 		options.Models[name] = reagent.Model{
-			Name: m.Model, BaseURL: m.BaseURL, APIKey: key, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream,
-			SendReasoning: m.SendReasoning, Params: m.Params, Price: m.Price,
+			Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: key, Headers: headers, Query: query,
+			Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
+			Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
 			RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // The configuration in this test sets every setting. The test fails if a setting does not reach the options of the plugin.
 func TestEverySettingReachesTheAgent(t *testing.T) {
-	for _, name := range []string{"OPENAI_API_KEY", "KEY"} {
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER"} {
 		t.Setenv(name, "value-of-"+name)
 	}
 	cfg, err := config.Parse("agents.yaml", []byte(`
@@ -23,11 +23,16 @@ models:
     timeout: 1m
     idle_timeout: 10s
     stream: false
-    send_reasoning: true
+    reasoning: {send: always}
+    provider: openai
+    api: chat
+    headers: {X-Key: "${HEADER}"}
+    query: {api-version: "1"}
     temperature: 1
     price: {input: 1, output: 2}
     rate: {requests_per_minute: 10, tokens_per_minute: 1000}
   small: {model: small}
+  claude: {provider: anthropic, model: opus, prompt_cache: false}
 mcp_servers:
   far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, prefix: p_, rename: {a: b}, timeout: 5m}
   near: {command: [server], env: {A: b}, stateful: true}
@@ -35,7 +40,7 @@ agents:
   a:
     description: d
     model: main
-    fallback: [small]
+    fallback: [small, claude]
     instructions: i
     tools: [calculator, far.x, near.y]
     agents: [b]
@@ -49,7 +54,9 @@ agents:
 	require.NoError(t, err)
 	requireSet(t, options.Agents[0])
 	requireSet(t, options.Agents[0].Limits)
-	requireSet(t, options.Models["main"], "Headers", "Client") // only programs have these
+	requireSet(t, options.Models["main"], "Client", "NoPromptCache") // only programs have the first
+	require.Equal(t, "value-of-HEADER", options.Models["main"].Headers["X-Key"])
+	require.True(t, options.Models["claude"].NoPromptCache)
 	programs := []string{"Dir", "Queue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
 	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful")...)
 	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
