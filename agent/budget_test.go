@@ -159,3 +159,26 @@ func TestImagesAreParts(t *testing.T) {
 	}
 	require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: "i", Images: []string{"data:image/png;base64," + strings.Repeat("A", 1<<20)}}))
 }
+
+// An answer that reached the output limit is an answer, but it says so: in the transcript and in the outcome. Usual finish reasons are
+// not kept.
+func TestAnswerThatWasCutSaysSo(t *testing.T) {
+	for finish, want := range map[string]string{"length": "length", "max_tokens": "max_tokens", "stop": "", "end_turn": "", "": ""} {
+		s := tree(agent.Limits{})
+		say(s, llm.Reply{Message: llm.Message{Content: "The three steps are"}, FinishReason: finish})
+		require.Equal(t, want, s.Messages[1].FinishReason)
+		require.Equal(t, want, s.FinishReason())
+		s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "m2", Text: "Go on."}})
+		s.Advance(0)
+		say(s, llm.Reply{Message: llm.Message{Content: "one, two, three"}})
+		require.Empty(t, s.FinishReason(), "the next answer is whole")
+	}
+}
+
+// Tokens that were written to a cache have their own price, or else that of other input.
+func TestTokensWrittenToACacheHaveTheirPrice(t *testing.T) {
+	u := llm.Usage{InputTokens: 100, CachedTokens: 60, CacheWriteTokens: 30, OutputTokens: 1}
+	require.Equal(t, agent.Money(10*10+60*1+30*12+50), agent.Price{Input: 10, Cached: 1, CacheWrite: 12, Output: 50}.Of(u))
+	require.Equal(t, agent.Money(10*10+60*1+30*10+50), agent.Price{Input: 10, Cached: 1, Output: 50}.Of(u))
+	require.Equal(t, agent.Money(100*10), agent.Price{Input: 10, Cached: 10}.Of(llm.Usage{InputTokens: 100, CachedTokens: 80, CacheWriteTokens: 80}))
+}

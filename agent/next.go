@@ -182,7 +182,7 @@ func (s *State) Next() Step {
 		if s.Mode == Chat && !s.Closing {
 			return Wait{}
 		}
-		return Finish{Outcome{Status: Failed, Answer: s.Answer(), Class: s.Held.Class, Message: s.Held.Message}}
+		return Finish{Outcome{Status: Failed, Answer: s.Answer(), FinishReason: s.FinishReason(), Class: s.Held.Class, Message: s.Held.Message}}
 	case s.TooLong && !s.answered():
 		return s.compact()
 	}
@@ -199,7 +199,7 @@ func (s *State) Next() Step {
 	if len(s.Inbox) > 0 {
 		return s.take(s.nextTurn())
 	}
-	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), Stopped: s.Turn.Stopped}}
+	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), FinishReason: s.FinishReason(), Stopped: s.Turn.Stopped}}
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {
 		rest = Wait{}
 	}

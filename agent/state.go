@@ -261,6 +261,8 @@ type Outcome struct {
 	Status Status `json:"status"`
 	// Answer is the text of the agent's last message to the user.
 	Answer string `json:"answer,omitempty"`
+	// FinishReason says that the answer may not be whole: see [Message].FinishReason.
+	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn early. Otherwise, it is empty.
 	Stopped string `json:"stopped,omitempty"`
 	// Class is the class of the error that made the agent fail. It is empty if the agent has not failed.
@@ -311,13 +313,20 @@ func (s *State) answered() bool {
 }
 
 // Answer returns the text of the agent's last message to the user. It returns "" if there is none.
-func (s *State) Answer() string {
+func (s *State) Answer() string { return s.lastAnswer().Content }
+
+// FinishReason returns the finish reason of the agent's last message to the user: see [Message].FinishReason. A text says
+// that this message may not be whole. For example, "length" means that it reached the model's output limit.
+func (s *State) FinishReason() string { return s.lastAnswer().FinishReason }
+
+// lastAnswer returns the agent's last message to the user. It returns an empty message if there is none.
+func (s *State) lastAnswer() Message {
 	for _, m := range slices.Backward(s.Messages) {
 		if m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
-			return m.Content
+			return m
 		}
 	}
-	return ""
+	return Message{}
 }
 
 func (s *State) sent(m llm.Message) llm.Message {

@@ -90,7 +90,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	}
 	s.Asked = ""
 	m := replied(e.Key, e.Reply.Message)
-	s.append(Message{Message: m, Key: e.Key, Time: e.Time})
+	s.append(Message{Message: m, Key: e.Key, FinishReason: unusual(e.Reply.FinishReason), Time: e.Time})
 	s.Turn.ModelCalls++
 	s.Usage.ModelCalls++
 	s.count(e)
@@ -198,7 +198,7 @@ func (s *State) timeReached(e TimeReached) bool {
 func (s *State) cancelRequested(e CancelRequested) bool {
 	s.interruptAll(textCancelled, e.Time)
 	s.answerCalls()
-	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), Message: textCancelled}
+	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), FinishReason: s.FinishReason(), Message: textCancelled}
 	return true
 }
 

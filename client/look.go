@@ -119,7 +119,7 @@ func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, 
 	}
 	snap.Agent, snap.Status, snap.WaitsFor, snap.Count = view.Agent, view.Status, view.WaitsFor, view.Messages
 	snap.Retry, snap.ChildCount, snap.Usage = found.retry, view.ChildCount, view.Usage
-	snap.Answer, snap.Stopped = view.Answer, view.Turn.Stopped
+	snap.Answer, snap.FinishReason, snap.Stopped = view.Answer, view.FinishReason, view.Turn.Stopped
 	spent := view.Usage.Spent()
 	snap.Spent = &spent
 	switch {

@@ -60,7 +60,8 @@ func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 		spent = result.Usage.Spent()
 	}
 	return Snapshot{
-		ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Answer: result.Answer, Stopped: result.Stopped, Usage: result.Usage, Spent: &spent,
+		ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Answer: result.Answer, FinishReason: result.FinishReason, Stopped: result.Stopped,
+		Usage: result.Usage, Spent: &spent,
 	}, nil
 }
 

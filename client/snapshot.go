@@ -80,6 +80,9 @@ type Snapshot struct {
 	Spent *agent.Spending
 	// Answer is the text of the agent's last answer; empty if there is none.
 	Answer string
+	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length" for an answer that
+	// reached the model's output limit. Otherwise, it is empty.
+	FinishReason string
 	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty
 	// if no limit ended the work.
 	Stopped string
@@ -110,7 +113,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	}
 	spent := s.Spent()
 	snap.Count, snap.ChildCount, snap.Usage, snap.Spent = s.Count(), s.ChildCount(), s.Usage, &spent
-	snap.Answer, snap.Stopped = s.Answer(), s.Turn.Stopped
+	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
 	if !status.Ended() {
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()
 	}

@@ -69,6 +69,9 @@ type StateView struct {
 	ChildCount int `json:"child_count,omitempty"`
 	// Answer is the agent's last answer. A long answer is cut.
 	Answer string `json:"answer,omitempty"`
+	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length" for an answer that
+	// reached the model's output limit. Otherwise, it is empty.
+	FinishReason string `json:"finish_reason,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.
 	Reloads int `json:"reloads,omitempty"`
 	// Reloading is true while the agent still has to read its definition again.

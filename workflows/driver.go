@@ -363,7 +363,7 @@ func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 		if d.start.AnswerBytes > 0 {
 			o.Answer = protocol.Stored(o.Answer, d.start.AnswerBytes, d.start.AnswerBytes, d.start.Batch)
 		}
-		return protocol.Result{Answer: o.Answer, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
+		return protocol.Result{Answer: o.Answer, FinishReason: o.FinishReason, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
 	case agent.Cancelled:
 		return protocol.Result{}, temporal.NewCanceledError(d.state.Spent())
 	default:

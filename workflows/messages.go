@@ -233,7 +233,7 @@ func (d *driver) view() (protocol.StateView, error) {
 	return protocol.StateView{
 		Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
-		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000),
+		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000), FinishReason: s.FinishReason(),
 		Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
 	}, nil
 }

@@ -55,7 +55,7 @@ func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protoco
 	case end.Failure != "":
 		return protocol.Result{}, temporal.NewApplicationError("agent "+id+": "+end.Failure, AgentFailed)
 	}
-	result = protocol.Result{Answer: end.Answer, Stopped: end.Stopped}
+	result = protocol.Result{Answer: end.Answer, FinishReason: end.FinishReason, Stopped: end.Stopped}
 	if end.Spent != nil {
 		result.Spent = *end.Spent
 	}

@@ -79,20 +79,22 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 
 // ending describes how an agent's last turn ended. A turn is the agent's work on one message of the user.
 type ending struct {
-	ID      string
-	Status  client.Status
-	Answer  string
-	Stopped string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
-	Failure string
-	Class   string
-	Usage   agent.Usage
+	ID     string
+	Status client.Status
+	Answer string
+	// FinishReason is the provider's finish reason of an answer that may not be whole; empty for other answers
+	FinishReason string
+	Stopped      string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
+	Failure      string
+	Class        string
+	Usage        agent.Usage
 }
 
 // endOf reads from an agent's history how the agent's last turn ended. It needs no worker. It copies the given status of the
 // agent into its result.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
 	snap, err := c.Read(ctx, id)
-	return ending{ID: id, Status: status, Answer: snap.Answer, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
+	return ending{ID: id, Status: status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
 }
 
 // answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer.
@@ -102,13 +104,16 @@ func (e ending) answered() bool { return e.Status == client.Completed || e.Statu
 
 // verdict returns the error with which a command ends after it has waited for an agent. The error has the code
 // [exitAgentFailed] if the agent is held, or has ended without an answer. The error has the code [exitLimit] if a limit ended
-// the turn. Otherwise, verdict returns nil.
+// the turn or the answer. Otherwise, verdict returns nil.
 func (e ending) verdict() error {
 	switch {
 	case !e.answered():
 		return exitf(exitAgentFailed, "agent %s %s: %s; %s", e.ID, statusText(e.Status), printable.Text(e.Failure), nextStep(e))
 	case e.Stopped != "":
 		return exitf(exitLimit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", e.ID, e.Stopped, e.pastLimit())
+	case e.FinishReason != "":
+		return exitf(exitLimit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
+			e.ID, printable.Name(e.FinishReason))
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 		{ID: "a", Status: client.Completed, Stopped: "model_calls"}: "limits.model_calls of its configuration; the limit starts again with the next message: go on with `starter fork a --message TEXT`",
 		{ID: "a", Status: client.Waiting, Stopped: "time"}:          "limits.time of its configuration; the limit starts again with the next message: go on with `starter send a TEXT`",
 		{ID: "a", Status: client.Waiting, Stopped: "cost"}:          "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`",
+		{ID: "a", Status: client.Completed, FinishReason: "length"}: "the model ended it with the finish reason length; raise max_output_tokens",
 	} {
 		err := e.verdict()
 		require.Equal(t, exitLimit, codeOf(err), e)

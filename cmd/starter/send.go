@@ -86,7 +86,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				return goesOn(ctx, withExitCode(err, queue), id)
 			}
 			if asJSON {
-				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, Stopped: end.Stopped, Reply: reply}); err != nil {
+				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: reply}); err != nil {
 					return err
 				}
 			} else if reply != "" {
@@ -112,6 +112,8 @@ type sentView struct {
 	MessageID string        `json:"message_id"`
 	Duplicate bool          `json:"duplicate,omitempty"`
 	Status    client.Status `json:"status,omitempty"`
+	// FinishReason is the provider's finish reason of a reply that may not be whole. The field is absent for other replies.
+	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the turn. The field is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
 	Reply   string `json:"reply,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,6 +83,9 @@ type agentView struct {
 	EarlierChildren int       `json:"earlier_children,omitempty"`
 	Usage           usageView `json:"usage"`
 	Result          string    `json:"result,omitempty"`
+	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length". The field is absent for
+	// other answers.
+	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn. The field is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -102,8 +106,10 @@ type messageView struct {
 	Content    string         `json:"content"`
 	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
-	Key        agent.Key      `json:"key,omitempty"`
-	Time       time.Time      `json:"time"`
+	// FinishReason is the provider's finish reason of a reply that is not a usual one. The field is absent for other messages.
+	FinishReason string    `json:"finish_reason,omitempty"`
+	Key          agent.Key `json:"key,omitempty"`
+	Time         time.Time `json:"time"`
 }
 
 type pendingView struct {
@@ -175,7 +181,7 @@ func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) 
 func view(s client.Snapshot) agentView {
 	tree := s.Usage.Spent()
 	v := agentView{
-		ID: s.ID, Agent: s.Agent, Status: s.Status, Stopped: s.Stopped, Error: s.Failure,
+		ID: s.ID, Agent: s.Agent, Status: s.Status, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
 		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},
 		Usage: usageView{
 			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
@@ -221,9 +227,13 @@ func view(s client.Snapshot) agentView {
 }
 
 func viewMessage(m agent.Message) messageView {
+	calls := slices.Clone(m.ToolCalls)
+	for i := range calls {
+		calls[i].Opaque = llm.Opaque{} // it says nothing to people
+	}
 	return messageView{
-		Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID,
-		Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
+		Role: m.Role, Content: m.Content, ToolCalls: calls, ToolCallID: m.ToolCallID,
+		FinishReason: m.FinishReason, Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
 	}
 }
 
@@ -271,6 +281,9 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
 	if s.Stopped != "" {
 		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
+	}
+	if s.FinishReason != "" {
+		fmt.Fprintf(w, "The answer may not be whole: the model ended it with the finish reason %s\n", printable.Name(s.FinishReason))
 	}
 	if text := repeatsText(s.Usage.Repeats); text != "" {
 		fmt.Fprintln(w, text)
