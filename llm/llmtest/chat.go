@@ -2,26 +2,53 @@ package llmtest
 
 import (
 	"cmp"
+	"net/url"
 
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// chat is OpenAI's chat completions API.
-type chat struct{}
-
-func (chat) read(body []byte, lenient bool) (asked, *refusal) {
-	wire, refused := readRequest(body)
-	if refused == nil && !lenient {
-		refused = wire.check()
-	}
-	return asked{wire.request(), wire.Model, wire.Stream, wire.StreamOptions.IncludeUsage}, refused
+// chat is OpenAI's chat completions API, or the API of one of its providers.
+type chat struct {
+	provider *Provider // nil means OpenAI's API without the rules of a [Provider]
+	url      *url.URL  // the URL of the request; nil if there is no provider
 }
 
-func (chat) body(model string, reply llm.Reply) any { return completionOf(model, reply) }
+func (c chat) read(body []byte, lenient bool) (asked, *refusal) {
+	wire, refused := readRequest(body)
+	if refused == nil && !lenient {
+		if refused = wire.check(); refused == nil {
+			refused = c.provider.refuse(newPosted(wire, body, c.url))
+		}
+	}
+	req := wire.request()
+	if c.provider != nil {
+		for i, m := range wire.Messages {
+			req.Messages[i].Reasoning = m.reasoning()
+		}
+	}
+	return asked{req, wire.Model, wire.Stream, wire.StreamOptions.IncludeUsage}, refused
+}
 
-func (chat) events(model string, reply llm.Reply, usage bool, cut cutter) []event {
+// dress returns the reply with the additions of the provider. `body` is the body of the request.
+func (c chat) dress(body []byte, reply llm.Reply) llm.Reply {
+	wire, _ := readRequest(body)
+	return c.provider.dressed(newPosted(wire, body, c.url), reply)
+}
+
+func (c chat) body(model string, reply llm.Reply) any { return c.completion(model, reply) }
+
+// completion returns the body of a response in the form of the provider.
+func (c chat) completion(model string, reply llm.Reply) completion {
+	whole := completionOf(model, reply)
+	if c.provider != nil && c.provider.format != nil {
+		c.provider.format(&whole)
+	}
+	return whole
+}
+
+func (c chat) events(model string, reply llm.Reply, usage bool, cut cutter) []event {
 	var all []event
-	for _, data := range events(completionOf(model, reply), usage, cut) {
+	for _, data := range events(c.completion(model, reply), usage, cut) {
 		all = append(all, event{data: data})
 	}
 	return all
@@ -33,7 +60,13 @@ func (chat) replies(reply llm.Reply) llm.Reply { return reply }
 
 func (chat) finish() string { return `"finish_reason":"` }
 
-func (chat) problem(r *refusal) any {
+func (c chat) problem(r *refusal) any {
+	if r.body != nil {
+		return r.body
+	}
+	if c.provider != nil && c.provider.problem != nil {
+		return c.provider.problem(r)
+	}
 	return errorBody{errorObject{
 		Message: r.message,
 		Type:    cmp.Or(r.kind, "invalid_request_error"),

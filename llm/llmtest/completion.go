@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -30,7 +31,11 @@ type spoken struct {
 	Content   *string      `json:"content"`
 	Refusal   *string      `json:"refusal"`
 	Reasoning string       `json:"reasoning_content,omitempty"`
+	Thought   string       `json:"reasoning,omitempty"` // the reasoning, as OpenRouter sends it
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
+
+	more  map[string]json.RawMessage // further members
+	whole bool                       // in a stream, each call comes in one event, without an index
 }
 
 // spokenCall is a tool call in a response. In a stream, it is only one part of a tool call.
@@ -40,6 +45,8 @@ type spokenCall struct {
 	ID       string         `json:"id,omitempty"`
 	Type     string         `json:"type,omitempty"`
 	Function spokenFunction `json:"function"`
+
+	more map[string]json.RawMessage // further members
 }
 
 type spokenFunction struct {
@@ -51,7 +58,8 @@ type usageCounts struct {
 	PromptTokens     int              `json:"prompt_tokens"`
 	CompletionTokens int              `json:"completion_tokens"`
 	TotalTokens      int              `json:"total_tokens"`
-	Prompt           promptCounts     `json:"prompt_tokens_details"`
+	CachedTokens     *int             `json:"cached_tokens,omitempty"` // as Kimi sends it
+	Prompt           *promptCounts    `json:"prompt_tokens_details,omitempty"`
 	Completion       completionCounts `json:"completion_tokens_details"`
 }
 
@@ -78,7 +86,7 @@ type modelInfo struct {
 // completionOf converts a reply into the body of a response. `model` is the model's name in the body if the reply does not
 // name its model.
 func completionOf(model string, reply llm.Reply) completion {
-	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning}
+	said := spoken{Role: "assistant", Reasoning: reply.Message.Reasoning, more: members(reply.Message.Opaque.Data)}
 	if reply.Message.Content != "" {
 		said.Content = &reply.Message.Content
 	}
@@ -87,6 +95,7 @@ func completionOf(model string, reply llm.Reply) completion {
 			ID:       call.ID,
 			Type:     "function",
 			Function: spokenFunction{Name: call.Name, Arguments: call.Arguments},
+			more:     members(call.Opaque.Data),
 		})
 	}
 	return completion{
@@ -99,7 +108,7 @@ func completionOf(model string, reply llm.Reply) completion {
 			PromptTokens:     reply.Usage.InputTokens,
 			CompletionTokens: reply.Usage.OutputTokens,
 			TotalTokens:      reply.Usage.InputTokens + reply.Usage.OutputTokens,
-			Prompt:           promptCounts{reply.Usage.CachedTokens},
+			Prompt:           &promptCounts{reply.Usage.CachedTokens},
 			Completion:       completionCounts{reply.Usage.ReasoningTokens},
 		},
 	}

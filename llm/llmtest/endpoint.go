@@ -40,6 +40,12 @@ type Endpoint struct {
 	// Seed and the body of the request. Texts are cut between any two characters, the parts of different calls are mixed, and
 	// the bytes of the stream are sent in random portions. Set Seed before the first request.
 	Seed uint64
+	// Provider makes the Endpoint behave like a certain provider of the API [Chat]; nil means that it behaves like OpenAI, but
+	// accepts more. Other APIs ignore it. Set Provider before the first request.
+	Provider *Provider
+	// PrefixCache sets the usage of the replies of the API [Chat]; nil means that the usage of the reply stays as it is. Set
+	// PrefixCache before the first request.
+	PrefixCache *PrefixCache
 	// Faults makes some responses faulty; nil means that no response is faulty. Set Faults before the first request.
 	Faults *Faults
 	// Pace is called before the Endpoint sends an event of a stream. The Endpoint waits until Pace returns. `event` is the
@@ -103,7 +109,7 @@ func (e *Endpoint) Requests() []Recorded {
 
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a := apiAt(r.URL.Path)
+	a := e.Provider.api(apiAt(r.URL.Path), r.URL)
 	switch {
 	case a != nil && r.Method == http.MethodPost:
 		e.complete(w, r, a)
@@ -144,6 +150,10 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 			fail(w, a, err)
 			return
 		}
+	}
+	if c, ok := a.(chat); ok {
+		reply = c.dress(body, reply)
+		reply.Usage = e.PrefixCache.count(body, reply.Usage)
 	}
 	answer := goodAnswer{api: a, model: wire.model, reply: reply, stream: wire.stream, usage: wire.usage}
 	if e.Pace != nil {

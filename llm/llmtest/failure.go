@@ -20,6 +20,7 @@ type refusal struct {
 	param      string        // the path of the invalid field in the request; may be empty
 	code       string        // the code of the error; may be empty
 	retryAfter time.Duration // 0 means no Retry-After header
+	body       any           // the JSON body; nil means that the API makes it from the other fields
 }
 
 // errorBody is the body of an error response of OpenAI.

@@ -27,12 +27,16 @@ type delta struct {
 	Role      string       `json:"role,omitempty"`
 	Content   *string      `json:"content,omitempty"`
 	Reasoning string       `json:"reasoning_content,omitempty"`
+	Thought   string       `json:"reasoning,omitempty"`
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
+
+	more map[string]json.RawMessage // further members
 }
 
 // events converts a completion into the events of a stream, and returns the data of each event. `cut` divides the texts of the
 // completion into parts. `usage` says whether the stream has the usage. The events have this order: the role, the parts of the
-// reasoning, the parts of the text, the parts of the tool calls, the finish reason, the usage, and "[DONE]".
+// reasoning, the parts of the text, further members of the message, the parts of the tool calls, the finish reason, the usage, and
+// "[DONE]".
 func events(whole completion, usage bool, cut cutter) [][]byte {
 	next := chunk{ID: whole.ID, Object: "chat.completion.chunk", Created: whole.Created, Model: whole.Model}
 	said := whole.Choices[0]
@@ -96,17 +100,35 @@ func send(w http.ResponseWriter, data []byte) {
 }
 
 // deltas cuts a message into the deltas of a stream. If the cutter has a random source, the deltas of different tool calls
-// are mixed.
+// are mixed. The further members of the message come with the last part of the text. If there is no text, or if the random source
+// decides so, they come in a delta of their own. The further members of a call come with the first delta of the call.
 func deltas(said spoken, cut cutter) []delta {
 	empty := ""
 	all := []delta{{Role: said.Role, Content: &empty}}
 	for _, piece := range cut.pieces(said.Reasoning) {
 		all = append(all, delta{Reasoning: piece})
 	}
+	for _, piece := range cut.pieces(said.Thought) {
+		all = append(all, delta{Thought: piece})
+	}
+	list, more := details(said.more)
+	all = append(all, cut.fragments(list)...)
 	if said.Content != nil {
 		for _, piece := range cut.pieces(*said.Content) {
 			all = append(all, delta{Content: &piece})
 		}
+		if len(more) > 0 && (cut.random == nil || cut.random.IntN(2) == 0) {
+			all[len(all)-1].more, more = more, nil
+		}
+	}
+	if len(more) > 0 {
+		all = append(all, delta{more: more})
+	}
+	if said.whole {
+		for _, call := range said.ToolCalls {
+			all = append(all, delta{ToolCalls: []spokenCall{call}})
+		}
+		return all
 	}
 	var calls [][]delta
 	for i, call := range said.ToolCalls {

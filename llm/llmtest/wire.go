@@ -41,6 +41,7 @@ type message struct {
 	Content    json.RawMessage `json:"content"`
 	ToolCalls  []toolCall      `json:"tool_calls"`
 	ToolCallID *string         `json:"tool_call_id"`
+	Reasoning  json.RawMessage `json:"reasoning_content"`
 }
 
 type toolCall struct {
@@ -160,6 +161,13 @@ func (m message) message() llm.Message {
 		out.ToolCalls = append(out.ToolCalls, c)
 	}
 	return out
+}
+
+// reasoning returns the text in the JSON field `reasoning_content`; "" if there is none.
+func (m message) reasoning() string {
+	var text string
+	_ = json.Unmarshal(m.Reasoning, &text)
+	return text
 }
 
 // content returns the content of the message: the text if the content is a string, or the parts if it is a list.
