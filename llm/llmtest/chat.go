@@ -31,6 +31,9 @@ func (c chat) read(body []byte, lenient bool) (asked, *refusal) {
 
 // dress returns the reply with the additions of the provider. `body` is the body of the request.
 func (c chat) dress(body []byte, reply llm.Reply) llm.Reply {
+	if c.provider == nil {
+		return reply
+	}
 	wire, _ := readRequest(body)
 	return c.provider.dressed(newPosted(wire, body, c.url), reply)
 }

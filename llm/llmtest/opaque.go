@@ -1,6 +1,10 @@
 package llmtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/reagent-dev/reagent/llm"
+)
 
 // The additions of providers are in the Opaque of a message or a tool call. The field Data is a JSON object. Its members become
 // members of the message or of the call in the response.
@@ -43,6 +47,12 @@ func (c spokenCall) MarshalJSON() ([]byte, error) {
 func (d delta) MarshalJSON() ([]byte, error) {
 	type plain delta
 	return join(compact(plain(d)), d.more), nil
+}
+
+// include adds a member to the data of an Opaque. A member of the same name is replaced.
+func include(o *llm.Opaque, name string, value any) {
+	o.Data = string(join([]byte(`{}`), members(o.Data)))
+	o.Data = string(join([]byte(o.Data), map[string]json.RawMessage{name: compact(value)}))
 }
 
 // encoded returns the JSON text of a value.

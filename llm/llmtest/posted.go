@@ -3,7 +3,9 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -84,3 +86,6 @@ func (r *posted) thought(reply llm.Reply) string {
 	}
 	return "I think about request " + r.digest + "."
 }
+
+// sorted returns the names of the members of an object, sorted.
+func sorted(object map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(object)) }
