@@ -137,28 +137,31 @@ func calls(first, second string) llm.Reply {
 	return llmtest.Call(llmtest.ToolCall(first, "f", `{"n":1}`), llmtest.ToolCall(second, "g", `{"text":"<a & b>"}`))
 }
 
-// with returns a copy of an object with another value of a member.
-func with(o object, name string, value any) object {
-	var all object
-	if err := json.Unmarshal([]byte(fmt.Sprint(must(json.Marshal(o)))), &all); err != nil {
+// copied returns a deep copy of an object.
+func copied(o object) object {
+	data, err := json.Marshal(o)
+	if err != nil {
 		panic(err)
 	}
+	var all object
+	if err := json.Unmarshal(data, &all); err != nil {
+		panic(err)
+	}
+	return all
+}
+
+// with returns a copy of an object with another value of a member.
+func with(o object, name string, value any) object {
+	all := copied(o)
 	all[name] = value
 	return all
 }
 
 // without returns a copy of an object without a member.
 func without(o object, name string) object {
-	all := with(o, name, nil)
+	all := copied(o)
 	delete(all, name)
 	return all
-}
-
-func must(data []byte, err error) string {
-	if err != nil {
-		panic(err)
-	}
-	return string(data)
 }
 
 // text returns the JSON text of a value.
