@@ -2,6 +2,7 @@ package llmtest_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,18 @@ func TestGeminiSignsATextAndWantsItBack(t *testing.T) {
 			require.Equal(t, []string{"messages[1]: the signature of the text is missing or changed"}, p.Violations())
 		})
 	}
+}
+
+func TestGeminiStreamsWholeCallsWithoutAnIndex(t *testing.T) {
+	t.Parallel()
+	reply := calls("1", "2")
+	_, body := talk(t, llmtest.Gemini(), reply).in("stream").post()
+	require.NotRegexp(t, `"tool_calls":\[{[^]]*"index"`, body)
+	for _, call := range reply.Message.ToolCalls {
+		require.Contains(t, body, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(text(t, call.Arguments)))
+	}
+	_, body = talk(t, llmtest.OpenAI(), reply).in("stream").post()
+	require.Regexp(t, `"tool_calls":\[{[^]]*"index"`, body, "other providers send an index")
 }
 
 func TestGeminiTakesTheSignatureOfTheScript(t *testing.T) {

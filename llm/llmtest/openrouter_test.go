@@ -27,8 +27,13 @@ func TestOpenRouterWantsItsDetailsBack(t *testing.T) {
 				require.Contains(t, text(t, first["reasoning_details"]), reply.Message.Reasoning)
 				second := d.say(without(first, "reasoning"), result("1"), result("2")).hear()
 				require.NotEmpty(t, second["reasoning_details"])
-				require.Equal(t, "b", d.say(second, user("And?")).hear()["content"])
+				require.Equal(t, "b", d.say(second, user("Done.")).hear()["content"], "the user may say what the model said")
 				require.Empty(t, p.Violations())
+				for _, entry := range first["reasoning_details"].([]any) { //nolint:forcetypeassert // a test may panic
+					entry.(object)["index"] = 7 //nolint:forcetypeassert // a test may panic
+				}
+				d.hear()
+				require.Empty(t, p.Violations(), "the index may change")
 
 				d.messages[1] = without(first, "reasoning_details")
 				require.Equal(t, "b", d.hear()["content"])
@@ -44,6 +49,18 @@ func TestOpenRouterSendsDetailsInFragments(t *testing.T) {
 	_, body := d.post()
 	require.Regexp(t, `"reasoning_details":\[{"format":"anthropic-claude-v1","index":0,"text":"I think","type":"reasoning.text"}]`, body)
 	require.Regexp(t, `"reasoning_details":\[{"format":"anthropic-claude-v1","index":0,"signature":"[^"]+","type":"reasoning.text"}]`, body)
+}
+
+func TestOpenRouterRepeatsTheIndexInAStream(t *testing.T) {
+	t.Parallel()
+	for way, want := range map[string]float64{"whole": 1, "stream": 0} {
+		d := talk(t, llmtest.OpenRouter(), llmtest.Say("b")).in(way)
+		d.name = "openai/gpt"
+		list := d.hear()["reasoning_details"].([]any) //nolint:forcetypeassert // a test may panic
+		require.Len(t, list, 2)
+		require.Zero(t, list[0].(object)["index"])        //nolint:forcetypeassert // a test may panic
+		require.Equal(t, want, list[1].(object)["index"]) //nolint:forcetypeassert // a test may panic
+	}
 }
 
 func TestOpenRouterRefusesAChangedSignature(t *testing.T) {

@@ -333,6 +333,16 @@ func TestALenientEndpointSkipsTheRulesOfTheProvider(t *testing.T) {
 	require.Equal(t, "Hi.", d.hear()["content"])
 }
 
+func TestAProviderAddsNoPaths(t *testing.T) {
+	t.Parallel()
+	server := serve(t, llmtest.Script(llmtest.Say("a")))
+	server.Provider = llmtest.Gemini()
+	response, err := http.Post(server.URL+"/unknown", "application/json", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+}
+
 func TestTheReasoningOfARequestIsReadOnlyWithAProvider(t *testing.T) {
 	t.Parallel()
 	for _, p := range []*llmtest.Provider{nil, llmtest.DeepSeek()} {

@@ -175,6 +175,8 @@ func TestMistralRefuses(t *testing.T) {
 				extra + `,"loc":["body","messages",1,"assistant","tool_calls",0,"extra_content"],"input":1}`)},
 		"the ID of a call": {messages: step(good, bad), status: http.StatusBadRequest,
 			want: wrong("Tool call id was call_0fypS1hVX but must be a-z, A-Z, 0-9, with a length of 9.", "invalid_function_call", "3280")},
+		"a long ID of a call": {messages: step(good, "abcDEF1234"), status: http.StatusBadRequest,
+			want: wrong("Tool call id was abcDEF1234 but must be a-z, A-Z, 0-9, with a length of 9.", "invalid_function_call", "3280")},
 		"a user after a tool": {messages: append(step(good, "000000000"), user("x")), status: http.StatusBadRequest,
 			want: wrong("Unexpected role 'user' after role 'tool'", order, "3230")},
 		"an assistant at the end": {messages: []object{{"role": "assistant", "content": "x"}}, status: http.StatusBadRequest,
