@@ -29,7 +29,7 @@ func TestOpenRouterWantsItsDetailsBack(t *testing.T) {
 				require.NotEmpty(t, second["reasoning_details"])
 				require.Equal(t, "b", d.say(second, user("Done.")).hear()["content"], "the user may say what the model said")
 				require.Empty(t, p.Violations())
-				for _, entry := range first["reasoning_details"].([]any) { //nolint:forcetypeassert // a test may panic
+				for _, entry := range d.messages[1]["reasoning_details"].([]any) { //nolint:forcetypeassert // a test may panic
 					entry.(object)["index"] = 7 //nolint:forcetypeassert // a test may panic
 				}
 				d.hear()
