@@ -16,7 +16,7 @@ const (
 	exitAgentFailed exitCode = 3   // the agent failed, is held, was cancelled or terminated, or ran out of time
 	exitWrongState  exitCode = 4   // there is no such agent, or its state does not allow the command
 	exitUnreachable exitCode = 5   // Temporal or a worker did not answer
-	exitLimit       exitCode = 6   // a limit of the agent ended its turn
+	exitLimit       exitCode = 6   // a limit of the agent ended its turn, or the output limit of the model cut the answer
 	exitTaken       exitCode = 7   // the ID belongs to another agent, or to an agent with another task
 	exitInterrupted exitCode = 130 // a signal ended the command; shells report SIGINT (Ctrl-C) as 128+2
 )
@@ -28,7 +28,7 @@ const exitCodeHelp = `Exit codes:
   3    the agent failed, is held, was cancelled or terminated, or ran out of time
   4    no such agent, or its state does not allow the command
   5    Temporal or a worker did not answer
-  6    a limit of the agent (model calls, tokens, cost or time) ended its turn
+  6    a limit of the agent (model calls, tokens, cost or time) ended its turn, or the output limit of the model cut the answer
   7    the ID is taken by another agent, or by an agent with another task
   130  interrupted`
 
