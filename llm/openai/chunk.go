@@ -30,6 +30,8 @@ type chunkChoice struct {
 	FinishReason finish   `json:"finish_reason"`
 	// Native is the finish reason of the provider behind OpenRouter.
 	Native finish `json:"native_finish_reason"`
+	// Usage is the usage in the streams of Kimi.
+	Usage *usage `json:"usage"`
 }
 
 // assembly assembles a reply from the events of a stream.
@@ -78,7 +80,11 @@ func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
 	// Some endpoints send the usage so far in each event. The last usage with a count other than 0 is the usage of the whole
 	// reply.
-	for _, u := range []*usage{c.Usage, c.Groq.Usage} {
+	all := []*usage{c.Usage, c.Groq.Usage}
+	for _, choice := range c.Choices {
+		all = append(all, choice.Usage)
+	}
+	for _, u := range all {
 		if u != nil && *u != (usage{}) {
 			a.usage = *u
 		}

@@ -19,6 +19,8 @@ type choice struct {
 	FinishReason finish  `json:"finish_reason"`
 	// Native is the finish reason of the provider behind OpenRouter.
 	Native finish `json:"native_finish_reason,omitempty"`
+	// Usage is the usage in the responses of Kimi.
+	Usage *usage `json:"usage,omitempty"`
 }
 
 type message struct {
@@ -50,6 +52,7 @@ type called struct {
 type usage struct {
 	PromptTokens     count `json:"prompt_tokens"`
 	CompletionTokens count `json:"completion_tokens"`
+	TotalTokens      count `json:"total_tokens,omitempty"`
 	PromptDetails    struct {
 		CachedTokens count `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -58,11 +61,29 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 	// CacheHitTokens is the number of cached tokens in the responses of DeepSeek.
 	CacheHitTokens count `json:"prompt_cache_hit_tokens,omitempty"`
+	// CachedTokens is the number of cached tokens in the responses of Kimi.
+	CachedTokens count `json:"cached_tokens,omitempty"`
+}
+
+// normalize moves counts to the fields that go-openai reads.
+func (u *usage) normalize() {
+	cached := &u.PromptDetails.CachedTokens
+	*cached = cmp.Or(*cached, u.CacheHitTokens, u.CachedTokens)
+	// In the responses of xAI and Gemini, the completion tokens do not include the reasoning. Gemini does not report it alone.
+	thought := &u.CompletionDetails.ReasoningTokens
+	if rest := u.TotalTokens - u.PromptTokens - u.CompletionTokens; rest > 0 && (*thought == rest || *thought == 0) {
+		u.CompletionTokens, *thought = u.CompletionTokens+rest, rest
+	}
 }
 
 // rewrite returns the reply as JSON that go-openai can decode.
 func (reply completion) rewrite() ([]byte, error) {
-	reply.Usage.PromptDetails.CachedTokens = cmp.Or(reply.Usage.PromptDetails.CachedTokens, reply.Usage.CacheHitTokens)
+	for _, c := range reply.Choices {
+		if reply.Usage == (usage{}) && c.Usage != nil {
+			reply.Usage = *c.Usage
+		}
+	}
+	reply.Usage.normalize()
 	for i := range reply.Choices {
 		reply.Choices[i].Message.normalize()
 		reply.Choices[i].FinishReason = reply.Choices[i].FinishReason.or(reply.Choices[i].Native)

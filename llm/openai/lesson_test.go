@@ -280,7 +280,7 @@ func TestReasoningGoesBackByPolicy(t *testing.T) {
 		{"gpt-4o-mini", openai.Reasoning{}, []string{"-", "-", "-"}},
 		{"deepseek-v4-pro", openai.Reasoning{}, []string{"old", "", "new"}},
 		{"deepseek-r1", openai.Reasoning{}, []string{"-", "-", "-"}},
-		{"kimi-k2.6", openai.Reasoning{}, []string{"old", "", "new"}},
+		{"kimi-k2.6", openai.Reasoning{}, []string{"old", " ", "new"}},
 		{"glm-5", openai.Reasoning{}, []string{"-", "", "new"}},
 		{"kimi-k2.6", openai.Reasoning{Send: openai.Never}, []string{"-", "-", "-"}},
 		{"gpt-oss-120b", openai.Reasoning{Send: openai.Always}, []string{"old", "", "new"}},

@@ -42,7 +42,7 @@ func (w writer) rewrite(encoded []byte, fields map[string]json.RawMessage, from 
 			return nil, err
 		}
 		if field := w.reasoning.field(from[i], w.form, i, turn, thinks); field != "" {
-			message[field] = reasoningText(from[i])
+			message[field] = reasoningText(from[i], w.family)
 		}
 		if !w.form.has(noOpaque) {
 			restore(message, from[i].Opaque, w.family)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -24,6 +25,9 @@ type Reasoning struct {
 	// Field is the field of the message. Defaults to "reasoning_content".
 	Field string
 }
+
+// noThought is the reasoning of a message with calls that has none, because another model made it. Kimi refuses an empty text here.
+const noThought = " "
 
 // DefaultReasoning returns how the reasoning is sent if [Options.Reasoning] does not say it. The model has the given name of the
 // provider.
@@ -59,8 +63,12 @@ func (r Reasoning) field(m llm.Message, f form, i, turn int, thinks bool) string
 	return ""
 }
 
-// text returns the JSON form of the reasoning of a message.
-func reasoningText(m llm.Message) json.RawMessage {
-	encoded, _ := encode(m.Reasoning) // cannot fail
+// reasoningText returns the JSON form of the reasoning of a message to a model.
+func reasoningText(m llm.Message, family string) json.RawMessage {
+	text := m.Reasoning
+	if line(family) == "kimi" {
+		text = cmp.Or(text, noThought)
+	}
+	encoded, _ := encode(text) // cannot fail
 	return encoded
 }

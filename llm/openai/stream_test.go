@@ -172,6 +172,32 @@ func TestUsageOfAStreamIsTheLastCount(t *testing.T) {
 	}
 }
 
+// Providers count in different ways. Output tokens include the reasoning, and cached tokens are a part of the input tokens.
+func TestUsageIsCountedInOneWay(t *testing.T) {
+	t.Parallel()
+	for usage, want := range map[string]llm.Usage{
+		`{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12,"completion_tokens_details":{"reasoning_tokens":2}}`: {InputTokens: 7, OutputTokens: 5, ReasoningTokens: 2},
+		`{"prompt_tokens":7,"completion_tokens":3,"total_tokens":12,"completion_tokens_details":{"reasoning_tokens":2}}`: {InputTokens: 7, OutputTokens: 5, ReasoningTokens: 2},
+		`{"prompt_tokens":7,"completion_tokens":3,"total_tokens":12}`:                                                    {InputTokens: 7, OutputTokens: 5, ReasoningTokens: 2},
+		`{"prompt_tokens":7,"completion_tokens":3}`:                                                                      {InputTokens: 7, OutputTokens: 3},
+		`{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"cached_tokens":4}`:                                  {InputTokens: 7, OutputTokens: 3, CachedTokens: 4},
+		`{"prompt_tokens":7,"completion_tokens":3,"prompt_cache_hit_tokens":4}`:                                          {InputTokens: 7, OutputTokens: 3, CachedTokens: 4},
+	} {
+		whole := `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"usage":` + usage + `}`
+		inChoice := `{"choices":[{"message":{"content":"x"},"finish_reason":"stop","usage":` + usage + `}]}`
+		atEnd := stream("data: " + text("x") + "\n\ndata: " + stop + "\n\ndata: {\"choices\":[],\"usage\":" + usage + "}\n\ndata: [DONE]\n\n")
+		ofChoice := stream("data: " + text("x") + "\n\ndata: " + `{"choices":[{"delta":{},"finish_reason":"stop","usage":` + usage + `}]}` + "\n\ndata: [DONE]\n\n")
+		write := func(body string) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+		}
+		for i, handler := range []http.Handler{write(whole), write(inChoice), atEnd, ofChoice} {
+			reply, err := serve(t, handler).Complete(t.Context(), ask())
+			require.NoError(t, err)
+			require.Equal(t, want, reply.Usage, "%s, form %d", usage, i)
+		}
+	}
+}
+
 func TestErrorsWithinAStreamAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
