@@ -1,0 +1,167 @@
+package models_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// talk is a scripted model. It answers each message of the user with two parallel calls, one more call, and a text. If a form is
+// demanded, its first answer does not fit.
+func talk(_ context.Context, req llm.Request) (llm.Reply, error) {
+	steps, last := 0, llm.Message{}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case llm.User:
+			steps, last = 0, m
+		case llm.Assistant:
+			steps++
+		}
+	}
+	var reply llm.Reply
+	switch {
+	case strings.HasPrefix(last.Content, "The conversation grows too long"):
+		reply = llmtest.Say("They looked at cities.")
+	case strings.Contains(last.Content, "does not fit the JSON schema"):
+		reply = llmtest.Say(`{"city":"Rome"}`)
+	case steps > 1:
+		reply = llmtest.Say(fmt.Sprintf("Answer to %q.", last.Content))
+	case steps == 1:
+		reply = llmtest.Call(llmtest.ToolCall(fmt.Sprintf("call_%d_c", len(req.Messages)), "look", `{"city":"Rome"}`))
+	default:
+		reply = llmtest.Call(
+			llmtest.ToolCall(fmt.Sprintf("call_%d_a", len(req.Messages)), "look", `{"city":"Paris"}`),
+			llmtest.ToolCall(fmt.Sprintf("call_%d_b", len(req.Messages)), "look", `{"city":"Oslo"}`))
+		reply.Message.Content = "Let me look."
+	}
+	reply.Message.Reasoning = fmt.Sprintf("Step %d <&>.", steps)
+	reply.Usage = llm.Usage{InputTokens: 100 * len(req.Messages), OutputTokens: 5}
+	return reply, nil
+}
+
+// provider is a provider with the fields of a model in agents.yaml.
+type provider struct {
+	make   func() *llmtest.Provider
+	fields string
+	path   string // the path of the base URL
+}
+
+var providers = map[string]provider{
+	"Gemini":     {llmtest.Gemini, "model: gemini-3-pro", "/v1"},
+	"DeepSeek":   {llmtest.DeepSeek, "model: deepseek-v4-pro", "/v1"},
+	"Kimi":       {llmtest.Kimi, "model: kimi-k2.6", "/v1"},
+	"OpenAI":     {llmtest.OpenAI, "model: gpt-4o-mini", "/v1"},
+	"Mistral":    {llmtest.Mistral, "model: mistral-large", "/v1"},
+	"Cloudflare": {llmtest.Cloudflare, "model: llama-4", "/v1"},
+	"MiniMax":    {llmtest.MiniMax, "model: MiniMax-M2", "/v1"},
+	"OpenRouter": {llmtest.OpenRouter, "model: anthropic/claude-sonnet-5", "/v1"},
+	"Azure":      {llmtest.Azure, `model: o5, query: {api-version: "2026-01-01"}`, "/v1"},
+	"Gemma":      {llmtest.Gemma, "model: gemma-4", "/v1"},
+}
+
+// A chat of more than thirty messages passes with every provider: with tools, parallel calls, a steering message, an answer in a form, a
+// compaction, a worker that is killed, a continue-as-new, a reset, a resume and a fork. The model answers nothing twice, and the
+// provider refuses only what a worker learns from.
+func TestChatHoldsWithEveryProvider(t *testing.T) {
+	for name, p := range providers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stand := p.make()
+			var gate atomic.Pointer[world.Gate]
+			tools := world.NewToolServer(t)
+			tools.Add("look", world.ReadOnly, func(ctx context.Context, e world.Effect) (string, error) {
+				if g := gate.Load(); g != nil && e.Arguments == `{"city":"Oslo"}` {
+					if err := g.Pass(ctx); err != nil {
+						return "", err
+					}
+				}
+				return "Sunny.", nil
+			})
+			far := llmtest.Func(talk)
+			w := world.New(t, far.Complete, tools, "", func(e *llmtest.Endpoint) { e.Client, e.Provider = far, stand })
+			w.WriteConfig(fmt.Sprintf(`task_queue: %s
+models:
+  main: {%s, provider: %s, base_url: %q, temperature: 0, max_output_tokens: 1000, parallel_tool_calls: true}
+mcp_servers:
+  far: {url: %q}
+agents:
+  chat:
+    model: main
+    instructions: Be brief.
+    tools: [far.*]
+    limits: {context_tokens: 2500}
+  form:
+    model: main
+    tools: [far.*]
+    output_schema: {type: object, properties: {city: {type: string}}, required: [city], additionalProperties: false}
+`, w.Queue, p.fields, "openai", strings.TrimSuffix(w.Model.URL, "/v1")+p.path, tools.URL))
+			chat := t.Name()
+
+			first := w.Worker()
+			w.Must("run", "--chat", "--agent", "chat", "--id", chat, "task 1")
+			gate.Store(world.NewGate())
+			w.Must("send", "--detach", chat, "task 2")
+			gate.Load().Wait(t)
+			w.Must("send", "--detach", chat, "rather this") // a steering message, while a tool runs
+			first.Kill()
+			gate.Store(nil)
+			second := w.Worker()
+			w.Eventually("the chat answers", func() bool { return w.Show(chat).Status == "waiting" })
+			for n := 3; n <= 4; n++ {
+				w.Must("send", chat, fmt.Sprint("task ", n))
+			}
+			w.Roll(chat)
+			for n := 5; n <= 7; n++ {
+				w.Must("send", chat, fmt.Sprint("task ", n))
+			}
+			whole := whole(w, chat)
+			require.Greater(t, len(whole.Messages), 30)
+			require.Positive(t, whole.Usage["compactions"])
+
+			w.Reset(chat, "", 3)
+			w.Eventually("the chat is where it was", func() bool {
+				s := w.Show(chat)
+				return s.Status == "waiting" && len(lines(w, chat)) == len(whole.Messages)
+			})
+			require.Equal(t, whole.Lines(), lines(w, chat))
+			w.TerminateAgent(chat)
+			w.Must("resume", "--message", "task 8", chat)
+			require.Equal(t, whole.Lines(), lines(w, chat)[:len(whole.Messages)])
+			second.Kill()
+			w.Worker()
+			w.Must("fork", chat, "--at", "7", "--id", chat+"-fork", "--message", "task 9")
+			w.Eventually("the fork answers", func() bool { return w.Show(chat+"-fork").Status == "waiting" })
+			require.Equal(t, whole.Lines()[:7], lines(w, chat+"-fork")[:7])
+			w.Must("run", "--agent", "form", "--id", chat+"-form", "task 10")
+			require.JSONEq(t, `{"city":"Rome"}`, w.Show(chat+"-form").Result)
+
+			require.Empty(t, stand.Violations())
+			answered := map[string]int{}
+			for _, r := range far.Requests() {
+				answered[r.Key]++
+				require.Equal(t, 1, answered[r.Key], "%s was answered twice", r.Key)
+			}
+			// Each of three workers learns for itself.
+			require.LessOrEqual(t, len(w.Model.Requests())-len(far.Requests()), 3*5)
+		})
+	}
+}
+
+// whole returns an agent with all its messages.
+func whole(w *world.World, id string) world.Shown {
+	var s world.Shown
+	require.NoError(w.T, json.Unmarshal([]byte(w.Must("show", "--all", "--json", id)), &s))
+	return s
+}
+
+// lines returns the lines of all messages of an agent.
+func lines(w *world.World, id string) []string { return whole(w, id).Lines() }
