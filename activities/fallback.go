@@ -2,6 +2,7 @@ package activities
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,10 +34,13 @@ func (h *heartbeat) candidate() int {
 // the delay is at least the retry delay of the given error. A candidate whose error is not retryable is not called again: see
 // [llm.Class.Retryable].
 //
-// In these cases fallBack chooses no candidate and returns the given error unchanged:
+// In these cases fallBack chooses no candidate, and returns the given error with the error of the first candidate:
 //
 //   - No candidate is left.
 //   - The error is retryable, but the call has had its maximum number of attempts.
+//
+// In these cases fallBack chooses no candidate, and returns the given error unchanged:
+//
 //   - The workflow has cancelled the call.
 //   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.
 //   - The context is too long. The agent then makes a summary of the conversation, and other models are not tried.
@@ -47,10 +51,13 @@ func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if turn%n == 0 {
+		h.tried.FirstError = cut(app.Message(), maxFirstError)
+	}
 	if !llm.Class(app.Type()).Retryable() {
 		h.tried.Refused = append(h.tried.Refused, turn%n)
 	} else if app.NonRetryable() {
-		return failed // this was the last attempt that modelError allows
+		return h.withFirstError(turn%n, app) // this was the last attempt that modelError allows
 	}
 	for next := turn + 1; next <= turn+n; next++ {
 		if slices.Contains(h.tried.Refused, next%n) {
@@ -67,5 +74,21 @@ func (h *heartbeat) fallBack(turn, n int, failed error) error {
 		}
 		return temporal.NewApplicationErrorWithOptions(app.Message(), app.Type(), options)
 	}
-	return failed
+	return h.withFirstError(turn%n, app)
+}
+
+// maxFirstError limits [protocol.Progress].FirstError, in bytes.
+const maxFirstError = 500
+
+// withFirstError returns the final error of a model call. If the error is not that of the first candidate, the message of the first
+// candidate's error is added. The caller must hold the lock.
+func (h *heartbeat) withFirstError(candidate int, app *temporal.ApplicationError) error {
+	if candidate == 0 || h.tried.FirstError == "" {
+		return app
+	}
+	options := temporal.ApplicationErrorOptions{NonRetryable: app.NonRetryable(), NextRetryDelay: app.NextRetryDelay()}
+	if app.HasDetails() {
+		options.Details = []any{h.tried.Empty}
+	}
+	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("%s; before that, the first model failed: %s", app.Message(), h.tried.FirstError), app.Type(), options)
 }

@@ -59,3 +59,18 @@ func TestStoppedWorkerDoesNotRefuseACandidate(t *testing.T) {
 	require.Zero(t, h.candidate())
 	require.Empty(t, h.tried.Refused)
 }
+
+// The error of the last model does not hide why the first one failed.
+func TestFallbackKeepsTheFirstError(t *testing.T) {
+	h := &heartbeat{}
+	refused := func(text string) error {
+		return temporal.NewNonRetryableApplicationError(text, string(llm.Unauthorized), nil)
+	}
+	require.ErrorContains(t, h.fallBack(0, 2, refused("the key of main is wrong")), "the key of main is wrong")
+	err := h.fallBack(1, 2, refused("the key of spare is wrong"))
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.True(t, app.NonRetryable())
+	require.Equal(t, string(llm.Unauthorized), app.Type())
+	require.Contains(t, app.Message(), "the key of spare is wrong; before that, the first model failed: the key of main is wrong")
+}

@@ -25,6 +25,8 @@ type Progress struct {
 	Candidate int `json:"candidate,omitempty"`
 	// Refused holds the indexes of the candidates that are not called again, because their errors were not retryable.
 	Refused []int `json:"refused,omitempty"`
+	// FirstError is the error of the first candidate. The error of another candidate must not hide it from people.
+	FirstError string `json:"first_error,omitempty"`
 	// Text is the end of what the model has written so far in this call. It is for people.
 	Text string `json:"text,omitempty"`
 	// Said is the size, in bytes, of all that the model has written so far in this call.
