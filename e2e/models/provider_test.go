@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,34 +50,42 @@ func talk(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, nil
 }
 
-// provider is a provider with the fields of a model in agents.yaml.
-type provider struct {
-	make   func() *llmtest.Provider
-	fields string
-	path   string // the path of the base URL
+// providers are the stand-ins for the blocks of the guide.
+var providers = map[string]func() *llmtest.Provider{
+	"Gemini": llmtest.Gemini, "DeepSeek": llmtest.DeepSeek, "Kimi": llmtest.Kimi, "OpenAI": llmtest.OpenAI, "Mistral": llmtest.Mistral,
+	"Cloudflare": llmtest.Cloudflare, "MiniMax": llmtest.MiniMax, "OpenRouter": llmtest.OpenRouter, "Azure": llmtest.Azure,
+	"Gemma": llmtest.Gemma,
 }
 
-var providers = map[string]provider{
-	"Gemini":     {llmtest.Gemini, "model: gemini-3-pro", "/v1"},
-	"DeepSeek":   {llmtest.DeepSeek, "model: deepseek-v4-pro", "/v1"},
-	"Kimi":       {llmtest.Kimi, "model: kimi-k2.6", "/v1"},
-	"OpenAI":     {llmtest.OpenAI, "model: gpt-4o-mini", "/v1"},
-	"Mistral":    {llmtest.Mistral, "model: mistral-large", "/v1"},
-	"Cloudflare": {llmtest.Cloudflare, "model: llama-4", "/v1"},
-	"MiniMax":    {llmtest.MiniMax, "model: MiniMax-M2", "/v1"},
-	"OpenRouter": {llmtest.OpenRouter, "model: anthropic/claude-sonnet-5", "/v1"},
-	"Azure":      {llmtest.Azure, `model: o5, query: {api-version: "2026-01-01"}`, "/v1"},
-	"Gemma":      {llmtest.Gemma, "model: gemma-4", "/v1"},
+// block matches a block of the guide: its name and its text.
+var block = regexp.MustCompile("(?s)```yaml ([A-Za-z]+)\nmodels:\n(.*?)```")
+
+// keyName matches the names of environment variables in the guide.
+var keyName = regexp.MustCompile(`api_key_env: ([A-Z_]+)`)
+
+// url matches the base URL in a block, without its path.
+var url = regexp.MustCompile(`base_url: "https?://[^/"]+`)
+
+// guide returns the blocks of docs/models.md by name.
+func guide(t testing.TB) map[string]string {
+	text, err := os.ReadFile("../../docs/models.md")
+	require.NoError(t, err)
+	blocks := map[string]string{}
+	for _, found := range block.FindAllStringSubmatch(string(text), -1) {
+		blocks[found[1]] = found[2]
+	}
+	return blocks
 }
 
-// A chat of more than thirty messages passes with every provider: with tools, parallel calls, a steering message, an answer in a form, a
+// A chat of more than thirty messages passes with every block of the guide: with tools, parallel calls, a steering message, an answer in a form, a
 // compaction, a worker that is killed, a continue-as-new, a reset, a resume and a fork. The model answers nothing twice, and the
 // provider refuses only what a worker learns from.
 func TestChatHoldsWithEveryProvider(t *testing.T) {
-	for name, p := range providers {
+	for name, model := range guide(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stand := p.make()
+			require.Contains(t, providers, name)
+			stand := providers[name]()
 			var gate atomic.Pointer[world.Gate]
 			tools := world.NewToolServer(t)
 			tools.Add("look", world.ReadOnly, func(ctx context.Context, e world.Effect) (string, error) {
@@ -90,8 +100,7 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
 			w := world.New(t, far.Complete, tools, "", func(e *llmtest.Endpoint) { e.Client, e.Provider, e.PrefixCache = far, stand, cache })
 			w.WriteConfig(fmt.Sprintf(`task_queue: %s
 models:
-  main: {%s, provider: %s, base_url: %q, temperature: 0, max_output_tokens: 1000, parallel_tool_calls: true}
-mcp_servers:
+%smcp_servers:
   far: {url: %q}
 agents:
   chat:
@@ -103,7 +112,7 @@ agents:
     model: main
     tools: [far.*]
     output_schema: {type: object, properties: {city: {type: string}}, required: [city], additionalProperties: false}
-`, w.Queue, p.fields, "openai", strings.TrimSuffix(w.Model.URL, "/v1")+p.path, tools.URL))
+`, w.Queue, url.ReplaceAllString(model, `base_url: "`+strings.TrimSuffix(w.Model.URL, "/v1")), tools.URL))
 			chat := t.Name()
 
 			first := w.Worker()
