@@ -1,15 +1,12 @@
 package openai
 
 import (
+	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -42,25 +39,17 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	response, err := x.client.options.HTTPClient.Do(r.WithContext(ctx)) //nolint:gosec // the URL is configuration
-	if err != nil {
-		return nil, x.lost(ctx, endpoint.LostError{Err: err})
-	}
-	defer response.Body.Close()
-
-	a := endpoint.Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
-	quiet := endpoint.NewSilence(response.Body, cancel)
-	body := endpoint.Unpack(quiet)
 	var reply completion
-	if a.Status < http.StatusMultipleChoices && streams(a.Header, body) {
-		reply, err = x.readStream(a, body, quiet)
-	} else {
-		reply, err = readWhole(a, body, r.Context().Err)
-	}
+	response, err := x.client.send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
+		if a.Status < http.StatusMultipleChoices && streams(a.Header, body) {
+			reply, err = x.readStream(a, body, quiet)
+		} else {
+			reply, err = readWhole(a, body, r.Context().Err)
+		}
+		return err
+	})
 	if err != nil {
-		return nil, x.lost(ctx, err)
+		return nil, err
 	}
 	x.reply = reply
 	rewritten, err := reply.rewrite()
@@ -71,38 +60,15 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// lost adds to an error of the connection why the context of the request has ended. Other errors stay as they are.
-func (x *exchange) lost(ctx context.Context, err error) error {
-	if !errors.As(err, new(endpoint.LostError)) {
-		return err
-	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, endpoint.ErrSilent):
-		return endpoint.LostError{Err: fmt.Errorf("the endpoint sent nothing for %v: %w", x.client.options.IdleTimeout, cause)}
-	case errors.Is(cause, endpoint.ErrTimeout):
-		return endpoint.LostError{Err: cause}
-	}
-	return err
-}
-
 // readWhole reads a response that is not streamed. `ended` must return an error if the context of the request has ended, and
 // nil otherwise.
 func readWhole(a endpoint.Response, body io.Reader, ended func() error) (completion, error) {
-	encoded, err := endpoint.ReadLimited(body)
-	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
-	// error.
-	if err != nil && (a.Status < http.StatusMultipleChoices || ended() != nil) {
-		if errors.Is(err, endpoint.ErrTooLarge) {
-			return completion{}, a.TooLarge()
-		}
-		return completion{}, endpoint.LostError{Err: fmt.Errorf("the response is incomplete: %w", err)}
-	}
-	a.Body = encoded
-	if err := a.Failure(); err != nil {
+	a, err := readBody(a, body, ended)
+	if err != nil {
 		return completion{}, err
 	}
 	var reply completion
-	if err := json.Unmarshal(encoded, &reply); err != nil {
+	if err := json.Unmarshal(a.Body, &reply); err != nil {
 		return completion{}, a.Bad(endpoint.Chat, err)
 	}
 	if len(reply.Choices) == 0 {
@@ -129,27 +95,9 @@ func (x *exchange) prepare(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if len(x.client.options.Query) > 0 {
-		query := r.URL.Query()
-		for name, value := range x.client.options.Query {
-			query.Set(name, value)
-		}
-		r.URL.RawQuery = query.Encode()
-	}
-	if !x.form.has(noStream) {
-		r.Header.Set("Accept", "text/event-stream, application/json")
-	}
 	r.Body = io.NopCloser(bytes.NewReader(rewritten))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(rewritten)), nil }
 	r.ContentLength = int64(len(rewritten))
-
-	if x.key != "" {
-		// The name must be in lower case. With the canonical spelling, net/http may send the request again by itself when a
-		// connection breaks, and most endpoints would process and bill the request twice.
-		r.Header["idempotency-key"] = []string{x.key}
-	}
-	for name, value := range x.client.options.Headers {
-		r.Header.Set(name, value)
-	}
+	x.client.setHeaders(r, x.key, !x.form.has(noStream))
 	return nil
 }

@@ -62,12 +62,7 @@ func beginsField(text []byte) (does, may bool) {
 // errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
 // from which the reader reads (quiet).
 func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (completion, error) {
-	tell := func(d llm.Delta) {
-		x.renew()
-		x.tell(d)
-		x.renew() // the time that the listener takes does not count
-	}
-	whole := assembly{tell: tell, offers: x.offers}
+	whole := assembly{tell: renewing(x.renew, x.tell), offers: x.offers}
 	stream := endpoint.NewEvents(in)
 	for {
 		e, err := stream.Next()
