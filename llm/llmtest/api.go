@@ -57,6 +57,7 @@ var Chat API = chat{}
 // apis maps the last part of a URL's path to the API that is there.
 var apis = map[string]API{
 	"/chat/completions": Chat,
+	"/responses":        Responses,
 }
 
 // apiAt returns the API at a path; nil if there is none.

@@ -1,6 +1,9 @@
 package endpoint
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // text is a string whose decoder accepts any JSON value. The value null becomes "". Any other value that is not a string
 // becomes its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The
@@ -11,7 +14,7 @@ type Text string
 func (t *Text) UnmarshalJSON(encoded []byte) error {
 	var s string
 	if encoded[0] != '"' && string(encoded) != "null" {
-		s = string(encoded)
+		s = strings.ToValidUTF8(string(encoded), "\uFFFD") // as the decoder does with strings
 	} else if err := json.Unmarshal(encoded, &s); err != nil {
 		return err
 	}
