@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -47,6 +48,9 @@ type Options struct {
 	Name string
 	// Provider is the API of the endpoint. The only value is "openai", which is the default.
 	Provider string
+	// API is the API of the endpoint that the client uses: "chat" for chat completions, or "responses" for OpenAI's Responses API.
+	// Defaults to "chat".
+	API string
 	// BaseURL is the URL to which "/chat/completions" is added. Defaults to [DefaultBaseURL].
 	BaseURL string
 	// APIKey is sent as a bearer token. If it is empty, no token is sent. [New] removes white space around the key.
@@ -86,6 +90,8 @@ type Client struct {
 	replies *redact.Redactor
 	library openai.ClientConfig
 	forms   forms
+	// unencrypted has the models that refuse to return encrypted reasoning: see [Client.askResponses].
+	unencrypted sync.Map
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -98,6 +104,7 @@ func New(options Options) (*Client, error) {
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
 	options.IdleTimeout = cmp.Or(options.IdleTimeout, DefaultIdleTimeout)
 	options.Provider = cmp.Or(options.Provider, "openai")
+	options.API = cmp.Or(options.API, chatAPI)
 	options.Headers, options.Query = maps.Clone(options.Headers), maps.Clone(options.Query)
 	options.Log = cmp.Or(options.Log, slog.Default())
 
@@ -134,6 +141,10 @@ func (o Options) validate() (*url.URL, error) {
 		return nil, errors.New(`BaseURL ends in "/chat/completions", which the client adds itself; remove it from BaseURL`)
 	case o.Provider != "openai":
 		return nil, fmt.Errorf("unknown Provider %q; the only provider is \"openai\"", o.Provider)
+	case o.API != chatAPI && o.API != responsesAPI:
+		return nil, fmt.Errorf("unknown API %q; set \"chat\" or \"responses\"", o.API)
+	case strings.HasSuffix(base.Path, "/responses"):
+		return nil, errors.New(`BaseURL ends in "/responses", which the client adds itself; remove it from BaseURL`)
 	case o.Timeout < 0:
 		return nil, errors.New("Timeout is negative; set a positive duration, or 0 for the default") //nolint:staticcheck // begins with the name of the option
 	case o.IdleTimeout < 0:
@@ -209,6 +220,9 @@ func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).S
 
 // ask sends one request in the given form and returns the reply.
 func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
+	if c.options.API == responsesAPI {
+		return c.askResponses(ctx, renew, model, req, !form.has(noStream))
+	}
 	fields, err := fields(req, form)
 	if err != nil {
 		return llm.Reply{}, err

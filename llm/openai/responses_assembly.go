@@ -1,0 +1,292 @@
+package openai
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+)
+
+// responseAssembly assembles a response from the events of a stream.
+type responseAssembly struct {
+	// tell is called with each delta.
+	tell func(llm.Delta)
+
+	items   []*assembledItem // in the order in which they began
+	byIndex map[int]*assembledItem
+	byID    map[string]*assembledItem
+	calls   int // the number of function calls so far
+	model   text
+	final   *responseBody // the response in the last event; nil before that event
+
+	// said and thought are what was told last: the message, and the part of the reasoning.
+	said    *assembledItem
+	thought thoughtPart
+
+	size int // approximate length of the deltas, in bytes
+	held int // length of the items that are held, in bytes
+}
+
+// thoughtPart identifies a part of the reasoning.
+type thoughtPart struct {
+	item *assembledItem
+	part count
+}
+
+// assembledItem is one item of the response, as far as it has arrived.
+type assembledItem struct {
+	index int // the field `output_index`; -1 if the events do not have it
+	outputItem
+	done      bool // the item is complete
+	call      int  // the number of the function call
+	named     bool // the name of the function was told
+	text      strings.Builder
+	refused   strings.Builder
+	thoughts  strings.Builder
+	arguments strings.Builder
+}
+
+// spoke reports whether the stream so far contains text, reasoning, a refusal or a function call.
+func (a *responseAssembly) spoke() bool { return a.size > 0 }
+
+// add adds an event. It reports whether the event is a part of the reply. It returns the error in an event that says that the response failed, and
+// [endpoint.ErrTooLarge] if the response has become too large. `failed` has the status and the headers of the HTTP response.
+func (a *responseAssembly) add(failed endpoint.Response, e responseEvent) (part bool, err error) {
+	body := e.Response.value
+	a.model = cmp.Or(a.model, body.Model)
+	switch kind := openai.ResponseStreamEventType(e.Type); kind {
+	case openai.ResponseStreamEventOutputItemAdded:
+		a.begin(e)
+	case openai.ResponseStreamEventOutputItemDone:
+		a.end(e)
+	case openai.ResponseStreamEventOutputTextDelta:
+		a.addText(a.find(e, "message"), string(e.Delta))
+	case openai.ResponseStreamEventRefusalDelta:
+		a.find(e, "message").refused.WriteString(string(e.Delta))
+		a.size += len(e.Delta)
+	case openai.ResponseStreamEventReasoningSummaryTextDelta, openai.ResponseStreamEventReasoningTextDelta:
+		a.addThought(a.find(e, "reasoning"), e.SummaryIndex, string(e.Delta))
+	case openai.ResponseStreamEventFunctionArgumentsDelta:
+		a.addArguments(a.find(e, "function_call"), string(e.Delta))
+	case openai.ResponseStreamEventFunctionArgumentsDone:
+		if item := a.find(e, "function_call"); item.arguments.Len() == 0 {
+			a.addArguments(item, string(e.Arguments))
+		}
+	case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete, openai.ResponseStreamEventFailed, "response.done":
+		return true, a.finish(failed, kind, body)
+	default:
+		return false, nil
+	}
+	if a.size > endpoint.MaxReply || a.held > 2*endpoint.MaxReply || len(a.items) > maxCalls {
+		return true, endpoint.ErrTooLarge
+	}
+	return true, nil
+}
+
+// finish handles an event that ends the response. The type of the event is more important than the field `status`.
+func (a *responseAssembly) finish(failed endpoint.Response, kind openai.ResponseStreamEventType, body responseBody) error {
+	switch kind {
+	case openai.ResponseStreamEventCompleted:
+		if body.Status == "in_progress" || body.Status == "queued" {
+			body.Status = "completed"
+		}
+	case openai.ResponseStreamEventIncomplete:
+		body.Status = "incomplete"
+	case openai.ResponseStreamEventFailed:
+		body.Status = "failed"
+	}
+	if err := body.failure(failed); err != nil {
+		return err
+	}
+	a.final = &body
+	return nil
+}
+
+// marked handles the event [DONE] in a stream without an event that ends the response. If all items are complete, it takes the response
+// as complete and returns true.
+func (a *responseAssembly) marked() bool {
+	if a.final != nil {
+		return true
+	}
+	if !a.spoke() || slices.ContainsFunc(a.items, func(item *assembledItem) bool { return !item.done }) {
+		return false
+	}
+	a.final = &responseBody{Status: "completed"}
+	return true
+}
+
+// find returns the item that an event belongs to. If there is none, it begins a new item of the given kind. The field `output_index`
+// may be missing, and some proxies send another `item_id` in each event. An event without both belongs to the last item of its kind that
+// is not complete.
+func (a *responseAssembly) find(e responseEvent, kind string) *assembledItem {
+	if item := a.known(e); item != nil && item.kind == kind {
+		return item
+	}
+	if e.OutputIndex == nil && e.ItemID == "" {
+		for _, item := range slices.Backward(a.items) {
+			if item.kind == kind && !item.done {
+				return item
+			}
+		}
+	}
+	return a.open(e, outputItem{kind: kind, id: string(e.ItemID)})
+}
+
+// known returns the item with the ID or the index in an event; nil if there is none.
+func (a *responseAssembly) known(e responseEvent) *assembledItem {
+	if item := a.byID[cmp.Or(string(e.ItemID), e.Item.id)]; item != nil {
+		return item
+	}
+	if e.OutputIndex != nil {
+		return a.byIndex[int(*e.OutputIndex)]
+	}
+	return nil
+}
+
+// open begins a new item.
+func (a *responseAssembly) open(e responseEvent, begun outputItem) *assembledItem {
+	if a.byIndex == nil {
+		a.byIndex, a.byID = map[int]*assembledItem{}, map[string]*assembledItem{}
+	}
+	item := &assembledItem{index: -1}
+	if e.OutputIndex != nil {
+		item.index = int(*e.OutputIndex)
+		a.byIndex[item.index] = item
+	}
+	a.set(item, begun)
+	a.items = append(a.items, item)
+	return item
+}
+
+// set stores an item as it is in an event.
+func (a *responseAssembly) set(item *assembledItem, is outputItem) {
+	a.held += len(is.raw) - len(item.raw)
+	item.outputItem = is
+	if is.id != "" {
+		a.byID[is.id] = item
+	}
+	if is.kind != "function_call" {
+		return
+	}
+	if item.call == 0 {
+		a.calls++
+		item.call = a.calls
+		a.size += 64 // even an empty call needs memory
+	}
+	if is.name != "" && !item.named {
+		item.named = true
+		a.tell(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: item.call - 1, Name: is.name}})
+	}
+}
+
+// begin handles the event of a new item. An item with the index of another item is a new one if its ID is different.
+func (a *responseAssembly) begin(e responseEvent) {
+	if e.Item.kind == "" {
+		return
+	}
+	if item := a.known(e); item != nil && (item.id == e.Item.id || item.id == "" || e.Item.id == "") && !item.done {
+		a.set(item, e.Item)
+		return
+	}
+	a.open(e, e.Item)
+}
+
+// end handles the event of a complete item. If no delta of it has arrived, the item is told as one delta.
+func (a *responseAssembly) end(e responseEvent) {
+	if e.Item.kind == "" {
+		return
+	}
+	item := a.find(responseEvent{OutputIndex: e.OutputIndex, ItemID: text(e.Item.id)}, e.Item.kind)
+	a.set(item, e.Item)
+	item.done = true
+	if item.text.Len() == 0 {
+		a.addText(item, item.said)
+	}
+	if item.arguments.Len() == 0 {
+		a.addArguments(item, item.outputItem.arguments)
+	}
+	if item.thoughts.Len() == 0 {
+		a.addThought(item, 0, item.thought)
+	}
+	if item.refused.Len() == 0 {
+		item.refused.WriteString(item.refusal)
+		a.size += len(item.refusal)
+	}
+}
+
+// addText adds a part of the text of a message.
+func (a *responseAssembly) addText(item *assembledItem, part string) {
+	if part == "" {
+		return
+	}
+	item.text.WriteString(part)
+	a.size += len(part)
+	if a.said != nil && a.said != item {
+		part = betweenTexts + part
+	}
+	a.said = item
+	a.tell(llm.Delta{Text: part})
+}
+
+// addThought adds a part of reasoning. `index` is the number of the part of the summary.
+func (a *responseAssembly) addThought(item *assembledItem, index count, part string) {
+	if part == "" {
+		return
+	}
+	if before := a.thought; before.item == item && before.part != index {
+		item.thoughts.WriteString(betweenTexts)
+	}
+	item.thoughts.WriteString(part)
+	a.size += len(part)
+	if now := (thoughtPart{item, index}); now != a.thought {
+		if a.thought.item != nil {
+			part = betweenTexts + part
+		}
+		a.thought = now
+	}
+	a.tell(llm.Delta{Reasoning: part})
+}
+
+// addArguments adds a part of the arguments of a function call.
+func (a *responseAssembly) addArguments(item *assembledItem, part string) {
+	if part == "" || item.kind != "function_call" {
+		return
+	}
+	item.arguments.WriteString(part)
+	a.size += len(part)
+	a.tell(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: item.call - 1, Arguments: part}})
+}
+
+// response returns the assembled response. Its items are those of the last event. Some endpoints omit the items there, or their
+// content. In this case, the items of the other events are used.
+func (a *responseAssembly) response() responseBody {
+	whole := *a.final
+	whole.Model = cmp.Or(whole.Model, a.model)
+	speaks := func(items []outputItem) bool { return slices.ContainsFunc(items, outputItem.speaks) }
+	if items := a.output(); speaks(items) && !speaks(whole.Output) {
+		whole.Output = items
+	}
+	return whole
+}
+
+// output returns the items of all events but the last one. If all items have an index, they are in the order of their indexes.
+func (a *responseAssembly) output() []outputItem {
+	sorted := slices.Clone(a.items)
+	if !slices.ContainsFunc(sorted, func(item *assembledItem) bool { return item.index < 0 }) {
+		slices.SortStableFunc(sorted, func(a, b *assembledItem) int { return cmp.Compare(a.index, b.index) })
+	}
+	var items []outputItem
+	for _, item := range sorted {
+		is := item.outputItem
+		is.said = cmp.Or(is.said, item.text.String())
+		is.refusal = cmp.Or(is.refusal, item.refused.String())
+		is.thought = cmp.Or(is.thought, item.thoughts.String())
+		is.arguments = cmp.Or(item.arguments.String(), is.arguments)
+		items = append(items, is)
+	}
+	return items
+}

@@ -1,0 +1,195 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+)
+
+// outputItem is one item of the field `output` of a response: a message, a function call or reasoning. The reply ignores items of
+// other kinds.
+type outputItem struct {
+	kind  string
+	id    string
+	phase string // of a message: "commentary" or "final_answer"
+
+	said    string // the text of a message
+	refusal string // the text with which the model refused
+	thought string // the text of reasoning
+
+	callID, name, arguments string // of a function call
+
+	// whole says that reasoning has content, so that it can be sent back.
+	whole bool
+	raw   json.RawMessage
+}
+
+// UnmarshalJSON accepts any JSON value. A value that is not an object becomes an item of an unknown kind.
+func (item *outputItem) UnmarshalJSON(encoded []byte) error {
+	var wire struct {
+		Type      text         `json:"type"`
+		ID        text         `json:"id"`
+		Phase     text         `json:"phase"`
+		Content   contentParts `json:"content"`
+		Summary   contentParts `json:"summary"`
+		Encrypted text         `json:"encrypted_content"`
+		CallID    text         `json:"call_id"`
+		Name      text         `json:"name"`
+		Arguments text         `json:"arguments"`
+	}
+	*item = outputItem{}
+	if json.Unmarshal(encoded, &wire) != nil {
+		return nil
+	}
+	*item = outputItem{
+		kind: string(wire.Type), id: string(wire.ID), phase: string(wire.Phase),
+		callID: string(cmp.Or(wire.CallID, wire.ID)), name: string(wire.Name), arguments: string(wire.Arguments),
+		raw: bytes.Clone(encoded),
+	}
+	switch item.kind {
+	case "message":
+		item.said = wire.Content.join("", "output_text", "text", "")
+		item.refusal = wire.Content.join("", "refusal")
+	case "reasoning":
+		thought := wire.Content.join(betweenTexts, "reasoning_text", "text", "")
+		item.thought = cmp.Or(wire.Summary.join(betweenTexts, "summary_text", "text", ""), thought)
+		item.whole = wire.Encrypted != "" || thought != ""
+	}
+	return nil
+}
+
+// speaks reports whether the item makes the reply more than empty.
+func (item outputItem) speaks() bool {
+	return item.said != "" || item.refusal != "" || item.kind == "function_call"
+}
+
+// outputItems are the items of a response. Its decoder accepts any JSON value. A single item is a list with one item.
+type outputItems []outputItem
+
+func (items *outputItems) UnmarshalJSON(encoded []byte) error {
+	*items = nil
+	if encoded[0] == '[' {
+		return json.Unmarshal(encoded, (*[]outputItem)(items))
+	}
+	if encoded[0] == '{' {
+		*items = make(outputItems, 1)
+		return json.Unmarshal(encoded, &(*items)[0])
+	}
+	return nil
+}
+
+// contentPart is a part of the content of an item, or of the summary of reasoning.
+type contentPart struct {
+	kind, text string
+}
+
+// contentParts are the parts of a content or a summary. Its decoder accepts any JSON value. A string is one part without a kind.
+type contentParts []contentPart
+
+func (parts *contentParts) UnmarshalJSON(encoded []byte) error {
+	*parts = nil
+	var list []json.RawMessage
+	if encoded[0] != '[' {
+		list = []json.RawMessage{encoded}
+	} else if err := json.Unmarshal(encoded, &list); err != nil {
+		return err
+	}
+	for _, raw := range list {
+		var part struct {
+			Type    text `json:"type"`
+			Text    text `json:"text"`
+			Refusal text `json:"refusal"`
+		}
+		switch {
+		case raw[0] == '"':
+			_ = part.Text.UnmarshalJSON(raw) // a valid JSON string
+		case json.Unmarshal(raw, &part) != nil:
+			continue
+		}
+		*parts = append(*parts, contentPart{string(part.Type), string(cmp.Or(part.Text, part.Refusal))})
+	}
+	return nil
+}
+
+// join returns the texts of the parts of certain kinds, with `between` between them.
+func (parts contentParts) join(between string, kinds ...string) string {
+	var texts []string
+	for _, part := range parts {
+		for _, kind := range kinds {
+			if part.kind == kind && part.text != "" {
+				texts = append(texts, part.text)
+			}
+		}
+	}
+	return strings.Join(texts, between)
+}
+
+// optional is a value whose decoder accepts any JSON value. It is zero if the JSON value has another form.
+type optional[T any] struct{ value T }
+
+func (o *optional[T]) UnmarshalJSON(encoded []byte) error {
+	*o = optional[T]{}
+	var value T
+	if json.Unmarshal(encoded, &value) == nil {
+		o.value = value
+	}
+	return nil
+}
+
+// responseUsage is the usage in a response.
+type responseUsage struct {
+	InputTokens  count `json:"input_tokens"`
+	OutputTokens count `json:"output_tokens"`
+	InputDetails optional[struct {
+		CachedTokens     count `json:"cached_tokens"`
+		CacheWriteTokens count `json:"cache_write_tokens"`
+	}] `json:"input_tokens_details"`
+	OutputDetails optional[struct {
+		ReasoningTokens count `json:"reasoning_tokens"`
+	}] `json:"output_tokens_details"`
+}
+
+// responseBody is a response of the Responses API. The types of its fields accept any JSON value.
+type responseBody struct {
+	Object     text                    `json:"object"`
+	Model      text                    `json:"model"`
+	Status     text                    `json:"status"`
+	Output     outputItems             `json:"output"`
+	Usage      optional[responseUsage] `json:"usage"`
+	Incomplete optional[struct {
+		Reason text `json:"reason"`
+	}] `json:"incomplete_details"`
+	Error json.RawMessage `json:"error"`
+
+	// missing says that the body has no list of items.
+	missing bool
+	raw     json.RawMessage
+}
+
+// UnmarshalJSON accepts any JSON object.
+func (b *responseBody) UnmarshalJSON(encoded []byte) error {
+	type plain responseBody
+	var p plain
+	if err := json.Unmarshal(encoded, &p); err != nil {
+		return err
+	}
+	*b = responseBody(p)
+	b.missing = b.Output == nil
+	b.raw = bytes.Clone(encoded)
+	return nil
+}
+
+// failure returns the error in a response that failed, and nil for any other response. `a` has the status and the headers.
+func (b responseBody) failure(a endpoint.Response) error {
+	failed := b.Status == "failed" || b.Status == "cancelled"
+	if !failed && !endpoint.Present(b.Error) {
+		return nil
+	}
+	if a.Body, a.Failed = b.raw, true; endpoint.Present(b.Error) {
+		return a.Failure()
+	}
+	return unexplained(a, b)
+}

@@ -1,0 +1,127 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// mark is one element of the list in [llm.Opaque.Data]. It stands for one item of a reply. An item of reasoning is in the list as it
+// arrived, without white space between its members. Of any other item, the list has only what the message does not have, because a
+// client sends the text and the calls of the message.
+type mark struct {
+	Type string `json:"type"`
+	// Phase is the field `phase` of a message: "commentary" or "final_answer". OpenAI's models need it back.
+	Phase string `json:"phase,omitempty"`
+	// Length is the length of the text of a message, in bytes.
+	Length int `json:"length,omitempty"`
+
+	raw json.RawMessage // the item of reasoning
+}
+
+// betweenTexts is between the texts of two messages, and between two parts of a reasoning.
+const betweenTexts = "\n\n"
+
+// opaqueOf returns the opaque data for the items of a reply. It returns nothing if an endpoint gets the same items without the data.
+func opaqueOf(items []outputItem, family string) llm.Opaque {
+	var list []any
+	needed, texts, calls := false, 0, 0
+	for _, item := range items {
+		switch item.kind {
+		case "reasoning":
+			if raw, ok := item.sendable(); ok {
+				list, needed = append(list, raw), true
+			}
+		case "message":
+			if item.said == "" {
+				continue
+			}
+			texts++
+			needed = needed || item.phase != "" || texts > 1 || calls > 0
+			list = append(list, mark{Type: "message", Phase: item.phase, Length: len(item.said)})
+		case "function_call":
+			calls++
+			list = append(list, mark{Type: "function_call"})
+		}
+	}
+	if !needed {
+		return llm.Opaque{}
+	}
+	data, err := encode(list)
+	if err != nil {
+		return llm.Opaque{} // an item of reasoning is not JSON
+	}
+	return llm.Opaque{Family: family, Data: string(data)}
+}
+
+// sendable returns the item of reasoning as it can be sent back. It returns false if the endpoint would refuse the item, because it
+// has neither encrypted nor readable content. Such an item is only a reference to what the endpoint has stored.
+func (item outputItem) sendable() (json.RawMessage, bool) {
+	var raw bytes.Buffer
+	if !item.whole || !utf8.Valid(item.raw) || json.Compact(&raw, item.raw) != nil {
+		return nil, false
+	}
+	return raw.Bytes(), true
+}
+
+// marksOf returns the marks in opaque data of the given family. If there are none, it returns those of a message with a text and then
+// calls. There is always a mark of a message, and it is before the marks of calls that were not in the reply.
+func marksOf(o llm.Opaque, family string) []mark {
+	var list []json.RawMessage
+	if o.Family == family && family != "" {
+		_ = json.Unmarshal([]byte(o.Data), &list) // what is not a list has no marks
+	}
+	var marks []mark
+	text, call := false, -1
+	for _, raw := range list {
+		var m mark
+		if json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		m.raw = raw
+		text = text || m.Type == "message"
+		if m.Type == "function_call" && call < 0 {
+			call = len(marks)
+		}
+		marks = append(marks, m)
+	}
+	if text {
+		return marks
+	}
+	if call < 0 {
+		call = len(marks)
+	}
+	return append(append(marks[:call:call], mark{Type: "message"}), marks[call:]...)
+}
+
+// divide divides the text of a message among the marks of messages, and returns the text of each mark. If the text is not the one
+// whose lengths are in the marks, the last mark gets the whole text.
+func divide(text string, marks []mark) map[int]string {
+	texts, last, rest, fits := map[int]string{}, 0, text, true
+	for i, m := range marks {
+		if m.Type != "message" {
+			continue
+		}
+		if len(texts) > 0 {
+			rest, fits = cutPrefix(rest, betweenTexts, fits)
+		}
+		if fits = fits && m.Length > 0 && m.Length <= len(rest) && (m.Length == len(rest) || utf8.RuneStart(rest[m.Length])); fits {
+			texts[i], rest = rest[:m.Length], rest[m.Length:]
+		}
+		last = i
+	}
+	if !fits || rest != "" {
+		return map[int]string{last: text}
+	}
+	return texts
+}
+
+// cutPrefix removes a prefix from a text. The result `ok` is false if the text does not begin with the prefix, or if the argument is
+// false.
+func cutPrefix(text, prefix string, before bool) (rest string, ok bool) {
+	rest, found := strings.CutPrefix(text, prefix)
+	return rest, found && before
+}

@@ -1,0 +1,84 @@
+package openai
+
+import (
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+	"github.com/reagent-dev/reagent/llm/repair"
+)
+
+// reply makes a reply from a response. It corrects the tool calls of the reply. `req` is the request to which the reply belongs, and
+// `family` is the family of the opaque data. If the reply is not valid, the error is an [*llm.Error].
+func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
+	usage := b.Usage.value
+	reply := llm.Reply{
+		Message: llm.Message{Role: llm.Assistant, Opaque: opaqueOf(b.Output, family)},
+		Model:   string(b.Model),
+		Usage: llm.Usage{
+			InputTokens:      int(usage.InputTokens),
+			OutputTokens:     int(usage.OutputTokens),
+			CachedTokens:     int(usage.InputDetails.value.CachedTokens),
+			CacheWriteTokens: int(usage.InputDetails.value.CacheWriteTokens),
+			ReasoningTokens:  int(usage.OutputDetails.value.ReasoningTokens),
+		},
+	}
+	var said, thoughts, refusals []string
+	for _, item := range b.Output {
+		said, thoughts, refusals = appendText(said, item.said), appendText(thoughts, item.thought), appendText(refusals, item.refusal)
+		if item.kind == "function_call" {
+			reply.Message.ToolCalls = append(reply.Message.ToolCalls, llm.ToolCall{ID: item.callID, Name: item.name, Arguments: item.arguments})
+		}
+	}
+	reply.Message.Content, reply.Message.Reasoning = strings.Join(said, betweenTexts), strings.Join(thoughts, betweenTexts)
+	reply.FinishReason = b.finish(len(reply.Message.ToolCalls) > 0)
+	if !b.complete() {
+		return reply, &llm.Error{Class: llm.BadReply, Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage,
+			Message: "the reply is not complete (" + reply.FinishReason + ")"}
+	}
+	reply = repair.Reply(reply, req)
+	return reply, checkReply(reply, openai.FinishReason(reply.FinishReason), strings.Join(refusals, betweenTexts))
+}
+
+// appendText appends a text that is not empty.
+func appendText(all []string, text string) []string {
+	if text == "" {
+		return all
+	}
+	return append(all, text)
+}
+
+// finish returns the finish reason, in the words of the chat completions API where it has one.
+func (b responseBody) finish(calls bool) string {
+	reason := string(b.Incomplete.value.Reason)
+	switch {
+	case reason == "max_output_tokens" || reason == "max_tokens":
+		return "length"
+	case reason != "":
+		return reason
+	case b.Status != "" && b.Status != "completed":
+		return string(b.Status)
+	case calls:
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// complete reports whether the response is a complete reply, one that reached the output limit, or one whose finish reason
+// [endpoint.Unfinished] knows.
+func (b responseBody) complete() bool {
+	reason := b.finish(false)
+	switch b.Status {
+	case "in_progress", "queued", "incomplete":
+		return reason == "length" || endpoint.ClassOfFinish(reason) != ""
+	}
+	return true
+}
+
+// unexplained returns the error for a response that failed without saying why.
+func unexplained(a endpoint.Response, b responseBody) error {
+	return &llm.Error{Class: llm.ServerError, Status: a.Status, Model: string(b.Model), FinishReason: string(b.Status),
+		Message: "the endpoint ended the response without an error message (status " + string(b.Status) + ")"}
+}

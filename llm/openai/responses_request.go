@@ -1,0 +1,155 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// responsesBody is the JSON body of a request to the Responses API.
+type responsesBody struct {
+	Model             string                    `json:"model"`
+	Instructions      string                    `json:"instructions,omitempty"`
+	Input             []any                     `json:"input"`
+	Tools             []responsesTool           `json:"tools,omitempty"`
+	ToolChoice        any                       `json:"tool_choice,omitempty"`
+	ParallelToolCalls *bool                     `json:"parallel_tool_calls,omitempty"`
+	MaxOutputTokens   int                       `json:"max_output_tokens,omitempty"`
+	Temperature       *float64                  `json:"temperature,omitempty"`
+	TopP              *float64                  `json:"top_p,omitempty"`
+	Reasoning         *openai.ResponseReasoning `json:"reasoning,omitempty"`
+	Text              *responsesText            `json:"text,omitempty"`
+	Store             bool                      `json:"store"`
+	Include           []openai.ResponseInclude  `json:"include,omitempty"`
+	Stream            bool                      `json:"stream,omitempty"`
+}
+
+// responsesTool is a function tool. The fields `parameters` and `strict` must be there: without `strict`, the API would change the
+// schema and require every property.
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+// responsesText is the field `text`, with the schema of the answer.
+type responsesText struct {
+	Format responsesFormat `json:"format"`
+}
+
+type responsesFormat struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+// responsesOurs are the fields that [llm.Params.Extra] must not set. The client sets most of them. The others would store the
+// conversation in the endpoint or use a stored one.
+var responsesOurs = []string{
+	"background", "conversation", "include", "input", "instructions", "model", "previous_response_id", "store", "stream", "stream_options",
+	"tools",
+}
+
+// responsesMerged are the fields whose members [llm.Params.Extra] may set one by one, because the client sets only one member. For
+// example, "reasoning":{"summary":"auto"} keeps the effort.
+var responsesMerged = []string{"reasoning", "text"}
+
+// responsesRequest returns the JSON body of a request. The parameter `seed` is not sent, because the API does not have it. A field in
+// [llm.Params.Extra] replaces another field of the same name, except the fields in [responsesMerged].
+func responsesRequest(model string, req llm.Request, stream bool, how replay) ([]byte, error) {
+	p := req.Params
+	body := responsesBody{
+		Model:           model,
+		MaxOutputTokens: p.MaxOutputTokens,
+		Temperature:     p.Temperature,
+		TopP:            p.TopP,
+		Stream:          stream,
+	}
+	body.Instructions, body.Input = responsesInput(req.Messages, how.family)
+	if how.encrypted {
+		body.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
+	}
+	if p.ReasoningEffort != "" {
+		body.Reasoning = &openai.ResponseReasoning{Effort: p.ReasoningEffort}
+	}
+	if len(p.OutputSchema) > 0 {
+		body.Text = &responsesText{responsesFormat{Type: "json_schema", Name: "answer", Schema: withProperties(p.OutputSchema)}}
+	}
+	if len(req.Tools) > 0 {
+		body.ParallelToolCalls = p.ParallelToolCalls
+		body.ToolChoice = responsesChoice(p.ToolChoice)
+	}
+	for _, t := range req.Tools {
+		body.Tools = append(body.Tools, responsesTool{
+			Type: "function", Name: t.Name, Description: t.Description, Parameters: withProperties(t.Parameters),
+		})
+	}
+	encoded, err := encode(body)
+	if err != nil {
+		return nil, fmt.Errorf("the parameters of a tool or the output schema are not valid JSON: %w", err)
+	}
+	return addExtra(encoded, p.Extra)
+}
+
+// addExtra adds the fields of [llm.Params.Extra] to the body of a request.
+func addExtra(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
+	if len(extra) == 0 {
+		return encoded, nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &all); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		value := extra[name]
+		if slices.Contains(responsesOurs, name) {
+			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
+		}
+		if !json.Valid(value) {
+			return nil, fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
+		}
+		var ours, theirs map[string]json.RawMessage
+		if slices.Contains(responsesMerged, name) && json.Unmarshal(all[name], &ours) == nil && json.Unmarshal(value, &theirs) == nil && theirs != nil {
+			maps.Copy(ours, theirs)
+			merged, err := encode(ours)
+			if err != nil {
+				return nil, err
+			}
+			value = merged
+		}
+		all[name] = value
+	}
+	return encode(all)
+}
+
+// responsesChoice returns the value of the field `tool_choice`. It is like [toolChoice], but the object for a name has another form.
+func responsesChoice(choice string) any {
+	value := toolChoice(choice)
+	if _, named := value.(map[string]any); named {
+		return map[string]string{"type": "function", "name": choice}
+	}
+	return value
+}
+
+// withProperties returns a JSON schema with the member "properties" if it describes an object. OpenAI refuses the schema of a function
+// without it. An empty schema becomes that of an object without properties. Other schemas stay as they are, byte for byte.
+func withProperties(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(schema, &object) != nil || string(object["type"]) != `"object"` || object["properties"] != nil {
+		return schema
+	}
+	open := strings.TrimSuffix(strings.TrimSpace(string(schema)), "}")
+	return json.RawMessage(open + `,"properties":{}}`)
+}
