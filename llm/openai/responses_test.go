@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -19,4 +20,9 @@ func TestResponses(t *testing.T) {
 func TestResponsesThatAreNotStreamed(t *testing.T) {
 	t.Parallel()
 	llmtest.Exercise(t, llmtest.Responses, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, responses, noStream) })
+}
+
+// always returns a function that makes the same reply for each request.
+func always(reply llm.Reply) func(context.Context, llm.Request) (llm.Reply, error) {
+	return func(context.Context, llm.Request) (llm.Reply, error) { return reply, nil }
 }

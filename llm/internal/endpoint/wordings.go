@@ -154,6 +154,22 @@ var types = map[string]llm.Class{
 	"permission_error":      llm.Unauthorized,
 	"not_found_error":       llm.NotFound,
 	"invalid_request_error": llm.InvalidRequest,
+
+	// These are the codes of a failed response of OpenAI's Responses API.
+	"invalid_prompt":                 llm.InvalidRequest,
+	"invalid_image":                  llm.InvalidRequest,
+	"invalid_image_format":           llm.InvalidRequest,
+	"invalid_base64_image":           llm.InvalidRequest,
+	"invalid_image_url":              llm.InvalidRequest,
+	"invalid_image_mode":             llm.InvalidRequest,
+	"image_too_large":                llm.InvalidRequest,
+	"image_too_small":                llm.InvalidRequest,
+	"image_file_too_large":           llm.InvalidRequest,
+	"image_parse_error":              llm.InvalidRequest,
+	"image_file_not_found":           llm.InvalidRequest,
+	"unsupported_image_media_type":   llm.InvalidRequest,
+	"empty_image_file":               llm.InvalidRequest,
+	"image_content_policy_violation": llm.Filtered,
 }
 
 // finishes maps the finish reasons of replies that are not complete to classes. A finish reason that is not in this table ends a

@@ -115,3 +115,23 @@ func TestStarsInTextsAreInOrder(t *testing.T) {
 	require.False(t, contains("abc", "abc*c"))
 	require.False(t, contains(strings.Repeat("a", 1<<20), strings.Repeat("a*", 50)+"b"))
 }
+
+// A failed response of the Responses API has a success status, so its code determines the class.
+func TestCodeOfAFailedResponseCounts(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]llm.Class{
+		"server_error": llm.ServerError, "rate_limit_exceeded": llm.RateLimited, "context_length_exceeded": llm.ContextTooLong,
+		"insufficient_quota": llm.QuotaExceeded, "invalid_prompt": llm.InvalidRequest, "image_parse_error": llm.InvalidRequest,
+		"image_content_policy_violation": llm.Filtered, "failed_to_download_image": llm.BadReply,
+	} {
+		require.Equal(t, want, classOf(t, 200, `{"object":"response","status":"failed","error":{"code":"`+code+`","message":"no luck"}}`), code)
+	}
+}
+
+// A text is valid UTF-8 whatever JSON value the endpoint sent, because texts are stored as JSON.
+func TestTextIsValid(t *testing.T) {
+	t.Parallel()
+	var text Text
+	require.NoError(t, json.Unmarshal([]byte("{\"a\":\"\xff\"}"), &text))
+	require.Equal(t, Text("{\"a\":\"\uFFFD\"}"), text)
+}
