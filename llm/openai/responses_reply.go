@@ -50,7 +50,8 @@ func appendText(all []string, text string) []string {
 	return append(all, text)
 }
 
-// finish returns the finish reason, in the words of the chat completions API where it has one.
+// finish returns the finish reason, in the words of the chat completions API where it has one. If the response is not complete, and
+// does not say why, finish returns its status.
 func (b responseBody) finish(calls bool) string {
 	reason := string(b.Incomplete.value.Reason)
 	switch {
@@ -58,7 +59,7 @@ func (b responseBody) finish(calls bool) string {
 		return "length"
 	case reason != "":
 		return reason
-	case b.Status != "" && b.Status != "completed":
+	case !b.ended():
 		return string(b.Status)
 	case calls:
 		return "tool_calls"
@@ -66,15 +67,16 @@ func (b responseBody) finish(calls bool) string {
 	return "stop"
 }
 
+// ended reports whether the status says that the response is complete. A status that is absent or unknown says so, too.
+func (b responseBody) ended() bool {
+	return b.Status != "in_progress" && b.Status != "queued" && b.Status != "incomplete"
+}
+
 // complete reports whether the response is a complete reply, one that reached the output limit, or one whose finish reason
 // [endpoint.Unfinished] knows.
 func (b responseBody) complete() bool {
 	reason := b.finish(false)
-	switch b.Status {
-	case "in_progress", "queued", "incomplete":
-		return reason == "length" || endpoint.ClassOfFinish(reason) != ""
-	}
-	return true
+	return b.ended() || reason == "length" || endpoint.ClassOfFinish(reason) != ""
 }
 
 // unexplained returns the error for a response that failed without saying why.

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -26,3 +27,15 @@ func TestResponsesThatAreNotStreamed(t *testing.T) {
 func always(reply llm.Reply) func(context.Context, llm.Request) (llm.Reply, error) {
 	return func(context.Context, llm.Request) (llm.Reply, error) { return reply, nil }
 }
+
+// direct is an [http.RoundTripper] that calls a handler without a connection.
+type direct struct{ handler http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	recorded := httptest.NewRecorder()
+	d.handler.ServeHTTP(recorded, r)
+	return recorded.Result(), nil
+}
+
+// handled returns an HTTP client whose requests a handler gets.
+func handled(h http.Handler) *http.Client { return &http.Client{Transport: direct{h}} }

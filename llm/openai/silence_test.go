@@ -19,7 +19,7 @@ import (
 // that Complete took. The given function (handle) writes the stream with two functions: the first (say) sends a text, and the
 // second (pause) waits for a given time, or until the client closes the connection. The function of [llm.WithStream] waits for
 // some time at each delta (listen).
-func within(t *testing.T, timeout, idle, listen time.Duration, handle func(say func(string), pause func(time.Duration))) (reply llm.Reply, took time.Duration, err error) {
+func within(t *testing.T, timeout, idle, listen time.Duration, handle func(say func(string), pause func(time.Duration)), edit ...func(*openai.Options)) (reply llm.Reply, took time.Duration, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,9 +39,13 @@ func within(t *testing.T, timeout, idle, listen time.Duration, handle func(say f
 		})}
 		go func() { _ = server.Serve(listener) }()
 		transport := &http.Transport{DialContext: listener.dial}
-		client, newErr := openai.New(openai.Options{
+		options := openai.Options{
 			BaseURL: "http://memory/v1", Timeout: timeout, IdleTimeout: idle, HTTPClient: &http.Client{Transport: transport},
-		})
+		}
+		for _, e := range edit {
+			e(&options)
+		}
+		client, newErr := openai.New(options)
 		require.NoError(t, newErr)
 
 		start := time.Now()
