@@ -76,7 +76,9 @@ func (r *responsesRequest) checkTools() *refusal {
 		}
 		names = append(names, t.Name)
 	}
-	if name := r.toolChoice(); len(r.Tools) > 0 && !slices.Contains(append(names, "", "auto", "none", "required"), name) {
+	if name := r.toolChoice(); name == "" && r.ToolChoice != nil {
+		return missing("tool_choice.name")
+	} else if len(r.Tools) > 0 && !slices.Contains(append(names, "", "auto", "none", "required"), name) {
 		return invalid("tool_choice", "Tool choice '%s' not found in 'tools' parameter.", name)
 	}
 	return nil

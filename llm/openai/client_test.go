@@ -57,6 +57,8 @@ func TestNewNamesTheOptionThatCannotBeUsed(t *testing.T) {
 		"other scheme": {openai.Options{BaseURL: "ftp://example.com/v1"}, "BaseURL"},
 		"query":        {openai.Options{BaseURL: "https://example.com/v1?key=secret"}, "query"},
 		"whole path":   {openai.Options{BaseURL: "https://example.com/v1/chat/completions/"}, "remove it from BaseURL"},
+		"other path":   {openai.Options{BaseURL: "https://example.com/v1/responses"}, "remove it from BaseURL"},
+		"API":          {openai.Options{API: "soap"}, "soap"},
 		"provider":     {openai.Options{Provider: "acme"}, "acme"},
 		"timeout":      {openai.Options{Timeout: -1}, "Timeout"},
 		"idle timeout": {openai.Options{IdleTimeout: -1}, "IdleTimeout"},
