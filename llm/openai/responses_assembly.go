@@ -183,12 +183,14 @@ func (a *responseAssembly) set(item *assembledItem, is outputItem) {
 	}
 }
 
-// begin handles the event of a new item. An item with the index of another item is a new one if its ID is different.
+// begin handles the event of a new item. An item with the index of another item is a new one if its kind or its ID is different.
 func (a *responseAssembly) begin(e responseEvent) {
 	if e.Item.kind == "" {
 		return
 	}
-	if item := a.known(e); item != nil && (item.id == e.Item.id || item.id == "" || e.Item.id == "") && !item.done {
+	item := a.known(e)
+	same := item != nil && item.kind == e.Item.kind && (item.id == e.Item.id || item.id == "" || e.Item.id == "")
+	if same && !item.done {
 		a.set(item, e.Item)
 		return
 	}
@@ -201,6 +203,9 @@ func (a *responseAssembly) end(e responseEvent) {
 		return
 	}
 	item := a.find(responseEvent{OutputIndex: e.OutputIndex, ItemID: text(e.Item.id)}, e.Item.kind)
+	if item.done && (item.id != e.Item.id || item.callID != e.Item.callID) {
+		item = a.open(e, e.Item)
+	}
 	a.set(item, e.Item)
 	item.done = true
 	if item.text.Len() == 0 {

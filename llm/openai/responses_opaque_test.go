@@ -90,6 +90,7 @@ func TestResponsesItemsComeBackInTheirOrder(t *testing.T) {
 		"reasoning, call":             {[]string{reasoned, called}, []string{reasoned, calledBack}},
 		"interleaved":                 {[]string{reasoned, said, reasoned2, called}, []string{reasoned, saidBack, reasoned2, calledBack}},
 		"text after a call":           {[]string{called, concluded}, []string{calledBack, concludedBack}},
+		"no phase":                    {[]string{called, strings.Replace(said, `"phase":"commentary",`, "", 1)}, []string{calledBack, strings.Replace(saidBack, `,"phase":"commentary"`, "", 1)}},
 		"two texts":                   {[]string{said, concluded}, []string{saidBack, concludedBack}},
 		"reasoning twice in a row":    {[]string{reasoned, reasoned2, called}, []string{reasoned, reasoned2, calledBack}},
 		"reasoning at the end":        {[]string{reasoned, concluded, reasoned2}, []string{reasoned, concludedBack}},

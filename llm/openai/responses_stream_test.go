@@ -101,6 +101,8 @@ func TestResponsesDeltasFindTheirItem(t *testing.T) {
 		"other IDs each time":    {added(`"output_index":1,`, "a"), delta(`"output_index":1,"item_id":"x",`, `{"x":`), delta(`"output_index":1,"item_id":"y",`, `1}`), added(`"output_index":2,`, "b"), delta(`"output_index":2,"item_id":"z",`, `{"x":2}`)},
 		"neither":                {added(``, "a"), delta(``, `{"x":`), delta(``, "1}"), added(``, "b"), delta(``, `{"x":2}`)},
 		"one index for all":      {sunnyAdded, sunnyDelta, strings.Replace(added(`"output_index":0,`, "a"), `"type":"function_call"`, `"id":"fc_1","type":"function_call"`, 1), delta(`"output_index":0,"item_id":"fc_1",`, `{"x":1}`), strings.Replace(added(`"output_index":0,`, "b"), `"type":"function_call"`, `"id":"fc_2","type":"function_call"`, 1), delta(`"output_index":0,"item_id":"fc_2",`, `{"x":2}`)},
+		"one index, no IDs":      {`{"type":"response.output_item.added","output_index":0,"item":{"type":"message","content":[]}}`, sunnyDelta, added(`"output_index":0,`, "a"), delta(`"output_index":0,`, `{"x":1}`), `{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"a","name":"list_files","arguments":"{\"x\":1}"}}`, added(`"output_index":0,`, "b"), delta(`"output_index":0,`, `{"x":2}`)},
+		"no added items":         {sunnyDelta, `{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"a","name":"list_files","arguments":"{\"x\":1}"}}`, sunnyDelta, `{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"b","name":"list_files","arguments":"{\"x\":2}"}}`},
 		"whole arguments":        {added(`"output_index":0,`, "a"), `{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`, added(`"output_index":1,`, "b"), `{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"b","name":"list_files","arguments":{"x":2}}}`},
 		"arguments at the start": {strings.Replace(added(`"output_index":0,`, "a"), `"arguments":""`, `"arguments":"{\"x\":1}"`, 1), strings.Replace(added(`"output_index":1,`, "b"), `"arguments":""`, `"arguments":"{\"x\":2}"`, 1)},
 	} {
@@ -255,7 +257,17 @@ func TestResponsesStreamThatGoesSilentIsGivenUp(t *testing.T) {
 	require.ErrorContains(t, err, "no complete response within 10m0s")
 	require.Equal(t, 10*time.Minute, took)
 
-	reply, took, err := within(t, 2*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
+	reply, _, err := within(t, 2*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
+		for i := range 10 { // reasoning without a summary
+			say(fmt.Sprintf("data: {\"type\":\"response.output_item.done\",\"output_index\":%d,\"item\":%s}\n\n", i, reasoned2))
+			pause(90 * time.Second)
+		}
+		say("data: " + sunnyCompleted + "\n\n")
+	}, edit)
+	require.NoError(t, err)
+	require.Equal(t, "Sunny.", reply.Message.Content)
+
+	reply, took, err = within(t, 2*time.Minute, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
 		for range 100 {
 			say("data: " + sunnyDelta + "\n\n")
 			pause(30 * time.Second)
