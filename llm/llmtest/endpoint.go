@@ -15,10 +15,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint is an HTTP handler for OpenAI's chat completions API, for tests without a real model. The client in the field
-// [Endpoint.Client], such as a scripted [Model], makes the replies. If a request asks for a stream, Endpoint sends the reply
-// as a stream. It handles POST on paths that end in /chat/completions, and GET on paths that end in /models. Therefore the
-// base URL may have any path.
+// Endpoint is an HTTP handler for OpenAI's chat completions API and its Responses API, for tests without a real model. The client in
+// the field [Endpoint.Client], such as a scripted [Model], makes the replies. If a request asks for a stream, Endpoint sends the reply
+// as a stream. It handles POST on paths that end in /chat/completions or /responses, and GET on paths that end in /models. Therefore
+// the base URL may have any path.
 //
 // If OpenAI would refuse a request, Endpoint responds with status 400 and does not call [Endpoint.Client]. If that client returns
 // an [*llm.Error], the class of the error determines the response:

@@ -6,7 +6,8 @@
 //
 // The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode
 // every reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between go-openai
-// and the endpoint. It also converts a stream into one complete response (stream.go). problem.go reads the errors in
+// and the endpoint. It also converts a stream into one complete response (stream.go). The files responses*.go are for the Responses API,
+// which is another API of the same endpoints: see [Options.API]. problem.go reads the errors in
 // responses, failure.go converts them into [llm.Error], and wordings.go has the texts by which it recognises their class.
 // Package repair corrects the models' mistakes in tool calls.
 package openai
@@ -51,7 +52,7 @@ type Options struct {
 	// API is the API of the endpoint that the client uses: "chat" for chat completions, or "responses" for OpenAI's Responses API.
 	// Defaults to "chat".
 	API string
-	// BaseURL is the URL to which "/chat/completions" is added. Defaults to [DefaultBaseURL].
+	// BaseURL is the URL to which "/chat/completions" or "/responses" is added. Defaults to [DefaultBaseURL].
 	BaseURL string
 	// APIKey is sent as a bearer token. If it is empty, no token is sent. [New] removes white space around the key.
 	APIKey string

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,7 @@ func TestResponsesDeltasFindTheirItem(t *testing.T) {
 			}
 			require.Equal(t, want, reply.Message.ToolCalls)
 			require.Equal(t, "tool_calls", reply.FinishReason)
+			require.Equal(t, slices.Contains(events, sunnyDelta), strings.HasPrefix(reply.Message.Content, "Sunny."))
 			names, arguments := map[int]string{}, map[int]string{}
 			for _, piece := range pieces {
 				if piece.ToolCall != nil {
