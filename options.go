@@ -29,7 +29,7 @@ func (o Options) models() (map[string]activities.Model, error) {
 		}
 		if made.Client == nil {
 			client, err := openai.New(openai.Options{
-				Name: name, Provider: m.Provider, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
+				Name: name, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
 				Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, Reasoning: m.Reasoning, Log: o.Logger,
 			})
 			if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// maxCallID is the maximum length of a call ID in the Responses API, in characters.
-const maxCallID = 64
+// maxResponsesCallID is the maximum length of a call ID in the Responses API, in characters.
+const maxResponsesCallID = 64
 
 // check checks a request as OpenAI does. It returns OpenAI's error response for an invalid request; nil for a valid one. The wordings
 // are those of OpenAI's reference of the Responses API, and of public reports that quote the API's errors.
@@ -219,7 +219,7 @@ func checkCallID(at string, id *string) *refusal {
 		return missing(at + ".call_id")
 	case *id == "":
 		return invalid(at+".call_id", "Invalid '%s.call_id': empty string. Expected a string with minimum length 1, but got an empty string instead.", at)
-	case len([]rune(*id)) > maxCallID:
+	case len([]rune(*id)) > maxResponsesCallID:
 		r := invalid(at+".call_id", "Invalid '%s.call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", at, len([]rune(*id)))
 		r.code = "string_above_max_length"
 		return r

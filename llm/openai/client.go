@@ -23,7 +23,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -42,6 +41,13 @@ const (
 	DefaultIdleTimeout = 2 * time.Minute
 )
 
+// The values of [Options.API].
+const (
+	ChatAPI      = "chat"      // chat completions
+	ResponsesAPI = "responses" // OpenAI's Responses API
+	AutoAPI      = "auto"      // chat completions, or the Responses API for models that OpenAI serves only there
+)
+
 // Options configure a [Client].
 type Options struct {
 	// Name is the configuration's name of the model, for error messages. If it is empty, error messages use the provider's
@@ -49,8 +55,7 @@ type Options struct {
 	Name string
 	// Provider is the API of the endpoint. The only value is "openai", which is the default.
 	Provider string
-	// API is the API of the endpoint that the client uses: "chat" for chat completions, or "responses" for OpenAI's Responses API.
-	// Defaults to "chat".
+	// API is the API of the endpoint that the client uses: [ChatAPI], [ResponsesAPI] or [AutoAPI]. Defaults to AutoAPI.
 	API string
 	// BaseURL is the URL to which "/chat/completions" or "/responses" is added. Defaults to [DefaultBaseURL].
 	BaseURL string
@@ -91,8 +96,6 @@ type Client struct {
 	replies *redact.Redactor
 	library openai.ClientConfig
 	forms   forms
-	// unencrypted has the models that refuse to return encrypted reasoning: see [Client.askResponses].
-	unencrypted sync.Map
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -105,7 +108,7 @@ func New(options Options) (*Client, error) {
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
 	options.IdleTimeout = cmp.Or(options.IdleTimeout, DefaultIdleTimeout)
 	options.Provider = cmp.Or(options.Provider, "openai")
-	options.API = cmp.Or(options.API, chatAPI)
+	options.API = cmp.Or(options.API, AutoAPI)
 	options.Headers, options.Query = maps.Clone(options.Headers), maps.Clone(options.Query)
 	options.Log = cmp.Or(options.Log, slog.Default())
 
@@ -142,8 +145,8 @@ func (o Options) validate() (*url.URL, error) {
 		return nil, errors.New(`BaseURL ends in "/chat/completions", which the client adds itself; remove it from BaseURL`)
 	case o.Provider != "openai":
 		return nil, fmt.Errorf("unknown Provider %q; the only provider is \"openai\"", o.Provider)
-	case o.API != chatAPI && o.API != responsesAPI:
-		return nil, fmt.Errorf("unknown API %q; set \"chat\" or \"responses\"", o.API)
+	case !slices.Contains([]string{ChatAPI, ResponsesAPI, AutoAPI}, o.API):
+		return nil, fmt.Errorf("unknown API %q; set \"chat\", \"responses\" or \"auto\"", o.API)
 	case strings.HasSuffix(base.Path, "/responses"):
 		return nil, errors.New(`BaseURL ends in "/responses", which the client adds itself; remove it from BaseURL`)
 	case o.Timeout < 0:
@@ -192,19 +195,25 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 // the first one that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the
 // refused requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
-	first := usual(c.host, model)
+	first := usual(c.host, model, c.options.API)
 	if c.options.NoStream {
 		first |= noStream
 	}
 	var learned []string
+	var once form
 	for form := c.forms.of(model, first); ; {
 		reply, err := c.ask(ctx, renew, model, req, form)
-		if next, lesson, ok := form.learn(req, false, err); ok {
-			form, learned = next, append(learned, lesson)
+		if next, l, ok := form.learn(req, c.options.API == AutoAPI, err); ok {
+			if l.once {
+				once |= l.learn
+			} else {
+				learned = append(learned, l.name)
+			}
+			form = next
 			continue
 		}
 		if err == nil && len(learned) > 0 {
-			c.forms.keep(model, form, learned, c.options.Log)
+			c.forms.keep(model, form&^once, learned, c.options.Log)
 		}
 		return reply, advise(err)
 	}
@@ -221,8 +230,8 @@ func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).S
 
 // ask sends one request in the given form and returns the reply.
 func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
-	if c.options.API == responsesAPI {
-		return c.askResponses(ctx, renew, model, req, !form.has(noStream))
+	if form.has(viaResponses) {
+		return c.askResponses(ctx, renew, model, req, form)
 	}
 	fields, err := fields(req, form)
 	if err != nil {

@@ -1,6 +1,9 @@
 package openai
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // family returns the name of the endpoints that understand each other's data (see [llm.Opaque]): the same provider with models of the
 // same line, such as "google/gemini".
@@ -17,10 +20,17 @@ func line(model string) string {
 	return name
 }
 
+// onlyResponses matches the names of models that OpenAI serves only through the Responses API, or with tools only there.
+var onlyResponses = regexp.MustCompile(`(?i)codex|deep-research|^(?:gpt|o)[0-9.-]*[0-9][a-z]?-pro\b|^gpt-(?:5\.[4-9]|[6-9])`)
+
 // usual returns the form of the first request to a model. It saves the requests that the endpoints of known providers would refuse.
-func usual(host, model string) form {
+func usual(host, model, api string) form {
 	var f form
-	switch provider(host) {
+	from := provider(host)
+	if api == ResponsesAPI || api == AutoAPI && (from == "openai" || from == "azure") && onlyResponses.MatchString(model) {
+		return viaResponses
+	}
+	switch from {
 	case "openai", "azure":
 		// OpenAI's newer models refuse max_tokens.
 		f = newLimit | shortIDs

@@ -33,6 +33,8 @@ const (
 	noOpaque                       // without data of the provider
 	noSignature                    // calls of another provider have Google's word for "no signature"
 	viaResponses                   // the request goes to the Responses API
+	noInclude                      // the Responses API does not return encrypted reasoning
+	noReplay                       // the Responses API does not get the items of earlier replies back
 )
 
 // has reports whether a form has a deviation.

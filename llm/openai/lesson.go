@@ -18,8 +18,12 @@ type lesson struct {
 	words *regexp.Regexp
 	// learn and forget are the deviations that the lesson adds to the form and removes from it.
 	learn, forget form
+	// api is the API of which the lesson is: [ChatAPI] or [ResponsesAPI]. Empty means both.
+	api string
 	// applies reports whether the refused request had what the lesson changes. Nil means that every request has it.
 	applies func(req llm.Request, f form) bool
+	// once says that the lesson is only about this request. The client does not remember it.
+	once bool
 	// advice is added to the error of a request that is refused although the lesson was learned. It names the option to set.
 	advice string
 }
@@ -28,24 +32,35 @@ type lesson struct {
 // 501; there are no codes for them.
 var lessons = []lesson{
 	{
-		name: "no stream_options", learn: noUsage,
+		name: "no stream_options", learn: noUsage, api: ChatAPI,
 		words:   regexp.MustCompile(`(?i)\b(?:stream_options|streamOptions|include_usage)\b`),
 		applies: func(_ llm.Request, f form) bool { return !f.has(noStream) },
 	},
 	{
-		name: "the Responses API", learn: viaResponses, // OpenAI: gpt-5.4 with tools, codex and pro models
+		name: "the Responses API", learn: viaResponses, api: ChatAPI, // OpenAI: gpt-5.4 with tools, codex and pro models
 		words:  regexp.MustCompile(`(?i)\bv1/responses\b|\bresponses (?:api|endpoint)\b`),
 		advice: "set api to responses",
 	},
 	{
-		name: "max_completion_tokens for max_tokens", learn: newLimit | limitKnown,
+		name: "no encrypted reasoning", learn: noInclude | noReplay, api: ResponsesAPI, // models without reasoning, other endpoints
+		words: regexp.MustCompile(`(?i)encrypted content is not supported|reasoning\.encrypted_content|\(include\)|'include|"include|\binclude: `),
+	},
+	{
+		// The endpoint may be unable to decrypt the reasoning, for example because the API key belongs to another account now.
+		name: "no reasoning of earlier replies", learn: noReplay, api: ResponsesAPI, once: true,
+		words: regexp.MustCompile(`(?i)encrypted content .*could not be (?:verified|decrypted)|invalid_encrypted_content|` +
+			`without its required (?:following|'reasoning') item|items are not persisted`),
+		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, hasOpaque) },
+	},
+	{
+		name: "max_completion_tokens for max_tokens", learn: newLimit | limitKnown, api: ChatAPI,
 		words: regexp.MustCompile(`\bmax_completion_tokens\b`),
 		applies: func(req llm.Request, f form) bool {
 			return req.Params.MaxOutputTokens > 0 && !f.has(newLimit|limitKnown)
 		},
 	},
 	{
-		name: "max_tokens for max_completion_tokens", learn: limitKnown, forget: newLimit,
+		name: "max_tokens for max_completion_tokens", learn: limitKnown, forget: newLimit, api: ChatAPI,
 		words: regexp.MustCompile(`\bmax_completion_tokens\b`),
 		applies: func(req llm.Request, f form) bool {
 			return req.Params.MaxOutputTokens > 0 && f.has(newLimit) && !f.has(limitKnown)
@@ -67,71 +82,71 @@ var lessons = []lesson{
 		applies: func(req llm.Request, _ form) bool { return req.Params.ParallelToolCalls != nil },
 	},
 	{
-		name: "no seed", learn: noSeed,
+		name: "no seed", learn: noSeed, api: ChatAPI,
 		words:   regexp.MustCompile(`(?i)\bseed\b`),
 		applies: func(req llm.Request, _ form) bool { return req.Params.Seed != nil },
 	},
 	{
-		name: "all reasoning", learn: allReasoning, forget: noReasoning, // DeepSeek, Kimi
+		name: "all reasoning", learn: allReasoning, forget: noReasoning, api: ChatAPI, // DeepSeek, Kimi
 		words:   regexp.MustCompile(`(?i)\breasoning(?:_content|_details)?\b.{0,80}\b(?:passed back|is missing|missing|required)\b`),
 		applies: func(req llm.Request, f form) bool { return !f.has(noReasoning) && hasCalls(req, f) },
 		advice:  "set reasoning.send to always and reasoning.field to the field that the provider names",
 	},
 	{
-		name: "no reasoning", learn: noReasoning, forget: allReasoning,
+		name: "no reasoning", learn: noReasoning, forget: allReasoning, api: ChatAPI,
 		words:   regexp.MustCompile(`(?i)\b(?:reasoning_content|reasoning)\b`),
 		applies: sendsReasoning,
 		advice:  "set reasoning.send to never",
 	},
 	{
-		name: "no data of the provider", learn: noOpaque,
+		name: "no data of the provider", learn: noOpaque, api: ChatAPI,
 		words:   regexp.MustCompile(`\b(?:extra_content|reasoning_details|thinking_blocks|provider_specific_fields)\b`),
 		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, hasOpaque) },
 	},
 	{
-		name: "calls without a signature", learn: noSignature, // Gemini
+		name: "calls without a signature", learn: noSignature, api: ChatAPI, // Gemini
 		words:   regexp.MustCompile(`(?i)\bthought_?signature\b`),
 		applies: hasCalls,
 	},
 	{
-		name: "IDs of nine characters", learn: nineIDs, // Mistral
+		name: "IDs of nine characters", learn: nineIDs, api: ChatAPI, // Mistral
 		words:   regexp.MustCompile(`(?i)\bcall id\b.{0,200}\blength of 9\b`),
 		applies: hasCalls,
 	},
 	{
-		name: "IDs of at most 40 characters", learn: shortIDs, // OpenAI
+		name: "IDs of at most 40 characters", learn: shortIDs, api: ChatAPI, // OpenAI
 		words:   regexp.MustCompile(`(?i)\b(?:tool_calls(?:\[\d+\]|\.\d+)\.id|tool_call_id|call_id)\b.{0,40}\bstring too long\b`),
 		applies: hasCalls,
 	},
 	{
-		name: "empty content for null", learn: textContent, // Cloudflare and others
+		name: "empty content for null", learn: textContent, api: ChatAPI, // Cloudflare and others
 		words:   regexp.MustCompile(`(?i)\bcontent\b.{0,120}\b(?:null|none|nonetype|string)\b|\bnull\b.{0,120}\bcontent\b`),
 		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, lacksContent) },
 	},
 	{
-		name: "a message between a tool's result and the user", learn: bridged, // Mistral, chat templates
+		name: "a message between a tool's result and the user", learn: bridged, api: ChatAPI, // Mistral, chat templates
 		words:   regexp.MustCompile(`(?i)\brole ['"]?user['"]? after role ['"]?tool\b|\broles must alternate\b`),
 		applies: func(req llm.Request, _ form) bool { return followsTool(req.Messages) },
 	},
 	{
-		name: "the role developer for instructions", learn: developerRole,
+		name: "the role developer for instructions", learn: developerRole, api: ChatAPI,
 		words: regexp.MustCompile(`(?i)\bsystem\b.{0,200}\bdeveloper\b`),
 		applies: func(req llm.Request, f form) bool {
 			return hasInstructions(req, f) && !f.has(developerRole)
 		},
 	},
 	{
-		name: "instructions in the first user message", learn: userRole, forget: developerRole, // Gemma, o1-mini
+		name: "instructions in the first user message", learn: userRole, forget: developerRole, api: ChatAPI, // Gemma, o1-mini
 		words:   regexp.MustCompile(`(?i)\b(?:system|developer)\b.{0,80}\b(?:role|message|messages|instruction|prompt)\b|\brole\b.{0,80}\b(?:system|developer)\b|\bmessages(?:\[0\]|\.0)\.role\b`),
 		applies: hasInstructions,
 	},
 	{
-		name: "no schema for a tool without parameters", learn: noEmptySchema, // Gemini
+		name: "no schema for a tool without parameters", learn: noEmptySchema, api: ChatAPI, // Gemini
 		words:   regexp.MustCompile(`(?i)\bproperties\b.{0,80}\b(?:non-?empty|empty)\b`),
 		applies: func(req llm.Request, _ form) bool { return len(req.Tools) > 0 },
 	},
 	{
-		name: "a strict schema of the output", learn: strictSchema,
+		name: "a strict schema of the output", learn: strictSchema, api: ChatAPI,
 		words:   regexp.MustCompile(`(?i)\bstrict\b`),
 		applies: func(req llm.Request, _ form) bool { return len(req.Params.OutputSchema) > 0 },
 	},
@@ -142,20 +157,27 @@ var lessons = []lesson{
 }
 
 // learn looks for a lesson in the error of a request in the form f. If there is one, it returns the form for the next request, the
-// name of the lesson, and true. If the error has another reason, or nothing is left to change, it returns false.
-func (f form) learn(req llm.Request, auto bool, err error) (next form, name string, ok bool) {
+// lesson, and true. If the error has another reason, or nothing is left to change, it returns false. `auto` says that the client may
+// change the API.
+func (f form) learn(req llm.Request, auto bool, err error) (next form, what lesson, ok bool) {
 	told, refused := refusal(err)
 	if !refused {
-		return f, "", false
+		return f, lesson{}, false
+	}
+	api := ChatAPI
+	if f.has(viaResponses) {
+		api = ResponsesAPI
 	}
 	for _, l := range lessons {
 		next := f&^l.forget | l.learn
-		if next == f || l.learn == viaResponses && !auto || !l.words.MatchString(told.Message) || l.applies != nil && !l.applies(req, f) {
-			continue
+		switch {
+		case next == f, l.api != "" && l.api != api, l.learn == viaResponses && (!auto || told.Status < http.StatusBadRequest):
+		case told.Class == llm.BadReply && l.api != ResponsesAPI: // only a failed response has a refusal without a class
+		case l.words.MatchString(told.Message) && (l.applies == nil || l.applies(req, f)):
+			return next, l, true
 		}
-		return next, l.name, true
 	}
-	return f, "", false
+	return f, lesson{}, false
 }
 
 // refusal returns the error of a request if its class may mean that the endpoint refuses the form of the request.
@@ -164,7 +186,11 @@ func refusal(err error) (*llm.Error, bool) {
 	if !errors.As(err, &told) {
 		return nil, false
 	}
-	return told, told.Class == llm.InvalidRequest || told.Class == llm.NotFound || told.Status == http.StatusNotImplemented
+	switch told.Class {
+	case llm.InvalidRequest, llm.NotFound, llm.BadReply:
+		return told, true
+	}
+	return told, told.Status == http.StatusNotImplemented
 }
 
 // advise adds to the message of an error which option of the model may help.

@@ -325,3 +325,44 @@ func TestReasoningGoesBackByPolicy(t *testing.T) {
 		})
 	}
 }
+
+// A model that an endpoint serves only through the Responses API is asked there. The names of some models say so.
+func TestModelIsAskedThroughTheAPIThatServesIt(t *testing.T) {
+	t.Parallel()
+	const refusal = `{"error":{"message":"Function tools with reasoning_effort are not supported for gpt-x in /v1/chat/completions. Please use /v1/responses instead.","type":"invalid_request_error","param":"reasoning_effort","code":null}}`
+	for name, test := range map[string]struct {
+		api   string
+		paths []string // the paths of the requests, of which the last succeeds
+	}{
+		"auto":      {"", []string{"/v1/chat/completions", "/v1/responses", "/v1/responses"}},
+		"responses": {openai.ResponsesAPI, []string{"/v1/responses", "/v1/responses"}},
+		"chat":      {openai.ChatAPI, []string{"/v1/chat/completions", "/v1/chat/completions"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var paths []string
+			far := llmtest.Handler(llmtest.Script(llmtest.Say("Hi.")))
+			client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				paths = append(paths, r.URL.Path)
+				mu.Unlock()
+				if strings.HasSuffix(r.URL.Path, "/chat/completions") {
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, refusal)
+					return
+				}
+				far.ServeHTTP(w, r)
+			}), func(o *openai.Options) { o.API = test.api })
+			for range 2 {
+				_, err := client.Complete(t.Context(), ask())
+				if test.api == openai.ChatAPI {
+					require.ErrorContains(t, err, "set api to responses")
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			require.Equal(t, test.paths, paths)
+		})
+	}
+}

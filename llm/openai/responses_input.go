@@ -16,7 +16,7 @@ type functionCall struct {
 
 // responsesInput converts the conversation into the instructions and the items of the field `input`. The first message becomes the
 // instructions if it is a system message with text only. Both come before all that changes, so the endpoint can cache them. `family`
-// is the family whose opaque data is sent back; see [replay].
+// is the family whose opaque data is sent back; empty means none.
 //
 // Items have no IDs, except items of reasoning. With `store` false, the endpoint has not stored the items, and it refuses the ID of an
 // item that it cannot find. An item of reasoning has its own content, so its ID is accepted.

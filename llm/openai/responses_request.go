@@ -63,19 +63,26 @@ var responsesOurs = []string{
 // example, "reasoning":{"summary":"auto"} keeps the effort.
 var responsesMerged = []string{"reasoning", "text"}
 
-// responsesRequest returns the JSON body of a request. The parameter `seed` is not sent, because the API does not have it. A field in
+// responsesRequest returns the JSON body of a request in the given form. `family` is the family whose opaque data is sent back. The parameter `seed` is not sent, because the API does not have it. A field in
 // [llm.Params.Extra] replaces another field of the same name, except the fields in [responsesMerged].
-func responsesRequest(model string, req llm.Request, stream bool, how replay) ([]byte, error) {
+func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {
 	p := req.Params
 	body := responsesBody{
 		Model:           model,
 		MaxOutputTokens: p.MaxOutputTokens,
-		Temperature:     p.Temperature,
-		TopP:            p.TopP,
-		Stream:          stream,
+		Stream:          !form.has(noStream),
 	}
-	body.Instructions, body.Input = responsesInput(req.Messages, how.family)
-	if how.encrypted {
+	if !form.has(noTemperature) {
+		body.Temperature = p.Temperature
+	}
+	if !form.has(noTopP) {
+		body.TopP = p.TopP
+	}
+	if form.has(noReplay) {
+		family = ""
+	}
+	body.Instructions, body.Input = responsesInput(req.Messages, family)
+	if !form.has(noInclude) {
 		body.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}
 	if p.ReasoningEffort != "" {
@@ -85,7 +92,9 @@ func responsesRequest(model string, req llm.Request, stream bool, how replay) ([
 		body.Text = &responsesText{responsesFormat{Type: "json_schema", Name: "answer", Schema: withProperties(p.OutputSchema)}}
 	}
 	if len(req.Tools) > 0 {
-		body.ParallelToolCalls = p.ParallelToolCalls
+		if !form.has(noParallel) {
+			body.ParallelToolCalls = p.ParallelToolCalls
+		}
 		body.ToolChoice = responsesChoice(p.ToolChoice)
 	}
 	for _, t := range req.Tools {
