@@ -91,7 +91,8 @@ type Model struct {
 	// Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
 	Client llm.Client
 
-	// Timeout limits the time of one reply. Zero means the default of package llm/openai.
+	// Timeout limits the time to the first part of a streamed reply, and from one part to the next. For a reply that is not
+	// streamed, it limits the whole time. Zero means the default of package llm/openai.
 	Timeout time.Duration
 	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package llm/openai.
 	IdleTimeout time.Duration

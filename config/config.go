@@ -32,7 +32,7 @@ const (
 	DefaultAPIKeyEnv    = "OPENAI_API_KEY"    //nolint:gosec // the name of a variable, not a key
 	AnthropicKeyEnv     = "ANTHROPIC_API_KEY" //nolint:gosec // the name of a variable, not a key
 	DefaultAnthropicURL = "https://api.anthropic.com"
-	DefaultModelTimeout = 2 * time.Minute
+	DefaultModelTimeout = 10 * time.Minute
 	DefaultMCPTimeout   = time.Minute
 )
 
@@ -77,7 +77,8 @@ type Model struct {
 	// `APIKeyEnv`; [Model.APIKey] prefers the file. In the file, this field is `api_key_file`. A relative path there is
 	// relative to the folder of the configuration file.
 	APIKeyFile string
-	// Timeout is the longest duration of one request to the model. Defaults to [DefaultModelTimeout].
+	// Timeout is the longest time to the first part of a streamed reply and from one part to the next, or to the whole of another
+	// reply. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
 	// IdleTimeout is the longest time between two chunks of a reply. Zero means the default of package
 	// [github.com/reagent-dev/reagent/llm/openai].

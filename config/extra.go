@@ -25,7 +25,6 @@ var reserved = map[string]string{
 	"reasoning_effort":      "write it beside extra",
 	"parallel_tool_calls":   "write it beside extra",
 	"tool_choice":           "write it beside extra",
-	"prompt_cache_key":      "the worker sets it",
 	"store":                 "the worker keeps the conversation itself",
 	"previous_response_id":  "the worker keeps the conversation itself",
 	"input":                 "the worker sends the agent's transcript",

@@ -37,7 +37,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // The defaults of [Options.Timeout] and [Options.IdleTimeout].
 const (
-	DefaultTimeout     = 2 * time.Minute
+	DefaultTimeout     = 10 * time.Minute
 	DefaultIdleTimeout = 2 * time.Minute
 )
 
