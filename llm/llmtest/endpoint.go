@@ -43,8 +43,8 @@ type Endpoint struct {
 	// Provider makes the Endpoint behave like a certain provider of the API [Chat]; nil means that it behaves like OpenAI, but
 	// accepts more. Other APIs ignore it. Set Provider before the first request.
 	Provider *Provider
-	// PrefixCache sets the usage of the replies of the API [Chat]; nil means that the usage of the reply stays as it is. Set
-	// PrefixCache before the first request.
+	// PrefixCache sets the usage of the replies of the APIs [Chat] and [Responses]; nil means that the usage of the reply stays as it
+	// is. Set PrefixCache before the first request.
 	PrefixCache *PrefixCache
 	// Faults makes some responses faulty; nil means that no response is faulty. Set Faults before the first request.
 	Faults *Faults
@@ -153,8 +153,8 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 	}
 	if c, ok := a.(chat); ok {
 		reply = c.dress(body, reply)
-		reply.Usage = e.PrefixCache.count(body, reply.Usage)
 	}
+	reply.Usage = e.PrefixCache.count(body, reply.Usage)
 	answer := goodAnswer{api: a, model: wire.model, reply: reply, stream: wire.stream, usage: wire.usage}
 	if e.Pace != nil {
 		answer.pace = func(event int) { e.Pace(req, event) }

@@ -67,21 +67,25 @@ func (c *PrefixCache) count(body []byte, u llm.Usage) llm.Usage {
 	return u
 }
 
-// prefixUnits returns the units of a request in a canonical form: the name of the model, the tools with the response format, and
-// each message.
+// prefixUnits returns the units of a request in a canonical form: the name of the model, the tools with the response format and the
+// instructions, and each message or item.
 func prefixUnits(body []byte) [][]byte {
 	var wire struct {
 		Model    any   `json:"model"`
 		Tools    any   `json:"tools"`
 		Format   any   `json:"response_format"`
 		Messages []any `json:"messages"`
+		// These are the members of OpenAI's Responses API.
+		Text         any   `json:"text"`
+		Instructions any   `json:"instructions"`
+		Input        []any `json:"input"`
 	}
 	_ = json.Unmarshal(body, &wire)
 	units := [][]byte{compact(wire.Model), nil}
-	if wire.Tools != nil || wire.Format != nil {
-		units[1] = compact([]any{wire.Tools, wire.Format})
+	if wire.Tools != nil || wire.Format != nil || wire.Text != nil || wire.Instructions != nil {
+		units[1] = compact([]any{wire.Tools, wire.Format, wire.Text, wire.Instructions})
 	}
-	for _, m := range wire.Messages {
+	for _, m := range append(wire.Messages, wire.Input...) {
 		units = append(units, compact(m))
 	}
 	return units
