@@ -1,0 +1,172 @@
+package anthropic
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// defaultMaxTokens is the output limit of a request that has none. The API requires a limit. All current models accept this one. If
+// a model does not, the client learns the limit of the model from the error: see [form].
+const defaultMaxTokens = 64000
+
+// body is the body of a request.
+type body struct {
+	Model        string        `json:"model"`
+	MaxTokens    int           `json:"max_tokens"`
+	System       []block       `json:"system,omitempty"`
+	Tools        []toolSpec    `json:"tools,omitempty"`
+	ToolChoice   *toolChoice   `json:"tool_choice,omitempty"`
+	Messages     []turn        `json:"messages"`
+	Thinking     *thinking     `json:"thinking,omitempty"`
+	OutputConfig *outputConfig `json:"output_config,omitempty"`
+	Temperature  *float64      `json:"temperature,omitempty"`
+	TopP         *float64      `json:"top_p,omitempty"`
+	Stream       bool          `json:"stream,omitempty"`
+}
+
+type toolChoice struct {
+	Type                   string `json:"type"`
+	Name                   string `json:"name,omitempty"`
+	DisableParallelToolUse bool   `json:"disable_parallel_tool_use,omitempty"`
+}
+
+type outputConfig struct {
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// ours are the fields that [llm.Params.Extra] must not have. The key of the request was computed from the model, the messages and the
+// tools. The field `stream` depends on the [form] of the request.
+var ours = []string{"messages", "model", "stream", "system", "tools"}
+
+// encodeBody returns the body of a request in the given form. A field in [llm.Params.Extra] replaces another field of the same name.
+func encodeBody(model string, req llm.Request, f form) ([]byte, error) {
+	p := req.Params
+	conversation, err := newConversation(req.Messages, !f.unsigned)
+	if err != nil {
+		return nil, err
+	}
+	wire := body{Model: model, MaxTokens: f.maxTokens(p), Stream: !f.plain, ToolChoice: f.toolChoice(req)}
+	if wire.Tools, err = toolSpecs(req.Tools); err != nil {
+		return nil, err
+	}
+	if len(req.Tools) == 0 && f.declared {
+		wire.Tools, wire.ToolChoice = conversation.usedTools(), nil
+	}
+	if !f.uncached {
+		conversation.mark(wire.Tools)
+	}
+	wire.System, wire.Messages = conversation.system, conversation.turns
+	wire.Thinking = f.thinking(req, wire.MaxTokens, conversation.unsigned())
+	wire.Temperature, wire.TopP = f.sampling(p, wire.Thinking)
+	if effort, format := f.effort(p), f.format(p); effort != "" || format != nil {
+		wire.OutputConfig = &outputConfig{effort, format}
+	}
+	encoded, err := encode(wire)
+	if err != nil {
+		return nil, fmt.Errorf("the request has no JSON form: %w", err)
+	}
+	return merge(encoded, f.extra(p.Extra, conversation.unsigned()))
+}
+
+// extra returns the extra parameters that are sent. A thinking budget is not sent if the API would refuse it; see
+// [conversation.unsigned].
+func (f form) extra(extra map[string]json.RawMessage, unsigned bool) map[string]json.RawMessage {
+	var own thinking
+	if _ = json.Unmarshal(extra["thinking"], &own); own.Type != "enabled" || !unsigned && !f.bare {
+		return extra
+	}
+	extra = maps.Clone(extra)
+	delete(extra, "thinking")
+	return extra
+}
+
+// usedTools returns a tool for each name among the tool calls of the conversation. Some endpoints refuse tool calls in a request
+// without tools.
+func (c *conversation) usedTools() []toolSpec {
+	names := map[string]bool{}
+	for _, t := range c.turns {
+		for _, b := range t.Content {
+			if b.Type == "tool_use" {
+				names[b.Name] = true
+			}
+		}
+	}
+	var tools []toolSpec
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		tools = append(tools, toolSpec{Name: name, InputSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+	}
+	return tools
+}
+
+// merge adds extra parameters to the body of a request.
+func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
+	if len(extra) == 0 {
+		return encoded, nil
+	}
+	all, err := members(encoded)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if slices.Contains(ours, name) {
+			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
+		}
+		if !json.Valid(extra[name]) {
+			return nil, fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
+		}
+		all = slices.DeleteFunc(all, func(m member) bool { return m.name == name })
+		all = append(all, member{name, extra[name]})
+	}
+	return object(all), nil
+}
+
+// maxTokens returns the output limit of a request.
+func (f form) maxTokens(p llm.Params) int {
+	limit := cmp.Or(p.MaxOutputTokens, defaultMaxTokens)
+	for _, most := range []int{f.limit, f.room} {
+		if most > 0 {
+			limit = min(limit, most)
+		}
+	}
+	return limit
+}
+
+// toolChoice returns the value of the field `tool_choice`; nil if the field is not sent.
+func (f form) toolChoice(req llm.Request) *toolChoice {
+	if len(req.Tools) == 0 {
+		return nil
+	}
+	choice := &toolChoice{DisableParallelToolUse: req.Params.ParallelToolCalls != nil && !*req.Params.ParallelToolCalls}
+	switch word := req.Params.ToolChoice; {
+	case word == "none":
+		return &toolChoice{Type: "none"}
+	case word == "" && !choice.DisableParallelToolUse:
+		return nil
+	case word == "" || word == "auto" || f.unforced:
+		choice.Type = "auto"
+	case word == "required":
+		choice.Type = "any"
+	default:
+		choice.Type, choice.Name = "tool", word
+	}
+	return choice
+}
+
+// format returns the value of the field `output_config.format`; nil if the field is not sent.
+func (f form) format(p llm.Params) *outputFormat {
+	if len(p.OutputSchema) == 0 || f.unformatted {
+		return nil
+	}
+	return &outputFormat{"json_schema", outputSchema(p.OutputSchema)}
+}

@@ -1,0 +1,231 @@
+package anthropic
+
+import (
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// form says how a request differs from the usual one, because the endpoint has refused parts of it. The zero value is the usual form.
+// In each other form, something is missing that not all models and endpoints support.
+type form struct {
+	plain       bool // without streaming
+	budgeted    bool // with a thinking budget instead of adaptive thinking
+	thoughtless bool // without thinking
+	undisplayed bool // without the field `thinking.display`
+	undisabled  bool // without the request not to think
+	effortless  bool // without an effort
+	lowered     bool // with the effort "high" instead of a higher one
+	unformatted bool // without the schema of the reply
+	untempered  bool // without a temperature
+	unsampled   bool // without top_p
+	uncached    bool // without the marks for the prompt cache
+	silent      bool // without thinking if the tool choice forces a call
+	unforced    bool // without forcing a call
+	declared    bool // with the tools of the conversation, although the request has none
+	limit       int  // the largest output limit of the model; 0 if it is not known
+
+	// The client does not remember these, because they depend on the conversation, not on the model.
+	unsigned bool // without the blocks that the API made
+	bare     bool // without thinking
+	room     int  // the largest output limit for which the context window has room; 0 if it is not known
+}
+
+// lesson is a refusal from which the client learns another form. The first lesson counts whose expression matches the message of the
+// error and which changes the request.
+type lesson struct {
+	says *regexp.Regexp
+	// learn changes the form. `found` has the text that the expression matches, and the texts of its groups.
+	learn func(f *form, req llm.Request, found []string)
+}
+
+// lessons are the refusals that the client knows. The comments have their usual texts.
+var lessons = []lesson{
+	// max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5
+	// The maximum tokens you requested exceeds the model limit of 64000.
+	{regexp.MustCompile(`(?i)max_tokens\b.*?> ?([0-9]+), which is the maximum|maximum tokens.*model limit of ([0-9]+)|` +
+		`max_tokens\b.*?(?:less than or equal to|at most|<=) ?([0-9]+)`), learnLimit},
+	// input length and `max_tokens` exceed context limit: 150000 + 64000 > 200000, decrease input length or `max_tokens`
+	{regexp.MustCompile(`(?i)exceed context limit: ([0-9]+) \+ [0-9]+ > ([0-9]+)`), learnRoom},
+	// messages.1.content.0: Invalid `signature` in `thinking` block
+	// messages.3.content.8: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.
+	{regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified"), func(f *form, _ llm.Request, _ []string) { f.unsigned = true }},
+	// messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
+	{regexp.MustCompile("(?i)expected .?thinking.? or .?redacted_thinking"), func(f *form, _ llm.Request, _ []string) { f.bare = true }},
+	// Thinking may not be enabled when tool_choice forces tool use.
+	{regexp.MustCompile(`(?i)thinking.*tool_choice|tool_choice.*thinking`), learnForce},
+	// `temperature` and `top_p` cannot both be specified for this model. Please use only one.
+	{regexp.MustCompile(`(?i)\btop_p\b.*\bboth\b|\btop_p\b.*(?:deprecated|not supported)`), learnSampling},
+	// `temperature` is deprecated for this model.
+	// `temperature` may only be set to 1 when thinking is enabled.
+	{regexp.MustCompile(`(?i)\btemperature\b`), func(f *form, _ llm.Request, _ []string) { f.untempered = true }},
+	{regexp.MustCompile(`(?i)\btop_p\b`), learnSampling},
+	// thinking.adaptive.display: Extra inputs are not permitted
+	{regexp.MustCompile(`(?i)\bdisplay\b`), func(f *form, _ llm.Request, _ []string) { f.undisplayed = true }},
+	// output_config.effort 'xhigh' is not supported when thinking is disabled on this model.
+	// level "max" not supported, valid levels: low, medium, high
+	// This model does not support the effort parameter.
+	{regexp.MustCompile(`(?i)\befforts?\b|\blevel .*not supported`), learnEffort},
+	// adaptive thinking is not supported on this model
+	{regexp.MustCompile(`(?i)\badaptive\b`), learnAdaptive},
+	// output_config.format: Extra inputs are not permitted
+	// output_config.format.schema: For 'object' type, 'additionalProperties: true' is not supported.
+	{regexp.MustCompile(`(?i)output_(?:config\.)?format|output format|structured output|json_schema|\bschemas?\b`), learnFormat},
+	// output_config: Extra inputs are not permitted
+	{regexp.MustCompile(`(?i)output_config`), func(f *form, req llm.Request, _ []string) {
+		learnFormat(f, req, nil)
+		f.effortless = f.effortless || f.effort(req.Params) != ""
+	}},
+	// "thinking.type.enabled" is not supported for this model.
+	// thinking: Extra inputs are not permitted
+	{regexp.MustCompile(`(?i)\bthinking\b`), learnThinking},
+	// Requests which include `tool_use` or `tool_result` blocks must define tools
+	{regexp.MustCompile(`(?i)must (?:define|have|provide) .?tools|tools.?: (?:field|parameter) (?:is )?required`), func(f *form, req llm.Request, _ []string) {
+		f.declared = len(req.Tools) == 0
+	}},
+	// system.0.cache_control: Extra inputs are not permitted
+	{regexp.MustCompile(`(?i)cache_control|prompt caching`), func(f *form, _ llm.Request, _ []string) { f.uncached = true }},
+	// streaming is not supported
+	{regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`), func(f *form, _ llm.Request, _ []string) { f.plain = true }},
+}
+
+// learnLimit learns the largest output limit of a model.
+func learnLimit(f *form, req llm.Request, found []string) {
+	for _, group := range found[1:] {
+		if n, err := strconv.Atoi(group); err == nil && n > 0 && n < f.maxTokens(req.Params) {
+			f.limit = n
+		}
+	}
+}
+
+// minRoom is the smallest output limit for which the client makes a request shorter by itself, in tokens.
+const minRoom = 4096
+
+// learnRoom learns how many tokens of output fit into the context window. This matters only if the limit is the default of the client.
+func learnRoom(f *form, req llm.Request, found []string) {
+	input, _ := strconv.Atoi(found[1])
+	window, _ := strconv.Atoi(found[2])
+	if room := window - input; req.Params.MaxOutputTokens == 0 && room >= minRoom && room < f.maxTokens(req.Params) {
+		f.room = room
+	}
+}
+
+// learnForce learns that the model does not think in a request that forces a tool call, or does not accept such a request.
+func learnForce(f *form, req llm.Request, _ []string) {
+	switch {
+	case !forces(req):
+	case !f.silent:
+		f.silent = true
+	default:
+		f.unforced = true
+	}
+}
+
+// learnSampling learns that the model does not accept top_p.
+func learnSampling(f *form, req llm.Request, _ []string) { f.unsampled = req.Params.TopP != nil }
+
+// learnEffort learns that the model does not accept the highest efforts, or no effort.
+func learnEffort(f *form, req llm.Request, _ []string) {
+	switch effort := f.effort(req.Params); {
+	case topEffort(effort):
+		f.lowered = true
+	case effort != "":
+		f.effortless = true
+	}
+}
+
+// learnAdaptive learns that the model needs a thinking budget.
+func learnAdaptive(f *form, req llm.Request, _ []string) {
+	f.budgeted = f.budgeted || req.Params.ReasoningEffort != "" && req.Params.ReasoningEffort != none
+}
+
+// learnFormat learns that the model does not accept the schema of the reply.
+func learnFormat(f *form, req llm.Request, _ []string) {
+	f.unformatted = len(req.Params.OutputSchema) > 0
+}
+
+// learnThinking learns that the model does not accept the field `thinking` as it is.
+func learnThinking(f *form, req llm.Request, _ []string) {
+	switch effort := req.Params.ReasoningEffort; {
+	case effort == none || f.silent && forces(req):
+		f.undisabled = true
+	case effort == "":
+	case !f.budgeted:
+		f.budgeted = true
+	default:
+		f.thoughtless = true
+	}
+}
+
+// after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the request
+// succeeded. If the endpoint refused a part of the request, after returns a form without this part and true. Otherwise it returns
+// false. In this case, the returned form has no meaning. `differs` must report whether the request has another body in a given form.
+func (f form) after(err error, req llm.Request, differs func(form) bool) (form, bool) {
+	var told *llm.Error
+	if !errors.As(err, &told) || told.Status == 0 {
+		return f, false
+	}
+	if told.Class != llm.InvalidRequest && told.Class != llm.ContextTooLong && told.Status != http.StatusNotImplemented {
+		return f, false
+	}
+	for _, l := range lessons {
+		next := f
+		if found := l.says.FindStringSubmatch(told.Message); found != nil {
+			l.learn(&next, req, found)
+		}
+		if next != f && differs(next) {
+			return next, true
+		}
+	}
+	return f, false
+}
+
+// subject says to what a form applies: a model, and the parts of a request that the model may refuse.
+type subject struct {
+	model, effort string
+	schema        [sha256.Size]byte
+}
+
+// maxForms is the maximum number of forms that a client remembers.
+const maxForms = 1000
+
+// forms remembers the forms that the models accept. The zero value is ready for use. It is safe for concurrent use.
+type forms struct {
+	mu     sync.Mutex
+	known  map[subject]form
+	limits map[string]int // the largest output limits, by model
+}
+
+// subjectOf returns the subject of a request.
+func subjectOf(model string, req llm.Request) subject {
+	return subject{model, req.Params.ReasoningEffort, sha256.Sum256(req.Params.OutputSchema)}
+}
+
+// of returns the form for the next request to a model. This is the form that [forms.keep] has stored for such requests, or the usual
+// form.
+func (m *forms) of(model string, req llm.Request) form {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.known[subjectOf(model, req)]
+	f.limit = m.limits[model]
+	return f
+}
+
+// keep stores `f` as the form that a model accepts. Call it after the model has replied to a request in this form.
+func (m *forms) keep(model string, req llm.Request, f form) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.known) >= maxForms {
+		m.known, m.limits = map[subject]form{}, map[string]int{}
+	}
+	if f.limit > 0 {
+		m.limits[model] = f.limit
+	}
+	f.unsigned, f.bare, f.room, f.limit = false, false, 0, 0
+	m.known[subjectOf(model, req)] = f
+}

@@ -1,0 +1,168 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+)
+
+// text and count accept any JSON value.
+type (
+	text  = endpoint.Text
+	count = endpoint.Count
+)
+
+// message is the body of a response that is not streamed. It has only the fields that the client needs, and its decoder accepts any
+// JSON value for most of them.
+type message struct {
+	Type    text              `json:"type"`
+	Model   text              `json:"model"`
+	Content []json.RawMessage `json:"content"`
+	ending
+	Usage usage `json:"usage"`
+}
+
+// ending says why a reply ended.
+type ending struct {
+	StopReason  *text   `json:"stop_reason"`
+	StopDetails details `json:"stop_details"`
+}
+
+// details says why the model refused.
+type details struct {
+	Explanation text `json:"explanation"`
+}
+
+// UnmarshalJSON accepts any JSON value. A value that is not an object has no explanation.
+func (d *details) UnmarshalJSON(encoded []byte) error {
+	type plain details
+	var p plain
+	if json.Unmarshal(encoded, &p) == nil {
+		*d = details(p)
+	}
+	return nil
+}
+
+// usage has the numbers of tokens of a response.
+type usage struct {
+	InputTokens   count        `json:"input_tokens"`
+	CacheRead     count        `json:"cache_read_input_tokens"`
+	CacheCreation count        `json:"cache_creation_input_tokens"`
+	OutputTokens  count        `json:"output_tokens"`
+	OutputDetails usageDetails `json:"output_tokens_details"`
+}
+
+type usageDetails struct {
+	ThinkingTokens count `json:"thinking_tokens"`
+}
+
+// UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. An error would make the client lose a
+// reply that was paid for.
+func (u *usage) UnmarshalJSON(encoded []byte) error {
+	type plain usage
+	var p plain
+	if json.Unmarshal(encoded, &p) == nil {
+		*u = usage(p)
+	}
+	return nil
+}
+
+// join returns the larger numbers of two usages. In a stream, the first event has the numbers of the input, and a later one has the
+// total numbers of the output, and sometimes of the input, too.
+func (u usage) join(v usage) usage {
+	u.InputTokens = max(u.InputTokens, v.InputTokens)
+	u.CacheRead = max(u.CacheRead, v.CacheRead)
+	u.CacheCreation = max(u.CacheCreation, v.CacheCreation)
+	u.OutputTokens = max(u.OutputTokens, v.OutputTokens)
+	u.OutputDetails.ThinkingTokens = max(u.OutputDetails.ThinkingTokens, v.OutputDetails.ThinkingTokens)
+	return u
+}
+
+// usage converts the usage into the type of package llm. In Anthropic's `input_tokens`, the tokens that were read from the cache or
+// written to it are missing.
+func (u usage) usage() llm.Usage {
+	return llm.Usage{
+		InputTokens:      int(u.InputTokens + u.CacheRead + u.CacheCreation),
+		OutputTokens:     int(u.OutputTokens),
+		CachedTokens:     int(u.CacheRead),
+		CacheWriteTokens: int(u.CacheCreation),
+		ReasoningTokens:  int(u.OutputDetails.ThinkingTokens),
+	}
+}
+
+// answer is a reply of the endpoint, whether it was streamed or not.
+type answer struct {
+	model  string
+	pieces []piece
+	ending
+	usage usage
+}
+
+// piece is one block of a reply's content.
+type piece struct {
+	kind string // such as "text", "thinking" or "tool_use"
+	// text is the text of a text block, or the thinking of a thinking block.
+	text string
+	// id, name and input are fields of a tool_use block. The input is the text that the model wrote; it may be empty.
+	id, name, input string
+	// raw is the whole block, if the API needs it back; nil for blocks of the types "text" and "tool_use".
+	raw json.RawMessage
+}
+
+// wireBlock has the fields of a content block that the client reads.
+type wireBlock struct {
+	Type      text            `json:"type"`
+	Text      text            `json:"text"`
+	Thinking  text            `json:"thinking"`
+	Signature text            `json:"signature"`
+	ID        text            `json:"id"`
+	Name      text            `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// answer converts the message. It ignores elements of the content that are not objects.
+func (m message) answer() answer {
+	a := answer{model: string(m.Model), ending: m.ending, usage: m.Usage}
+	for _, raw := range m.Content {
+		if p, ok := readPiece(raw); ok {
+			a.pieces = append(a.pieces, p)
+		}
+	}
+	return a
+}
+
+// readPiece decodes a block of a reply's content.
+func readPiece(raw json.RawMessage) (piece, bool) {
+	var b wireBlock
+	if json.Unmarshal(raw, &b) != nil {
+		return piece{}, false
+	}
+	p := piece{kind: string(b.Type), id: string(b.ID), name: string(b.Name)}
+	switch p.kind {
+	case "text":
+		p.text = string(b.Text)
+	case "tool_use":
+		p.input = inputText(b.Input)
+	case "thinking":
+		p.text = string(b.Thinking)
+		if b.Signature != "" {
+			p.raw = raw
+		}
+	case "":
+		return piece{}, false
+	default:
+		p.raw = raw
+	}
+	return p, true
+}
+
+// inputText returns the input of a tool_use block as the text of a call's arguments. Some endpoints send the text as a JSON string.
+func inputText(input json.RawMessage) string {
+	if len(input) == 0 {
+		return ""
+	}
+	var t text
+	_ = t.UnmarshalJSON(input)
+	return string(t)
+}

@@ -1,0 +1,70 @@
+package anthropic
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+	"github.com/reagent-dev/reagent/llm/repair"
+)
+
+// readReply makes a reply from the answer of the endpoint. It corrects the tool calls of the reply. `req` is the request to which the
+// reply belongs. If the reply is not valid, the error is an [*llm.Error].
+func readReply(a answer, req llm.Request) (llm.Reply, error) {
+	reply := llm.Reply{Model: a.model, Usage: a.usage.usage(), Message: llm.Message{Role: llm.Assistant, Opaque: layoutOf(a.pieces)}}
+	if a.StopReason != nil {
+		reply.FinishReason = string(*a.StopReason)
+	}
+	m := &reply.Message
+	for _, p := range a.pieces {
+		switch p.kind {
+		case "text":
+			m.Content += p.text
+		case "thinking":
+			m.Reasoning += between(m.Reasoning, p.text) + p.text
+		case "tool_use":
+			m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: p.id, Name: p.name, Arguments: p.arguments(reply.FinishReason)})
+		}
+	}
+	reply = repair.Reply(reply, req)
+	return reply, a.check(reply)
+}
+
+// between returns the text between two parts of the reasoning.
+func between(before, after string) string {
+	if before == "" || after == "" {
+		return ""
+	}
+	return "\n\n"
+}
+
+// arguments returns the arguments of a tool call. An empty input is an empty object, unless the reply was cut off: then package repair
+// must see that the arguments are missing. `reason` is the finish reason of the reply.
+func (p piece) arguments(reason string) string {
+	if strings.TrimSpace(p.input) == "" && reason != string(anthropic.StopReasonMaxTokens) {
+		return "{}"
+	}
+	return p.input
+}
+
+// check returns an [*llm.Error] if the client must not return the reply. This applies to an empty reply, and to a reply whose finish
+// reason says that it is incomplete, for example "refusal".
+func (a answer) check(reply llm.Reply) error {
+	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
+	told.Class, told.Message = endpoint.Unfinished(reply.FinishReason)
+	switch {
+	case reply.FinishReason == string(anthropic.StopReasonPauseTurn):
+		// The API pauses only if it runs tools itself, and the client cannot express the results of such tools.
+		told.Class, told.Message = llm.InvalidRequest, "the model paused to wait for a tool of the server (finish reason pause_turn); "+
+			"remove the tools of the server from the extra parameters"
+	case told.Class != "" && a.StopDetails.Explanation != "":
+		told.Message += fmt.Sprintf(": %s", a.StopDetails.Explanation)
+	case told.Class != "":
+	default:
+		return reply.Validate()
+	}
+	return &told
+}

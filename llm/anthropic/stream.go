@@ -1,0 +1,316 @@
+package anthropic
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+)
+
+// errCutShort is the error for a stream that ended before the reply was complete.
+var errCutShort = errors.New("the stream ended before the reply was complete")
+
+// readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
+// errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
+// from which the reader reads (quiet).
+func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (answer, error) {
+	whole := assembly{renew: x.renew, tell: x.tell}
+	stream := endpoint.NewEvents(in)
+	for !whole.stopped {
+		e, err := stream.Next()
+		switch {
+		case err == nil && !e.Done():
+			err = whole.take(a, e)
+		case whole.unread != nil && (err == nil || errors.Is(err, io.EOF)):
+			err = whole.unread
+		case err == nil || errors.Is(err, io.EOF):
+			err = endpoint.LostError{Err: errCutShort}
+		case !errors.Is(err, endpoint.ErrTooLarge):
+			err = endpoint.LostError{Err: err}
+		}
+		switch {
+		case err != nil && whole.finished():
+			return whole.answer(), nil
+		case errors.Is(err, endpoint.ErrTooLarge):
+			return answer{}, a.TooLarge()
+		case err != nil:
+			return answer{}, err
+		case whole.finished():
+			quiet.Closing()
+		case whole.spoke:
+			// There is no such limit earlier, because a model may need a long time before its first text.
+			quiet.LimitTo(x.client.options.IdleTimeout)
+		}
+	}
+	return whole.answer(), nil
+}
+
+// chunk is one event of a stream.
+type chunk struct {
+	Type    text            `json:"type"`
+	Message json.RawMessage `json:"message"`
+	Index   count           `json:"index"`
+	Block   json.RawMessage `json:"content_block"`
+	Delta   json.RawMessage `json:"delta"`
+	Usage   usage           `json:"usage"`
+}
+
+// delta has the fields of the deltas of a content block and of a message.
+type delta struct {
+	Type        text `json:"type"`
+	Text        text `json:"text"`
+	Thinking    text `json:"thinking"`
+	Signature   text `json:"signature"`
+	PartialJSON text `json:"partial_json"`
+	ending
+}
+
+// assembly is a streamed reply so far.
+type assembly struct {
+	renew  func()
+	tell   func(llm.Delta)
+	model  string
+	blocks []*growing
+	// open maps the index of a block to the last block with this index.
+	open  map[count]*growing
+	calls int // the number of tool calls so far
+	size  int // the size of the reply so far, in bytes
+	// reasoned says that the function `tell` got a part of the reasoning.
+	reasoned bool
+	ending   ending
+	usage    usage
+	// spoke says that the reply has a text, a reasoning or a tool call.
+	spoke bool
+	// stopped says that the stream has ended.
+	stopped bool
+	// unread is the error for the first event that cannot be decoded; nil if there is none.
+	unread error
+}
+
+// growing is a content block of which parts have arrived.
+type growing struct {
+	piece
+	start     json.RawMessage // the block in its first event
+	text      strings.Builder
+	input     strings.Builder
+	signature strings.Builder
+	call      int // the number of the tool call among the calls of the reply
+}
+
+// blockSize is counted for each block in addition to its texts, in bytes. It limits the number of blocks.
+const blockSize = 128
+
+// finished reports whether the reply is complete.
+func (s *assembly) finished() bool { return s.stopped || s.ending.StopReason != nil }
+
+// take adds an event to the reply. It returns an error if the event is an error, cannot be decoded or makes the reply too large. It
+// ignores unknown events, and events that are not JSON objects. It keeps the error for the latter in case that the reply does not
+// become complete.
+func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
+	a.Body, a.Failed = e.Data, e.Name == "error"
+	if err := a.Failure(); err != nil {
+		return err
+	}
+	var c chunk
+	if err := json.Unmarshal(e.Data, &c); err != nil {
+		unread := &llm.Error{Class: llm.BadReply, Status: a.Status, Err: err,
+			Message: "an event of the stream cannot be read: " + string(e.Data)}
+		if e.Data[0] == '{' {
+			return unread
+		}
+		s.unread = cmp.Or[error](s.unread, unread)
+		return nil
+	}
+	switch cmp.Or(string(c.Type), e.Name) {
+	case "message_start":
+		return s.begin(c)
+	case "content_block_start":
+		return s.start(c)
+	case "content_block_delta":
+		return s.grow(c)
+	case "content_block_stop":
+		s.close(c)
+	case "message_delta":
+		s.usage = s.usage.join(c.Usage)
+		var d delta
+		if json.Unmarshal(c.Delta, &d) == nil && d.StopReason != nil {
+			s.ending = d.ending
+		}
+	case "message_stop":
+		s.stopped = true
+	case "ping":
+	default:
+		if !s.spoke {
+			return a.Foreign(endpoint.Messages)
+		}
+	}
+	return nil
+}
+
+// begin reads the beginning of a message. Some endpoints send the whole reply there.
+func (s *assembly) begin(c chunk) error {
+	var m message
+	if json.Unmarshal(c.Message, &m) != nil {
+		return nil
+	}
+	s.model, s.usage = string(m.Model), s.usage.join(m.Usage)
+	return nil
+}
+
+// start adds a block to the reply.
+func (s *assembly) start(c chunk) error {
+	p, ok := readPiece(c.Block)
+	if !ok {
+		return nil
+	}
+	g := &growing{piece: p, start: append(json.RawMessage(nil), c.Block...)}
+	g.raw = nil // the raw block of an event is incomplete, and its memory is used again
+	if s.open == nil {
+		s.open = map[count]*growing{}
+	}
+	s.blocks, s.open[c.Index] = append(s.blocks, g), g
+	s.renew()
+	if err := s.count(blockSize + len(p.id) + len(p.name)); err != nil {
+		return err
+	}
+	switch p.kind {
+	case "tool_use":
+		g.call = s.calls
+		s.calls++
+		s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Name: p.name}})
+		if input := strings.TrimSpace(p.input); input != "{}" {
+			return s.addInput(g, input)
+		}
+	case "text", "thinking":
+		return s.addText(g, p.text)
+	default:
+		return s.count(len(c.Block))
+	}
+	return nil
+}
+
+// grow adds a delta to a block.
+func (s *assembly) grow(c chunk) error {
+	g := s.open[c.Index]
+	var d delta
+	if json.Unmarshal(c.Delta, &d) != nil || g == nil {
+		return nil
+	}
+	s.renew()
+	switch g.kind {
+	case "text":
+		return s.addText(g, string(d.Text))
+	case "thinking":
+		g.signature.WriteString(string(d.Signature))
+		if err := s.count(len(d.Signature)); err != nil {
+			return err
+		}
+		return s.addText(g, string(d.Thinking))
+	}
+	return s.addInput(g, string(d.PartialJSON))
+}
+
+// close ends a block. A tool call without input gets an empty object; see [piece.arguments].
+func (s *assembly) close(c chunk) {
+	g := s.open[c.Index]
+	delete(s.open, c.Index)
+	if g != nil && g.kind == "tool_use" && strings.TrimSpace(g.input.String()) == "" {
+		s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Arguments: "{}"}})
+	}
+}
+
+// addText adds a part of the text of a block.
+func (s *assembly) addText(g *growing, part string) error {
+	if part == "" {
+		return nil
+	}
+	if g.kind == "thinking" {
+		first := g.text.Len() == 0
+		if first && s.reasoned {
+			s.say(llm.Delta{Reasoning: "\n\n"}) // see between
+		}
+		s.reasoned = true
+		s.say(llm.Delta{Reasoning: part})
+	} else {
+		s.say(llm.Delta{Text: part})
+	}
+	g.text.WriteString(part)
+	return s.count(len(part))
+}
+
+// addInput adds a part of the input of a tool call, or of a call of a tool of the server.
+func (s *assembly) addInput(g *growing, part string) error {
+	if part == "" {
+		return nil
+	}
+	g.input.WriteString(part)
+	if g.kind == "tool_use" {
+		s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Arguments: part}})
+	}
+	return s.count(len(part))
+}
+
+// say passes a delta to the listener.
+func (s *assembly) say(d llm.Delta) {
+	s.spoke = true
+	s.renew()
+	s.tell(d)
+	s.renew() // the time that the listener takes does not count
+}
+
+// count adds to the size of the reply. It returns [endpoint.ErrTooLarge] if the reply is too large.
+func (s *assembly) count(size int) error {
+	if s.size += size; s.size > endpoint.MaxReply {
+		return endpoint.ErrTooLarge
+	}
+	return nil
+}
+
+// answer returns the reply.
+func (s *assembly) answer() answer {
+	a := answer{model: s.model, ending: s.ending, usage: s.usage}
+	for _, g := range s.blocks {
+		a.pieces = append(a.pieces, g.whole())
+	}
+	return a
+}
+
+// signedBlock is a thinking block as the API sends it in a response that is not streamed.
+type signedBlock struct {
+	Type      string `json:"type"`
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+}
+
+// whole returns the block as a response that is not streamed would have it.
+func (g *growing) whole() piece {
+	p := g.piece
+	p.text = g.text.String()
+	switch p.kind {
+	case "text":
+	case "tool_use":
+		p.input = g.input.String()
+	case "thinking":
+		var start wireBlock
+		_ = json.Unmarshal(g.start, &start)
+		if signature := string(start.Signature) + g.signature.String(); signature != "" {
+			p.raw, _ = encode(signedBlock{p.kind, p.text, signature}) // strings have a JSON form
+		}
+	default:
+		p.raw = g.start
+		if all, err := members(g.start); err == nil && json.Valid([]byte(g.input.String())) {
+			for i := range all {
+				if all[i].name == "input" {
+					all[i].value = json.RawMessage(g.input.String())
+				}
+			}
+			p.raw = object(all)
+		}
+	}
+	return p
+}
