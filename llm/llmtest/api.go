@@ -58,6 +58,7 @@ var Chat API = chat{}
 var apis = map[string]API{
 	"/chat/completions": Chat,
 	"/responses":        Responses,
+	"/messages":         Messages,
 }
 
 // apiAt returns the API at a path; nil if there is none.

@@ -77,6 +77,7 @@ var wordings = []struct {
 		},
 		texts: []string{
 			"content management policy",         // Azure
+			"content filtering policy",          // Anthropic
 			"content violates usage guidelines", // xAI
 		},
 	},
@@ -96,8 +97,10 @@ var wordings = []struct {
 			"AllocationQuota.FreeTierOnly", // DashScope
 			"1113",                         // Zhipu
 			"base_resp 1008",               // MiniMax
+			"billing_error",                // Anthropic
 		},
 		texts: []string{
+			"specified api usage limits", // Anthropic
 			"insufficient balance",       // DeepSeek
 			"insufficient credits",       // OpenRouter
 			"credit balance is too low",  // Anthropic
@@ -151,6 +154,7 @@ var types = map[string]llm.Class{
 	"internal_server_error": llm.ServerError,
 	"api_error":             llm.ServerError,
 	"upstream_error":        llm.ServerError,
+	"timeout_error":         llm.ServerError, // Anthropic
 	"permission_error":      llm.Unauthorized,
 	"not_found_error":       llm.NotFound,
 	"invalid_request_error": llm.InvalidRequest,

@@ -1,0 +1,193 @@
+package llmtest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Messages is Anthropic's Messages API. If a reply has reasoning, its first block is thinking with a signature. A request that changes
+// or moves such a block is refused.
+var Messages API = messages{}
+
+// messages is Anthropic's Messages API.
+type messages struct{}
+
+func (messages) read(body []byte, lenient bool) (asked, *refusal) {
+	wire, refused := readMessages(body)
+	if refused == nil && !lenient {
+		refused = wire.check()
+	}
+	return asked{request: wire.request(), model: wire.Model, stream: wire.Stream}, refused
+}
+
+func (messages) body(model string, reply llm.Reply) any { return messageOf(model, reply) }
+
+func (messages) finish() string { return "event: message_delta" }
+
+// messagesError is the body of an error response.
+type messagesError struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	RequestID string `json:"request_id"`
+}
+
+func (messages) problem(r *refusal) any {
+	e := messagesError{Type: "error", RequestID: "req_test"}
+	e.Error.Type, e.Error.Message = "invalid_request_error", r.message
+	switch {
+	case r.code == "context_length_exceeded":
+		e.Error.Message = "prompt is too long: " + r.message
+	case r.code == "content_filter":
+		e.Error.Message = "Output blocked by content filtering policy: " + r.message
+	case r.code == "insufficient_quota":
+		e.Error.Message = "Your credit balance is too low to access the Anthropic API: " + r.message
+	case r.code == "invalid_api_key":
+		e.Error.Type = "authentication_error"
+	case r.code == "model_not_found" || r.status == 404:
+		e.Error.Type = "not_found_error"
+	case r.code == "request_too_large":
+		e.Error.Type = "request_too_large"
+	case r.status == 429:
+		e.Error.Type = "rate_limit_error"
+	case r.status == 503 || r.status == 529:
+		e.Error.Type = "overloaded_error"
+	case r.status >= 500:
+		e.Error.Type = "api_error"
+	}
+	return e
+}
+
+// requests returns what remains of a request:
+//   - There is no field for the parameter `seed`.
+//   - The schemas of tools have the type "object" and properties, and the objects in the schema of the reply are closed.
+//   - Raw JSON has no white space between its tokens.
+//   - Messages in a row, which a client joins, are separate again: each result, and the text and the images after them.
+//   - An ID of a call that occurs again has a number.
+func (messages) requests(req llm.Request) llm.Request {
+	req = clone(req)
+	req.Params.Seed = nil
+	req.Params.OutputSchema = closedSchema(req.Params.OutputSchema)
+	for i := range req.Tools {
+		req.Tools[i].Parameters = filledSchema(req.Tools[i].Parameters)
+	}
+	times, now := map[string]int{}, map[string]string{}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		m.Reasoning = ""
+		if m.ToolCallID != "" {
+			m.ToolCallID = now[m.ToolCallID]
+		}
+		for j := range m.ToolCalls {
+			call := &m.ToolCalls[j]
+			times[call.ID]++
+			id := call.ID
+			if times[id] > 1 {
+				id = fmt.Sprintf("%s_%d", id, times[id])
+			}
+			now[call.ID] = id
+			call.ID, call.Arguments = id, compactText(call.Arguments)
+		}
+	}
+	return req
+}
+
+// replies returns what remains of a reply. The finish reasons have other names, the input of a call has no white space between its
+// tokens and is never empty, and the reasoning has a signature.
+func (messages) replies(reply llm.Reply) llm.Reply {
+	reply.Message.Role = llm.Assistant
+	reply.FinishReason = stopReason(reply)
+	whole := messageOf("", reply)
+	reply.Message.ToolCalls = append([]llm.ToolCall(nil), reply.Message.ToolCalls...)
+	for i := range reply.Message.ToolCalls {
+		call := &reply.Message.ToolCalls[i]
+		call.Arguments = compactText(call.Arguments)
+		if call.Arguments == "" {
+			call.Arguments = "{}"
+		}
+	}
+	if reply.Message.Reasoning == "" {
+		return reply
+	}
+	// The client keeps the thinking block, and stands for the other blocks with their types.
+	var places []any
+	for _, b := range whole.Content {
+		switch b.Type {
+		case "text":
+			places = append(places, struct {
+				Type   string `json:"type"`
+				Length int    `json:"length"`
+			}{b.Type, len(*b.Text)})
+		case "tool_use":
+			places = append(places, struct {
+				Type string `json:"type"`
+			}{b.Type})
+		default:
+			places = append(places, b)
+		}
+	}
+	reply.Message.Opaque = llm.Opaque{Family: "anthropic", Data: string(compact(places))}
+	return reply
+}
+
+// stopReason returns Anthropic's word for the finish reason of a reply.
+func stopReason(reply llm.Reply) string {
+	switch reply.FinishReason {
+	case "stop":
+		return "end_turn"
+	case "tool_calls":
+		return "tool_use"
+	case "length":
+		return "max_tokens"
+	case "":
+		if len(reply.Message.ToolCalls) > 0 {
+			return "tool_use"
+		}
+		return "end_turn"
+	}
+	return reply.FinishReason
+}
+
+// signature returns the signature of thinking at the given index of a message's content.
+func signature(thinking string, at int) string {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", at, thinking)))
+	return "sig/" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// compactText returns a JSON text without white space between its tokens. It returns other texts unchanged.
+func compactText(encoded string) string {
+	var out bytes.Buffer
+	if json.Compact(&out, []byte(encoded)) != nil {
+		return encoded
+	}
+	return out.String()
+}
+
+// filledSchema returns the schema of a tool with the members that the API requires.
+func filledSchema(schema json.RawMessage) json.RawMessage {
+	all := strings.TrimSpace(string(schema))
+	if all == "" {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	var has map[string]json.RawMessage
+	if json.Unmarshal(schema, &has) == nil && has["properties"] == nil {
+		all = strings.TrimSuffix(all, "}") + `,"properties":{}}`
+	}
+	return json.RawMessage(compactText(all))
+}
+
+// closedSchema returns a schema whose only object is the schema itself, with `additionalProperties`.
+func closedSchema(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 || bytes.Contains(schema, []byte("additionalProperties")) {
+		return schema
+	}
+	return json.RawMessage(compactText(strings.TrimSuffix(strings.TrimSpace(string(schema)), "}") + `,"additionalProperties":false}`))
+}
