@@ -128,6 +128,9 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 		return
 	}
 	wire, refused := a.read(body, e.Lenient)
+	if h, ok := a.(headerChecker); ok && refused == nil && !e.Lenient {
+		refused = h.checkHeader(r.Header)
+	}
 	req := wire.request
 	req.Key = r.Header.Get("Idempotency-Key")
 	e.record(Recorded{

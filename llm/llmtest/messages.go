@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -29,6 +30,21 @@ func (messages) read(body []byte, lenient bool) (asked, *refusal) {
 func (messages) body(model string, reply llm.Reply) any { return messageOf(model, reply) }
 
 func (messages) finish() string { return "event: message_delta" }
+
+// headerChecker is an [API] that requires headers.
+type headerChecker interface {
+	// checkHeader returns the provider's error response for a request with invalid headers; nil if they are valid.
+	checkHeader(h http.Header) *refusal
+}
+
+var _ headerChecker = messages{}
+
+func (messages) checkHeader(h http.Header) *refusal {
+	if h.Get("anthropic-version") == "" {
+		return invalid("", "anthropic-version: header is required")
+	}
+	return nil
+}
 
 // messagesError is the body of an error response.
 type messagesError struct {

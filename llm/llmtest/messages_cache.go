@@ -17,7 +17,7 @@ import (
 // tokens in the usage of the replies. One byte of the JSON form of a tool or a block is one token. Create it with [NewPromptCache].
 //
 // A prompt is a list of blocks: the tools, the blocks of the system prompt, and the blocks of the messages. A request stores the part of
-// the prompt up to each mark (`cache_control`). It reads the longest stored part that ends at a mark or at one of the 20 blocks before
+// the prompt up to each mark (`cache_control`). It reads the longest stored part that ends at a mark or at one of the 19 blocks before
 // it. A stored part is found only if all its bytes are the same. The marks themselves are no part of the prompt. Nothing expires.
 type PromptCache struct {
 	// Minimum is the length of the shortest part that is stored, in tokens. Set it before the first request.
@@ -38,7 +38,7 @@ type CacheCount struct {
 	New int
 }
 
-// lookback is the number of blocks before a mark at which a stored part may end.
+// lookback is the number of blocks at which a stored part may end, from a mark backwards. The block with the mark counts.
 const lookback = 20
 
 // NewPromptCache returns a cache for an Endpoint. It replaces the client of the Endpoint by one that sets the usage. The Endpoint must
@@ -91,7 +91,7 @@ func (c *PromptCache) count(body []byte) CacheCount {
 		if !b.marked {
 			continue
 		}
-		for j := i; j >= max(0, i-lookback); j-- {
+		for j := i; j > i-lookback && j >= 0; j-- {
 			if c.stored[prompt[j].digest] {
 				n.Read = max(n.Read, prompt[j].end)
 				break
