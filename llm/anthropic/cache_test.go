@@ -1,0 +1,151 @@
+package anthropic_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/anthropic"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// script returns replies for a conversation: with tool calls, text and reasoning. The third reply has 30 calls.
+func script() []llm.Reply {
+	var replies []llm.Reply
+	for i := range 15 {
+		calls := 1 + i%3
+		if i == 2 {
+			calls = 30
+		}
+		var reply llm.Reply
+		if i%5 == 4 {
+			reply = llmtest.Say(fmt.Sprint("Answer ", i))
+		} else {
+			for j := range calls {
+				reply.Message.ToolCalls = append(reply.Message.ToolCalls, llmtest.ToolCall(fmt.Sprintf("call_%d", j), "read_file", fmt.Sprintf(`{"path":"%d-%d <b>"}`, i, j)))
+			}
+		}
+		if i%2 == 0 {
+			reply.Message.Reasoning = fmt.Sprint("Thought ", i)
+		}
+		replies = append(replies, reply)
+	}
+	return replies
+}
+
+// converse runs a conversation with a client. It returns the usage of each reply.
+func converse(t *testing.T, client llm.Client, req llm.Request) []llm.Usage {
+	t.Helper()
+	req.Tools = []llm.ToolSpec{
+		{Name: "list_files"},
+		{Name: "read_file", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"a":{"type":"string"}}}`)},
+	}
+	var all []llm.Usage
+	for i := range script() {
+		reply, err := client.Complete(t.Context(), req)
+		require.NoError(t, err)
+		all = append(all, reply.Usage)
+		req.Messages = append(req.Messages, reply.Message)
+		for _, call := range reply.Message.ToolCalls {
+			req.Messages = append(req.Messages, result(call.ID, "The content of "+call.Arguments))
+		}
+		if len(reply.Message.ToolCalls) == 0 || i%4 == 0 {
+			req.Messages = append(req.Messages, user(fmt.Sprint("Question ", i)))
+		}
+	}
+	require.Greater(t, len(req.Messages), 30)
+	return all
+}
+
+// Each request after the first reads exactly what the request before it has read and written, even if 60 blocks were added in between.
+func TestEachRequestReadsWhatTheOneBeforeWrote(t *testing.T) {
+	t.Parallel()
+	for name, messages := range map[string][]llm.Message{
+		"with a system prompt":    {{Role: llm.System, Content: "Be brief."}, user("Go.")},
+		"without a system prompt": {user("Go.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endpoint := &llmtest.Endpoint{Client: llmtest.Script(script()...)}
+			cache := llmtest.NewPromptCache(endpoint)
+			req := ask(messages...)
+			req.Params.ReasoningEffort = "low"
+			usages := converse(t, serve(t, cache), req)
+
+			counts := cache.Counts()
+			require.Len(t, counts, len(usages))
+			for i, n := range counts {
+				require.Zero(t, n.New, "request %d", i)
+				require.Positive(t, n.Written, "request %d", i)
+				require.Equal(t, llm.Usage{InputTokens: n.Read + n.Written, CachedTokens: n.Read, CacheWriteTokens: n.Written}, usages[i])
+				if i > 0 {
+					require.Equal(t, counts[i-1].Read+counts[i-1].Written, n.Read, "request %d", i)
+				}
+			}
+			require.Zero(t, counts[0].Read)
+
+			for _, r := range endpoint.Requests() {
+				require.LessOrEqual(t, strings.Count(string(r.Body), `"cache_control":{"type":"ephemeral"}`), 4)
+			}
+		})
+	}
+}
+
+// Another agent with the same tools and the same system prompt reads them from the cache.
+func TestAgentsShareToolsAndSystemPrompt(t *testing.T) {
+	t.Parallel()
+	cache := llmtest.NewPromptCache(&llmtest.Endpoint{Client: hi()})
+	client := serve(t, cache)
+	for _, question := range []string{"a", "b"} {
+		req := ask(llm.Message{Role: llm.System, Content: "Be brief."}, user(question))
+		req.Tools = []llm.ToolSpec{{Name: "f"}, {Name: "g"}}
+		_, err := client.Complete(t.Context(), req)
+		require.NoError(t, err)
+	}
+	require.Positive(t, cache.Counts()[1].Read)
+}
+
+// A text that the client adds at the end is not in the next request. So the mark is before it.
+func TestATextOfTheClientIsNotCached(t *testing.T) {
+	t.Parallel()
+	cache := llmtest.NewPromptCache(&llmtest.Endpoint{Client: hi()})
+	client := serve(t, cache)
+	messages := []llm.Message{user("a"), said("b")}
+	for range 2 {
+		_, err := client.Complete(t.Context(), ask(messages...))
+		require.NoError(t, err)
+		messages = append(messages, user("c"))
+	}
+	first, second := cache.Counts()[0], cache.Counts()[1]
+	require.Positive(t, first.New)
+	require.Equal(t, first.Written, second.Read)
+}
+
+func TestNoPromptCacheSetsNoMarks(t *testing.T) {
+	t.Parallel()
+	endpoint := &llmtest.Endpoint{Client: llmtest.Script(script()...)}
+	cache := llmtest.NewPromptCache(endpoint)
+	converse(t, serve(t, cache, func(o *anthropic.Options) { o.NoPromptCache = true }), ask())
+	for i, r := range endpoint.Requests() {
+		require.NotContains(t, string(r.Body), "cache_control")
+		require.Zero(t, cache.Counts()[i].Read+cache.Counts()[i].Written)
+	}
+}
+
+// The marks are never at thinking, which the API refuses.
+func TestThinkingIsNotMarked(t *testing.T) {
+	t.Parallel()
+	message := llm.Message{Role: llm.Assistant, Content: "b", Opaque: llm.Opaque{Family: "anthropic", Data: `[{"type":"text","length":1},` + redacted + "]"}}
+	p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
+	_, err := serve(t, p).Complete(t.Context(), ask(user("a"), message, called(llmtest.ToolCall("1", "f", "{}")), result("1", "")))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]`,
+		`[{"type":"text","text":"b"},{"type":"tool_use","id":"1","name":"f","input":{}}]`,
+		`[{"type":"tool_result","tool_use_id":"1","cache_control":{"type":"ephemeral"}}]`,
+	}, messagesOf(t, p.bodies()[0]))
+}
