@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -162,6 +163,9 @@ func learnThinking(f *form, req llm.Request, _ []string) {
 	}
 }
 
+// maxRefusal is the length of the part of an error message in which the client looks for a lesson, in bytes.
+const maxRefusal = 4096
+
 // after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the request
 // succeeded. If the endpoint refused a part of the request, after returns a form without this part and true. Otherwise it returns
 // false. In this case, the returned form has no meaning. `differs` must report whether the request has another body in a given form.
@@ -173,9 +177,10 @@ func (f form) after(err error, req llm.Request, differs func(form) bool) (form, 
 	if told.Class != llm.InvalidRequest && told.Class != llm.ContextTooLong && told.Status != http.StatusNotImplemented {
 		return f, false
 	}
+	message := clip.Text(told.Message, maxRefusal)
 	for _, l := range lessons {
 		next := f
-		if found := l.says.FindStringSubmatch(told.Message); found != nil {
+		if found := l.says.FindStringSubmatch(message); found != nil {
 			l.learn(&next, req, found)
 		}
 		if next != f && differs(next) {

@@ -117,6 +117,7 @@ func FuzzReply(f *testing.F) {
 		replyBody("tool_use", thought1, redacted, `{"type":"text","text":"Hi"}`, thought2, `{"type":"tool_use","id":"1","name":"f","input":{"a":1}}`),
 		`{"type":"message","content":[1,null,{"type":7},{"type":"new","x":[]}],"stop_reason":null,"usage":[]}`,
 		`{"type":"error","error":{"type":"api_error","message":"no"}}`, `{}`, `[]`, `null`,
+		"{\"content\":[{\"type\":\"0\",\"\xde\":[0]},{\"type\":\"tool_use\"}]}", // not valid UTF-8
 	} {
 		f.Add([]byte(seed))
 	}

@@ -48,7 +48,7 @@ func layoutOf(pieces []piece) llm.Opaque {
 	if err != nil {
 		return llm.Opaque{} // the endpoint sent invalid JSON
 	}
-	return llm.Opaque{Family: family, Data: string(data)}
+	return llm.Opaque{Family: family, Data: strings.ToValidUTF8(string(data), "\uFFFD")}
 }
 
 // assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. `signed` says whether to send the
