@@ -149,3 +149,13 @@ func TestThinkingIsNotMarked(t *testing.T) {
 		`[{"type":"tool_result","tool_use_id":"1","cache_control":{"type":"ephemeral"}}]`,
 	}, messagesOf(t, p.bodies()[0]))
 }
+
+// A block that the API made is sent as it is, without a mark.
+func TestBlocksOfTheAPIAreNotMarked(t *testing.T) {
+	t.Parallel()
+	message := llm.Message{Role: llm.Assistant, Content: "b", Opaque: llm.Opaque{Family: "anthropic", Data: `[{"type":"text","length":1},{"type":"new"}]`}}
+	p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
+	_, err := serve(t, p).Complete(t.Context(), ask(user("a"), message))
+	require.NoError(t, err)
+	require.Equal(t, `[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}},{"type":"new"}]`, messagesOf(t, p.bodies()[0])[1])
+}

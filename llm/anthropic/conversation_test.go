@@ -78,6 +78,11 @@ func TestTurnsAlternate(t *testing.T) {
 			{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"x"}]},
 			{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]`,
 		},
+		"a result after a text": {
+			[]llm.Message{user("a"), called(llmtest.ToolCall("1", "f", "{}")), user("b"), result("1", "x")},
+			`[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"x"}]},{"type":"text","text":"b"}]}]`,
+		},
 		"the assistant begins": {
 			[]llm.Message{said("a"), user("b")},
 			`[{"role":"user","content":[{"type":"text","text":"(start of the transcript)"}]},
