@@ -172,8 +172,8 @@ func stopReason(reply llm.Reply) string {
 	return reply.FinishReason
 }
 
-// signature returns the signature of thinking at the given index of a message's content.
-func signature(thinking string, at int) string {
+// blockSignature returns the signature of thinking at the given index of a message's content.
+func blockSignature(thinking string, at int) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", at, thinking)))
 	return "sig/" + base64.StdEncoding.EncodeToString(sum[:])
 }

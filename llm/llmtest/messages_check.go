@@ -209,7 +209,7 @@ func (r *messagesRequest) checkTurns() *refusal {
 			if refused := b.check(at, kinds...); refused != nil {
 				return refused
 			}
-			if b.Type == "thinking" && *b.Signature != signature(*b.Thinking, j) {
+			if b.Type == "thinking" && *b.Signature != blockSignature(*b.Thinking, j) {
 				return invalid("", "%s: Invalid `signature` in `thinking` block", at)
 			}
 			if b.Type != "tool_use" {

@@ -59,7 +59,7 @@ func messageOf(model string, reply llm.Reply) messageBody {
 	}
 	m := reply.Message
 	if m.Reasoning != "" {
-		signed := signature(m.Reasoning, len(b.Content))
+		signed := blockSignature(m.Reasoning, len(b.Content))
 		b.Content = append(b.Content, messageBlock{Type: "thinking", Thinking: &m.Reasoning, Signature: &signed})
 	}
 	if m.Content != "" {
