@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -39,7 +40,7 @@ const DefaultBaseURL = "https://api.anthropic.com"
 
 // The defaults of [Options.Timeout] and [Options.IdleTimeout].
 const (
-	DefaultTimeout     = 2 * time.Minute
+	DefaultTimeout     = 10 * time.Minute
 	DefaultIdleTimeout = 2 * time.Minute
 )
 
@@ -69,6 +70,8 @@ type Options struct {
 	Headers map[string]string
 	// Query has parameters for the query of the URL. They are sent with every request.
 	Query map[string]string
+	// Log receives an entry when the client learns which requests an endpoint accepts. Defaults to [slog.Default].
+	Log *slog.Logger
 	// HTTPClient sends the requests. It must not retry. If HTTPClient is nil, the client uses one that does not follow
 	// redirects.
 	HTTPClient *http.Client
@@ -81,6 +84,7 @@ type Client struct {
 	// replies hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless texts.
 	replies *redact.Redactor
 	library anthropic.Client
+	sender  endpoint.Sender
 	forms   forms
 }
 
@@ -95,13 +99,14 @@ func New(options Options) (*Client, error) {
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
 	options.IdleTimeout = cmp.Or(options.IdleTimeout, DefaultIdleTimeout)
 	options.Headers, options.Query = maps.Clone(options.Headers), maps.Clone(options.Query)
+	options.Log = cmp.Or(options.Log, slog.Default())
 
 	base, err := options.validate()
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", options.Name, err)
 	}
 	if options.HTTPClient == nil {
-		options.HTTPClient = newHTTPClient()
+		options.HTTPClient = endpoint.NewHTTPClient()
 	}
 	library := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(), option.WithBaseURL(options.BaseURL), option.WithMaxRetries(0),
@@ -115,6 +120,9 @@ func New(options Options) (*Client, error) {
 		model:   endpoint.Model{Name: options.Name, Host: base.Host, Timeout: options.Timeout, Secrets: redact.New(secrets...)},
 		replies: redact.Random(secrets...),
 		library: anthropic.NewClient(library...),
+		sender: endpoint.Sender{
+			HTTPClient: options.HTTPClient, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query,
+		},
 	}, nil
 }
 
@@ -138,17 +146,6 @@ func (o Options) validate() (*url.URL, error) {
 		return nil, errors.New("APIKey contains white space or a control character; remove it")
 	}
 	return base, nil
-}
-
-// newHTTPClient returns an HTTP client that does not follow redirects, but returns the redirect response. By default, net/http
-// follows many redirects of a POST with a GET. The error of that GET would be misleading.
-func newHTTPClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
@@ -176,6 +173,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
+	var refusals []string
 	for f := known; ; {
 		body, err := encodeBody(model, req, f)
 		if err != nil {
@@ -187,11 +185,11 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 			return err == nil && !bytes.Equal(other, body)
 		})
 		if refused {
-			f = next
+			f, refusals = next, append(refusals, endpoint.Shorten(c.model.Secrets.Text(err.Error())))
 			continue
 		}
-		if err == nil && f != known {
-			c.forms.keep(model, req, f)
+		if err == nil && f != known && c.forms.keep(model, req, f) {
+			c.options.Log.Info("the endpoint of a model accepts only another form of requests; later requests have it", "model", model, "refusals", refusals)
 		}
 		return reply, err
 	}

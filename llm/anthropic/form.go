@@ -221,16 +221,22 @@ func (m *forms) of(model string, req llm.Request) form {
 	return f
 }
 
-// keep stores `f` as the form that a model accepts. Call it after the model has replied to a request in this form.
-func (m *forms) keep(model string, req llm.Request, f form) {
+// keep stores `f` as the form that a model accepts. It reports whether the form is a new one. Call it after the model has replied to a
+// request in this form.
+func (m *forms) keep(model string, req llm.Request, f form) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil || len(m.known) >= maxForms {
 		m.known, m.limits = map[subject]form{}, map[string]int{}
 	}
-	if f.limit > 0 {
-		m.limits[model] = f.limit
-	}
+	limit, at := f.limit, subjectOf(model, req)
 	f.unsigned, f.bare, f.room, f.limit = false, false, 0, 0
-	m.known[subjectOf(model, req)] = f
+	if m.known[at] == f && m.limits[model] == limit {
+		return false
+	}
+	m.known[at] = f
+	if limit > 0 {
+		m.limits[model] = limit
+	}
+	return true
 }

@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"encoding/json"
-	"fmt"
 )
 
 // Gemma returns a [Provider] that behaves like an early vLLM with a model whose chat template knows few roles, such as Gemma 2. It
@@ -33,7 +32,7 @@ func python(value json.RawMessage) string {
 	case "false":
 		return "False"
 	}
-	return fmt.Sprintf("%s", value)
+	return string(value)
 }
 
 // gemmaRoles refuses roles that the chat template does not know.

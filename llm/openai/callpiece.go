@@ -45,7 +45,7 @@ func (all *assembledCalls) add(piece call, i, n int, offers func(string) (begins
 	before := c.name
 	c.rename(string(piece.Function.Name))
 	c.arguments.add(string(piece.Function.Arguments))
-	c.carried.add(piece.carried)
+	c.add(piece.carried)
 	told := llm.ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
 	if c.name != before {
 		told.Name = c.name

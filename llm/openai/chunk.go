@@ -140,7 +140,7 @@ func (a *assembly) merge(m *message) {
 	}
 	a.refusal.WriteString(string(m.Refusal))
 	a.carried.add(m.carried)
-	a.size += len(thought) + len(said) + len(m.Refusal) + m.carried.size()
+	a.size += len(thought) + len(said) + len(m.Refusal) + m.size()
 
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		first := count(0)
@@ -149,7 +149,7 @@ func (a *assembly) merge(m *message) {
 	for i, piece := range m.ToolCalls {
 		told := a.calls.add(piece, i, len(m.ToolCalls), a.offers)
 		// Even an empty delta may need memory for a new call.
-		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments) + piece.carried.size()
+		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments) + piece.size()
 		if told.Name != "" || told.Arguments != "" {
 			a.tell(llm.Delta{ToolCall: &told})
 		}

@@ -95,6 +95,7 @@ type Client struct {
 	// replies hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless texts.
 	replies *redact.Redactor
 	library openai.ClientConfig
+	sender  endpoint.Sender
 	forms   forms
 }
 
@@ -117,7 +118,7 @@ func New(options Options) (*Client, error) {
 		return nil, fmt.Errorf("model %q: %w", options.Name, err)
 	}
 	if options.HTTPClient == nil {
-		options.HTTPClient = newHTTPClient()
+		options.HTTPClient = endpoint.NewHTTPClient()
 	}
 	library := openai.DefaultConfig(options.APIKey)
 	library.BaseURL = options.BaseURL
@@ -128,6 +129,9 @@ func New(options Options) (*Client, error) {
 		model:   endpoint.Model{Name: options.Name, Host: base.Host, Timeout: options.Timeout, Secrets: redact.New(secrets...)},
 		replies: redact.Random(secrets...),
 		library: library,
+		sender: endpoint.Sender{
+			HTTPClient: options.HTTPClient, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query,
+		},
 	}, nil
 }
 
@@ -154,22 +158,11 @@ func (o Options) validate() (*url.URL, error) {
 	case o.IdleTimeout < 0:
 		return nil, errors.New("IdleTimeout is negative; set a positive duration, or 0 for the default")
 	case !slices.Contains([]string{"", Never, WithinTurn, Always}, o.Reasoning.Send):
-		return nil, fmt.Errorf("Reasoning.Send is %q; set never, turn or always", o.Reasoning.Send) //nolint:staticcheck // begins with the name of the option
+		return nil, fmt.Errorf("Reasoning.Send is %q; set never, turn or always", o.Reasoning.Send)
 	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return nil, errors.New("APIKey contains white space or a control character; remove it")
 	}
 	return base, nil
-}
-
-// newHTTPClient returns an HTTP client that does not follow redirects, but returns the redirect response. By default, net/http
-// follows many redirects of a POST with a GET. The error of that GET would be misleading.
-func newHTTPClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error

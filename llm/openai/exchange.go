@@ -40,8 +40,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var reply completion
-	response, err := x.client.send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
-		if a.Status < http.StatusMultipleChoices && streams(a.Header, body) {
+	err := x.client.sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
+		if a.Status < http.StatusMultipleChoices && endpoint.IsStream(a.Header, body) {
 			reply, err = x.readStream(a, body, quiet)
 		} else {
 			reply, err = readWhole(a, body, r.Context().Err)
@@ -56,14 +56,16 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = io.NopCloser(bytes.NewReader(rewritten))
-	return response, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(bytes.NewReader(rewritten)),
+	}, nil
 }
 
 // readWhole reads a response that is not streamed. `ended` must return an error if the context of the request has ended, and
 // nil otherwise.
 func readWhole(a endpoint.Response, body io.Reader, ended func() error) (completion, error) {
-	a, err := readBody(a, body, ended)
+	a, err := endpoint.ReadBody(a, body, ended)
 	if err != nil {
 		return completion{}, err
 	}
@@ -98,6 +100,6 @@ func (x *exchange) prepare(r *http.Request) error {
 	r.Body = io.NopCloser(bytes.NewReader(rewritten))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(rewritten)), nil }
 	r.ContentLength = int64(len(rewritten))
-	x.client.setHeaders(r, x.key, !x.form.has(noStream))
+	x.client.sender.Prepare(r, x.key, !x.form.has(noStream))
 	return nil
 }

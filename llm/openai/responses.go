@@ -33,10 +33,10 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	if c.options.APIKey != "" {
 		r.Header.Set("Authorization", "Bearer "+c.options.APIKey)
 	}
-	c.setHeaders(r, req.Key, !form.has(noStream))
+	c.sender.Prepare(r, req.Key, !form.has(noStream))
 
 	x := responsesExchange{client: c, tell: renewing(renew, llm.Stream(ctx)), renew: renew}
-	if _, err := c.send(r, x.read(r.Context().Err)); err != nil {
+	if err := c.sender.Send(r, x.read(r.Context().Err)); err != nil {
 		return recovered(err, req)
 	}
 	return x.reply.reply(req, c.responsesFamily())

@@ -23,13 +23,13 @@ type responsesExchange struct {
 
 // read returns a function that reads the response, streamed or not, and stores it in the field reply. `ended` must return an error if
 // the context of the request has ended, and nil otherwise.
-func (x *responsesExchange) read(ended func() error) reader {
+func (x *responsesExchange) read(ended func() error) endpoint.Reader {
 	return func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
-		if a.Status < http.StatusMultipleChoices && streams(a.Header, body) {
+		if a.Status < http.StatusMultipleChoices && endpoint.IsStream(a.Header, body) {
 			x.reply, err = x.readStream(a, body, quiet)
 			return err
 		}
-		if a, err = readBody(a, body, ended); err != nil {
+		if a, err = endpoint.ReadBody(a, body, ended); err != nil {
 			return err
 		}
 		return x.readWhole(a)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// event is one event of an event stream.
+// Event is one event of an event stream.
 type Event struct {
 	Name string // the value of the field "event"; empty if there is none
 	Data []byte

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -16,6 +17,7 @@ func (a Response) Failure() error {
 	if p == nil {
 		return nil
 	}
+	p.message = clip.Text(p.message, maxMessage)
 	message := cmp.Or(strings.TrimSpace(p.message), http.StatusText(a.Status), "no reason given")
 	if location := a.Header.Get("Location"); a.Status < http.StatusBadRequest && location != "" {
 		message = "the endpoint redirects to " + location
@@ -37,6 +39,9 @@ func (a Response) Failure() error {
 	}
 	return told
 }
+
+// maxMessage limits the message of an error in which its class and its wait time are searched, in bytes.
+const maxMessage = 64 << 10
 
 // UnreadCall is the error for a tool call that the endpoint could not parse. The endpoint's error response contains the text
 // that the model wrote. The client may be able to read this text.

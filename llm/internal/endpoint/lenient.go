@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// text is a string whose decoder accepts any JSON value. The value null becomes "". Any other value that is not a string
+// Text is a string whose decoder accepts any JSON value. The value null becomes "". Any other value that is not a string
 // becomes its JSON text. For example, some endpoints send the arguments of a call as an object instead of a string. The
 // decoder converts this object into the string that OpenAI would send.
 type Text string
@@ -22,7 +22,7 @@ func (t *Text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
+// Count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
 // not a number becomes 0.
 type Count int
 

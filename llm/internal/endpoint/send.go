@@ -1,0 +1,102 @@
+package endpoint
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Sender sends the requests of a client. Its fields have the meaning of the client's options. It is safe for concurrent use.
+type Sender struct {
+	HTTPClient     *http.Client
+	IdleTimeout    time.Duration
+	Headers, Query map[string]string
+}
+
+// NewHTTPClient returns an HTTP client that does not follow redirects, but returns the redirect response. By default, net/http
+// follows many redirects of a POST with a GET. The error of that GET would be misleading.
+func NewHTTPClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Prepare sets the headers and the query of a request. `key` is the value of the Idempotency-Key header; it may be empty. `stream`
+// says whether the request asks for a stream.
+func (s Sender) Prepare(r *http.Request, key string, stream bool) {
+	if stream {
+		r.Header.Set("Accept", "text/event-stream, application/json")
+	}
+	if key != "" {
+		// The name must be in lower case. With the canonical spelling, net/http may send the request again by itself when a
+		// connection breaks, and most endpoints would process and bill the request twice.
+		r.Header["idempotency-key"] = []string{key}
+	}
+	for name, value := range s.Headers {
+		r.Header.Set(name, value)
+	}
+	if len(s.Query) > 0 {
+		query := r.URL.Query()
+		for name, value := range s.Query {
+			query.Set(name, value)
+		}
+		r.URL.RawQuery = query.Encode()
+	}
+}
+
+// Reader reads the body of a response. `a` has the status and the headers. `body` is the body, unpacked. The reader sets the time
+// limits of `quiet`, from which `body` reads.
+type Reader func(a Response, body *bufio.Reader, quiet *Silence) error
+
+// Send sends a request and calls `read` with the response. It closes the body of the response. An error of the connection is a
+// [LostError], which says why the context has ended.
+func (s Sender) Send(r *http.Request, read Reader) error {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	response, err := s.HTTPClient.Do(r.WithContext(ctx)) //nolint:gosec // the URL is configuration
+	if err != nil {
+		return s.lost(ctx, LostError{Err: err})
+	}
+	defer response.Body.Close()
+
+	a := Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
+	quiet := NewSilence(response.Body, cancel)
+	return s.lost(ctx, read(a, Unpack(quiet), quiet))
+}
+
+// lost adds to an error of the connection why the context of the request has ended. Other errors stay as they are.
+func (s Sender) lost(ctx context.Context, err error) error {
+	if !errors.As(err, new(LostError)) {
+		return err
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrSilent):
+		return LostError{Err: fmt.Errorf("the endpoint sent nothing for %v: %w", s.IdleTimeout, cause)}
+	case errors.Is(cause, ErrTimeout):
+		return LostError{Err: cause}
+	}
+	return err
+}
+
+// ReadBody reads the body of a response that is not streamed. It returns the response with its body, or the error in it. `ended` must
+// return an error if the context of the request has ended, and nil otherwise.
+func ReadBody(a Response, body io.Reader, ended func() error) (Response, error) {
+	encoded, err := ReadLimited(body)
+	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
+	// error.
+	if err != nil && (a.Status < http.StatusMultipleChoices || ended() != nil) {
+		if errors.Is(err, ErrTooLarge) {
+			return a, a.TooLarge()
+		}
+		return a, LostError{Err: fmt.Errorf("the response is incomplete: %w", err)}
+	}
+	a.Body = encoded
+	return a, a.Failure()
+}
