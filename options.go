@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
@@ -27,15 +28,26 @@ func (o Options) models() (map[string]activities.Model, error) {
 		if m.RequestsPerMinute > 0 {
 			made.Queue = o.TaskQueue + ".model." + name
 		}
-		if made.Client == nil {
-			client, err := openai.New(openai.Options{
+		var err error
+		switch {
+		case m.Client != nil:
+		case m.Provider == "anthropic":
+			made.Client, err = anthropic.New(anthropic.Options{
+				Name: name, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Timeout: m.Timeout,
+				IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache, Log: o.Logger,
+			})
+		default:
+			var client *openai.Client
+			client, err = openai.New(openai.Options{
 				Name: name, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
 				Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, Reasoning: m.Reasoning, Log: o.Logger,
 			})
-			if err != nil {
-				return nil, fmt.Errorf("model %s: %w", name, err)
+			if err == nil {
+				made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
 			}
-			made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
 		models[name] = made
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
@@ -35,8 +36,14 @@ func places() []place {
 			return client
 		}}
 	}
+	messages := place{"Anthropic", "claude-opus-4-6", nil, func(t *testing.T, url string) llm.Client {
+		client, err := anthropic.New(anthropic.Options{BaseURL: url})
+		require.NoError(t, err)
+		return client
+	}}
 	return []place{
 		responses,
+		messages,
 		chat("Gemini", "gemini-3-pro", llmtest.Gemini()),
 		chat("DeepSeek", "deepseek-v4-pro", llmtest.DeepSeek()),
 		chat("Kimi", "kimi-k2.6", llmtest.Kimi()),

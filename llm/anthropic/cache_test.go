@@ -71,10 +71,11 @@ func TestEachRequestReadsWhatTheOneBeforeWrote(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			endpoint := &llmtest.Endpoint{Client: llmtest.Script(script()...)}
-			cache := llmtest.NewPromptCache(endpoint)
+			cache := &llmtest.PromptCache{}
+			endpoint.PromptCache = cache
 			req := ask(messages...)
 			req.Params.ReasoningEffort = "low"
-			usages := converse(t, serve(t, cache), req)
+			usages := converse(t, serve(t, endpoint), req)
 
 			counts := cache.Counts()
 			require.Len(t, counts, len(usages))
@@ -98,8 +99,9 @@ func TestEachRequestReadsWhatTheOneBeforeWrote(t *testing.T) {
 // Another agent with the same tools and the same system prompt reads them from the cache.
 func TestAgentsShareToolsAndSystemPrompt(t *testing.T) {
 	t.Parallel()
-	cache := llmtest.NewPromptCache(&llmtest.Endpoint{Client: hi()})
-	client := serve(t, cache)
+	cache := &llmtest.PromptCache{}
+	cached := &llmtest.Endpoint{Client: hi(), PromptCache: cache}
+	client := serve(t, cached)
 	for _, question := range []string{"a", "b"} {
 		req := ask(llm.Message{Role: llm.System, Content: "Be brief."}, user(question))
 		req.Tools = []llm.ToolSpec{{Name: "f"}, {Name: "g"}}
@@ -112,8 +114,9 @@ func TestAgentsShareToolsAndSystemPrompt(t *testing.T) {
 // A text that the client adds at the end is not in the next request. So the mark is before it.
 func TestATextOfTheClientIsNotCached(t *testing.T) {
 	t.Parallel()
-	cache := llmtest.NewPromptCache(&llmtest.Endpoint{Client: hi()})
-	client := serve(t, cache)
+	cache := &llmtest.PromptCache{}
+	cached := &llmtest.Endpoint{Client: hi(), PromptCache: cache}
+	client := serve(t, cached)
 	messages := []llm.Message{user("a"), said("b")}
 	for range 2 {
 		_, err := client.Complete(t.Context(), ask(messages...))
@@ -128,8 +131,9 @@ func TestATextOfTheClientIsNotCached(t *testing.T) {
 func TestNoPromptCacheSetsNoMarks(t *testing.T) {
 	t.Parallel()
 	endpoint := &llmtest.Endpoint{Client: llmtest.Script(script()...)}
-	cache := llmtest.NewPromptCache(endpoint)
-	converse(t, serve(t, cache, func(o *anthropic.Options) { o.NoPromptCache = true }), ask())
+	cache := &llmtest.PromptCache{}
+	endpoint.PromptCache = cache
+	converse(t, serve(t, endpoint, func(o *anthropic.Options) { o.NoPromptCache = true }), ask())
 	for i, r := range endpoint.Requests() {
 		require.NotContains(t, string(r.Body), "cache_control")
 		require.Zero(t, cache.Counts()[i].Read+cache.Counts()[i].Written)

@@ -46,6 +46,9 @@ type Endpoint struct {
 	// PrefixCache sets the usage of the replies of the APIs [Chat] and [Responses]; nil means that the usage of the reply stays as it
 	// is. Set PrefixCache before the first request.
 	PrefixCache *PrefixCache
+	// PromptCache sets the usage of the replies of the API [Messages]; nil means that the usage of the reply stays as it is. Set
+	// PromptCache before the first request.
+	PromptCache *PromptCache
 	// Faults makes some responses faulty; nil means that no response is faulty. Set Faults before the first request.
 	Faults *Faults
 	// Pace is called before the Endpoint sends an event of a stream. The Endpoint waits until Pace returns. `event` is the
@@ -157,7 +160,11 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 	if c, ok := a.(chat); ok {
 		reply = c.dress(body, reply)
 	}
-	reply.Usage = e.PrefixCache.count(body, reply.Usage)
+	if a == Messages {
+		reply.Usage = e.PromptCache.count(body, reply.Usage)
+	} else {
+		reply.Usage = e.PrefixCache.count(body, reply.Usage)
+	}
 	answer := goodAnswer{api: a, model: wire.model, reply: reply, stream: wire.stream, usage: wire.usage}
 	if e.Pace != nil {
 		answer.pace = func(event int) { e.Pace(req, event) }

@@ -133,17 +133,17 @@ func (p *Provider) signedCalls(r *posted, i, position int) *refusal {
 // geminiSchemas refuses tools whose schema has no properties. A tool without parameters must omit its schema. Source: the issue
 // agno-agi/agno#2112.
 func geminiSchemas(_ *Provider, r *posted) *refusal {
-	var faults string
+	var faults strings.Builder
 	for i, t := range r.Tools {
 		var schema struct {
 			Properties map[string]any `json:"properties"`
 		}
 		if t.Function.Parameters != nil && json.Unmarshal(t.Function.Parameters, &schema) == nil && len(schema.Properties) == 0 {
-			faults += fmt.Sprintf("* GenerateContentRequest.tools[0].function_declarations[%d].parameters.properties: should be non-empty for OBJECT type\n", i)
+			fmt.Fprintf(&faults, "* GenerateContentRequest.tools[0].function_declarations[%d].parameters.properties: should be non-empty for OBJECT type\n", i)
 		}
 	}
-	if faults != "" {
-		return invalid("", "%s", faults)
+	if faults.Len() > 0 {
+		return invalid("", "%s", faults.String())
 	}
 	return nil
 }

@@ -2,19 +2,17 @@ package llmtest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"io"
-	"net/http"
 	"slices"
 	"sync"
 
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// PromptCache is an HTTP handler for an [Endpoint] that counts tokens as Anthropic's prompt cache does. It sets the numbers of input
-// tokens in the usage of the replies. One byte of the JSON form of a tool or a block is one token. Create it with [NewPromptCache].
+// PromptCache counts tokens as Anthropic's prompt cache does. Set the field [Endpoint.PromptCache]. The Endpoint then sets the numbers of
+// input tokens in the usage of the replies. One byte of the JSON form of a tool or a block is one token. The zero PromptCache is ready
+// to use. It is safe for concurrent use.
 //
 // A prompt is a list of blocks: the tools, the blocks of the system prompt, and the blocks of the messages. A request stores the part of
 // the prompt up to each mark (`cache_control`). It reads the longest stored part that ends at a mark or at one of the 19 blocks before
@@ -22,8 +20,6 @@ import (
 type PromptCache struct {
 	// Minimum is the length of the shortest part that is stored, in tokens. Set it before the first request.
 	Minimum int
-
-	endpoint *Endpoint
 
 	mu     sync.Mutex
 	stored map[[sha256.Size]byte]bool
@@ -41,13 +37,6 @@ type CacheCount struct {
 // lookback is the number of blocks at which a stored part may end, from a mark backwards. The block with the mark counts.
 const lookback = 20
 
-// NewPromptCache returns a cache for an Endpoint. It replaces the client of the Endpoint by one that sets the usage. The Endpoint must
-// get its requests from the cache. The caller must not change the field [Endpoint.Client] later.
-func NewPromptCache(endpoint *Endpoint) *PromptCache {
-	endpoint.Client = counting{endpoint.Client}
-	return &PromptCache{endpoint: endpoint, stored: map[[sha256.Size]byte]bool{}}
-}
-
 // Counts returns the numbers of tokens of the requests so far, in the order of arrival.
 func (c *PromptCache) Counts() []CacheCount {
 	c.mu.Lock()
@@ -55,37 +44,18 @@ func (c *PromptCache) Counts() []CacheCount {
 	return slices.Clone(c.counts)
 }
 
-// countKey is the type of the key under which the context of a request has its [CacheCount].
-type countKey struct{}
-
-// ServeHTTP implements [http.Handler].
-func (c *PromptCache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the client has closed the connection
+// count counts the tokens of a request, and stores the marked parts of its prompt. It returns the usage `u` with the numbers of input
+// tokens. If c is nil, count returns `u` unchanged.
+func (c *PromptCache) count(body []byte, u llm.Usage) llm.Usage {
+	if c == nil {
+		return u
 	}
-	r = r.WithContext(context.WithValue(r.Context(), countKey{}, c.count(body)))
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	c.endpoint.ServeHTTP(w, r)
-}
-
-// counting is a client that sets the numbers of input tokens in the usage.
-type counting struct{ llm.Client }
-
-func (c counting) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
-	reply, err := c.Client.Complete(ctx, req)
-	if n, ok := ctx.Value(countKey{}).(CacheCount); ok && err == nil {
-		reply.Usage.InputTokens = n.Read + n.Written + n.New
-		reply.Usage.CachedTokens, reply.Usage.CacheWriteTokens = n.Read, n.Written
-	}
-	return reply, err
-}
-
-// count counts the tokens of a request, and stores the marked parts of its prompt.
-func (c *PromptCache) count(body []byte) CacheCount {
 	prompt := promptOf(body)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.stored == nil {
+		c.stored = map[[sha256.Size]byte]bool{}
+	}
 	var n CacheCount
 	for i, b := range prompt {
 		if !b.marked {
@@ -109,7 +79,8 @@ func (c *PromptCache) count(body []byte) CacheCount {
 		n.New = prompt[len(prompt)-1].end - n.Read - n.Written
 	}
 	c.counts = append(c.counts, n)
-	return n
+	u.InputTokens, u.CachedTokens, u.CacheWriteTokens = n.Read+n.Written+n.New, n.Read, n.Written
+	return u
 }
 
 // promptBlock is a tool or a block of a prompt.

@@ -131,11 +131,12 @@ func TestPromptCacheReadsThePrefixThatWasStored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cache := llmtest.NewPromptCache(&llmtest.Endpoint{Client: llmtest.Script(llmtest.Say("Hi."))})
+			cache := &llmtest.PromptCache{}
+			cached := &llmtest.Endpoint{Client: llmtest.Script(llmtest.Say("Hi.")), PromptCache: cache}
 			cache.Minimum = test.minimum
-			status, _ := postMessages(t, cache, request("s", marked))
+			status, _ := postMessages(t, cached, request("s", marked))
 			require.Equal(t, http.StatusOK, status)
-			status, answer := postMessages(t, cache, test.second)
+			status, answer := postMessages(t, cached, test.second)
 			require.Equal(t, http.StatusOK, status)
 			first, second := cache.Counts()[0], cache.Counts()[1]
 			require.Equal(t, test.minimum == 0, first.Written > 0)

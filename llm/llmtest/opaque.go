@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -25,9 +26,7 @@ func join(object []byte, more map[string]json.RawMessage) []byte {
 		return object
 	}
 	all := members(string(object))
-	for name, value := range more {
-		all[name] = value
-	}
+	maps.Copy(all, more)
 	return compact(all)
 }
 

@@ -71,11 +71,11 @@ func key(m llm.Message) string {
 	if len(m.ToolCalls) == 0 {
 		return "text\x00" + strings.TrimSpace(m.Content)
 	}
-	all := "calls"
+	all := []string{"calls"}
 	for _, call := range m.ToolCalls {
-		all += "\x00" + call.ID
+		all = append(all, call.ID)
 	}
-	return all
+	return strings.Join(all, "\x00")
 }
 
 // thought returns the reasoning of a reply. If the reply has none, thought makes one. It depends only on the body of the

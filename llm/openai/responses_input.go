@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"strings"
+
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -64,10 +66,11 @@ func inputContent(m llm.Message) any {
 // order of the reply, and the reasoning is among them. The text and the calls are always those of the message, which may have been
 // corrected. Reasoning at the end is omitted, because the endpoint refuses reasoning without an item after it.
 func assistantItems(m llm.Message, family string, ids *callIDs) []any {
-	content := m.Content
+	text := []string{m.Content}
 	for _, part := range m.Parts {
-		content += part.Text // an assistant message cannot have images
+		text = append(text, part.Text) // an assistant message cannot have images
 	}
+	content := strings.Join(text, "")
 	var items []any
 	calls, last := m.ToolCalls, -1 // last is the position of the last item that is not reasoning
 	add := func(item any) { items, last = append(items, item), len(items) }
