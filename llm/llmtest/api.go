@@ -70,3 +70,10 @@ func apiAt(path string) API {
 	}
 	return nil
 }
+
+// Sent returns what remains of a request that is sent through an API and read by the provider. For example, an API may have no field
+// for the parameter `seed`. It does not modify the request.
+func Sent(a API, req llm.Request) llm.Request { return a.requests(req) }
+
+// Received returns what remains of a reply that is sent through an API and read by a client. It does not modify the reply.
+func Received(a API, reply llm.Reply) llm.Reply { return a.replies(reply) }

@@ -88,6 +88,7 @@ func (messages) problem(r *refusal) any {
 //   - Raw JSON has no white space between its tokens.
 //   - Messages in a row, which a client joins, are separate again: each result, and the text and the images after them.
 //   - An ID of a call that occurs again has a number.
+//   - A text beside calls is missing if it has only white space, because the API refuses it.
 func (messages) requests(req llm.Request) llm.Request {
 	req = clone(req)
 	req.Params.Seed = nil
@@ -99,6 +100,9 @@ func (messages) requests(req llm.Request) llm.Request {
 	for i := range req.Messages {
 		m := &req.Messages[i]
 		m.Reasoning = ""
+		if len(m.ToolCalls) > 0 && strings.TrimSpace(m.Content) == "" {
+			m.Content = ""
+		}
 		if m.ToolCallID != "" {
 			m.ToolCallID = now[m.ToolCallID]
 		}
