@@ -147,7 +147,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 // The models that the README shows are a valid configuration.
 func TestReadmeModelsAreValid(t *testing.T) {
 	yaml := readmeBlock(t, "models") + "agents:\n"
-	for _, name := range []string{"main", "local", "router", "azure", "careful"} {
+	for _, name := range []string{"main", "claude", "local", "router", "azure"} {
 		yaml += fmt.Sprintf("  a-%s: {model: %s}\n", name, name)
 	}
 	cfg, err := config.Parse("agents.yaml", []byte(yaml))
@@ -155,7 +155,7 @@ func TestReadmeModelsAreValid(t *testing.T) {
 	require.Len(t, cfg.Models, 5)
 	require.Equal(t, config.DefaultBaseURL, cfg.Models["main"].BaseURL)
 	require.Empty(t, cfg.Models["local"].APIKeyEnv)
-	for _, name := range []string{"OPENAI_API_KEY", "OPENROUTER_API_KEY", "AZURE_OPENAI_API_KEY"} {
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "AZURE_OPENAI_API_KEY"} {
 		t.Setenv(name, "k")
 	}
 	require.NoError(t, cfg.CheckEnvironment())

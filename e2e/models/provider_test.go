@@ -104,7 +104,9 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
 				window = 5000 // its stand-in counts bytes
 			}
 			far, cache, marked := llmtest.Func(talk), &llmtest.PrefixCache{}, &llmtest.PromptCache{}
-			w := world.New(t, far.Complete, tools, "", func(e *llmtest.Endpoint) { e.Client, e.Provider, e.PrefixCache, e.PromptCache = far, stand, cache, marked })
+			w := world.New(t, far.Complete, tools, "", func(e *llmtest.Endpoint) {
+				e.Client, e.Provider, e.PrefixCache, e.PromptCache = far, stand, cache, marked
+			})
 			w.WriteConfig(fmt.Sprintf(`task_queue: %s
 models:
 %smcp_servers:

@@ -43,7 +43,6 @@ const (
 var (
 	noAdaptive = rule{`"adaptive"`, "adaptive thinking is not supported on this model"}
 	noEffort   = rule{`"effort"`, "This model does not support the effort parameter."}
-	noEnabled  = rule{`"enabled"`, `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`}
 )
 
 // If a model does not support a part of a request, the client sends the request without it. It remembers this: later requests are

@@ -156,7 +156,7 @@ func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
 func (s *assembly) begin(c chunk) error {
 	var m message
 	if json.Unmarshal(c.Message, &m) != nil {
-		return nil
+		return nil //nolint:nilerr // what is not a message has no fields
 	}
 	s.model, s.usage = string(m.Model), s.usage.join(m.Usage)
 	return nil
@@ -199,7 +199,7 @@ func (s *assembly) grow(c chunk) error {
 	g := s.open[c.Index]
 	var d delta
 	if json.Unmarshal(c.Delta, &d) != nil || g == nil {
-		return nil
+		return nil //nolint:nilerr // what is not a delta adds nothing
 	}
 	s.renew()
 	switch g.kind {

@@ -40,7 +40,7 @@ type headerChecker interface {
 var _ headerChecker = messages{}
 
 func (messages) checkHeader(h http.Header) *refusal {
-	if h.Get("anthropic-version") == "" {
+	if h.Get("Anthropic-Version") == "" {
 		return invalid("", "anthropic-version: header is required")
 	}
 	return nil

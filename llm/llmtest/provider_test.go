@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,9 +77,7 @@ func (d *dialogue) post() (status int, body string) {
 	if d.stream {
 		wire["stream"] = true
 	}
-	for name, value := range d.rest {
-		wire[name] = value
-	}
+	maps.Copy(wire, d.rest)
 	return post(d.t, d.server, text(d.t, wire))
 }
 

@@ -2,6 +2,7 @@ package llmtest_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,9 +34,7 @@ func TestOpenAIRefuses(t *testing.T) {
 	long := strings.Repeat("x", 41)
 	callOf := func(id string, more object) object {
 		c := call2(id)
-		for name, value := range more {
-			c[name] = value
-		}
+		maps.Copy(c, more)
 		return object{"role": "assistant", "content": nil, "tool_calls": []any{c}}
 	}
 	const maxTokens = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."

@@ -44,16 +44,16 @@ func TestAnthropicsRateLimitHeadersSayWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	header := http.Header{}
-	header.Set("anthropic-ratelimit-requests-remaining", "7")
-	header.Set("anthropic-ratelimit-requests-reset", "2026-11-22T12:05:00Z")
-	header.Set("anthropic-ratelimit-output-tokens-remaining", "0")
-	header.Set("anthropic-ratelimit-output-tokens-reset", "2026-11-22T12:00:42Z")
+	header.Set("Anthropic-Ratelimit-Requests-Remaining", "7")
+	header.Set("Anthropic-Ratelimit-Requests-Reset", "2026-11-22T12:05:00Z")
+	header.Set("Anthropic-Ratelimit-Output-Tokens-Remaining", "0")
+	header.Set("Anthropic-Ratelimit-Output-Tokens-Reset", "2026-11-22T12:00:42Z")
 	a := Response{Status: http.StatusTooManyRequests, Header: header, At: now, Body: []byte(`{"type":"error","error":{"type":"rate_limit_error","message":"no"}}`)}
 	var told *llm.Error
 	require.ErrorAs(t, a.Failure(), &told)
 	require.Equal(t, 42*time.Second, told.RetryAfter)
 
-	header.Set("retry-after", "9")
+	header.Set("Retry-After", "9")
 	require.ErrorAs(t, a.Failure(), &told)
 	require.Equal(t, 9*time.Second, told.RetryAfter)
 }
