@@ -41,7 +41,7 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 		case err != nil:
 			return answer{}, err
 		case whole.finished():
-			quiet.Closing()
+			quiet.Closing(endpoint.AfterFinish)
 		case whole.spoke:
 			// There is no such limit earlier, because a model may need a long time before its first text.
 			quiet.LimitTo(x.client.options.IdleTimeout)

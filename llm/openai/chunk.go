@@ -52,7 +52,10 @@ type assembly struct {
 	calls     assembledCalls
 	carried   carried
 	unread    *llm.Error // the error for the first event that was ignored; nil if there is none
-	size      int        // approximate memory that the reply needs, in bytes
+	// withText says that the finish reason came with text or a call, and goesOn that more of them came after it. Such an endpoint
+	// sends a finish reason in each event.
+	withText, goesOn bool
+	size             int // approximate memory that the reply needs, in bytes
 }
 
 // spoke reports whether the stream so far contains text, reasoning, a refusal or a tool call.
@@ -89,6 +92,7 @@ func (a *assembly) add(c chunk) error {
 			a.usage = *u
 		}
 	}
+	before, finished := a.size, a.finish != ""
 	for _, choice := range c.Choices {
 		// The request asked for one choice. Other choices are ignored. The choice with index 0 is read, as in [firstChoice]. If no
 		// choice has index 0, the first one is read.
@@ -109,6 +113,9 @@ func (a *assembly) add(c chunk) error {
 		if reason != "" && reason != "null" && (a.finish == "" || endpoint.ClassOfFinish(string(reason)) != "") {
 			a.finish = reason
 		}
+	}
+	if a.size > before {
+		a.withText, a.goesOn = a.finish != "", a.goesOn || finished
 	}
 	if a.tooLarge() {
 		return endpoint.ErrTooLarge

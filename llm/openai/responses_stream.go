@@ -79,7 +79,7 @@ func (x *responsesExchange) readStream(a endpoint.Response, in *bufio.Reader, qu
 		case err != nil:
 			return responseBody{}, err
 		case whole.final != nil:
-			quiet.Closing()
+			quiet.Closing(endpoint.AfterFinish)
 		case whole.spoke():
 			// There is no such limit earlier, because a model may need a long time before its first text.
 			quiet.LimitTo(x.client.options.IdleTimeout)

@@ -157,6 +157,32 @@ func TestAWholeReplyIsNotWaitedFor(t *testing.T) {
 	require.Equal(t, 5*time.Second, took)
 }
 
+// A finish reason in each event does not end the reading, even if the model pauses. Such a stream is complete at its end, and not if
+// the connection breaks.
+func TestFinishReasonInEachEventDoesNotEndTheReading(t *testing.T) {
+	t.Parallel()
+	part := func(s string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":` + quoted(s) + `},"finish_reason":"stop"}]}` + "\n\n"
+	}
+	for end, whole := range map[string]bool{"data: [DONE]\n\n": true, "": true} {
+		reply, _, err := within(t, time.Hour, time.Minute, 0, func(say func(string), pause func(time.Duration)) {
+			for _, word := range []string{"one ", "two ", "three"} {
+				say(part(word))
+				pause(20 * time.Second)
+			}
+			say(end)
+		})
+		require.Equal(t, whole, err == nil)
+		require.Equal(t, "one two three", reply.Message.Content)
+	}
+	_, _, err := within(t, time.Hour, time.Minute, 0, func(say func(string), _ func(time.Duration)) {
+		say(part("one "))
+		say(part("two "))
+		panic(http.ErrAbortHandler)
+	})
+	require.ErrorIs(t, err, &llm.Error{Class: llm.Connection})
+}
+
 // pipes is a listener whose connections are in memory.
 type pipes struct {
 	accept chan net.Conn

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -16,6 +17,10 @@ import (
 // fails after a few hundred keep-alive comments in a row. It ignores errors in most formats. And it fails for values that
 // the lenient types of this package accept. Code that works around these problems would be longer than this file. It would
 // also be a second way of decoding replies.
+
+// afterText is how long the client reads a stream after a finish reason that came together with text. Some endpoints send a finish
+// reason with each part of the text, so more text may follow.
+const afterText = 30 * time.Second
 
 // readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
 // errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
@@ -40,14 +45,19 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 			err = endpoint.LostError{Err: err}
 		}
 		switch {
-		case err != nil && whole.finished():
+		case err != nil && whole.finished() && (!whole.goesOn || errors.Is(err, errCutShort)):
 			return whole.completion(), nil
 		case errors.Is(err, endpoint.ErrTooLarge):
 			return completion{}, a.TooLarge()
 		case err != nil:
 			return completion{}, err
+		case whole.finished() && whole.goesOn:
+			quiet.Reopen()
+			quiet.LimitTo(x.client.options.IdleTimeout)
+		case whole.finished() && whole.withText:
+			quiet.Closing(afterText)
 		case whole.finished():
-			quiet.Closing()
+			quiet.Closing(endpoint.AfterFinish)
 		case whole.spoke():
 			// There is no such limit earlier, because a model may need a long time before its first text.
 			quiet.LimitTo(x.client.options.IdleTimeout)

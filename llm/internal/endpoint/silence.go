@@ -10,9 +10,9 @@ import (
 // ErrSilent means that a response stalled. When a [Silence] cancels a request, ErrSilent is the cause.
 var ErrSilent = errors.New("the response stalled")
 
-// afterFinish is how long the client reads a stream after the finish reason. The reply is then complete, but the usage and
-// the event [DONE] may follow.
-const afterFinish = 5 * time.Second
+// AfterFinish is how long a client reads a stream after the finish reason. The reply is then complete, but the usage and the event
+// [DONE] may follow.
+const AfterFinish = 5 * time.Second
 
 // Silence is the body of a response. It cancels the request if the endpoint sends nothing for too long during a call of
 // [Silence.Read]. The time between calls does not count, because the endpoint is not responsible for it. After a call of
@@ -52,10 +52,13 @@ func (s *Silence) Read(p []byte) (int, error) {
 // LimitTo sets the longest time that each later call of [Silence.Read] may take.
 func (s *Silence) LimitTo(limit time.Duration) { s.limit = limit }
 
-// Closing sets the time at which all reading must end: [afterFinish] from now. Call it when the reply is complete. A call of
-// [Silence.Read] that lasts beyond this time cancels the request. Only the first call of Closing has an effect.
-func (s *Silence) Closing() {
+// Closing sets the time at which all reading must end: `after` from now. Call it when the reply is complete. A call of [Silence.Read]
+// that lasts beyond this time cancels the request. Only the first call of Closing has an effect.
+func (s *Silence) Closing(after time.Duration) {
 	if s.end.IsZero() {
-		s.end = time.Now().Add(afterFinish)
+		s.end = time.Now().Add(after)
 	}
 }
+
+// Reopen takes back [Silence.Closing]. Call it when a reply that seemed complete goes on.
+func (s *Silence) Reopen() { s.end = time.Time{} }
