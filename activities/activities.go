@@ -46,9 +46,9 @@ type Agent struct {
 	Tools []string
 	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
-	// KeepAgents says that running sub-agents continue when the agent completes. For example, the agent may have stopped
-	// waiting for such a sub-agent. If KeepAgents is false, these sub-agents are cancelled. An agent that fails or is
-	// cancelled always cancels its running sub-agents.
+	// KeepAgents says that sub-agents that are still running continue when the agent completes. A sub-agent may still be
+	// running because the agent stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent
+	// that fails or is cancelled always cancels its running sub-agents.
 	KeepAgents bool
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
@@ -101,9 +101,9 @@ type Options struct {
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int
-	// KeepDir is a folder for replies of models and results of tools. The worker writes each of them there when it arrives. A
-	// worker that crashes before Temporal has a result can report the stored result after the restart. Empty means that
-	// results are kept in memory only.
+	// KeepDir is a folder for replies of models and results of tools. The worker writes each reply and each result to this
+	// folder when it arrives. A worker that crashes before Temporal has a result can report the stored result after the
+	// restart. Empty means that results are kept in memory only.
 	//
 	// The total size and the age of the files are limited. Only their owner can read the files. The files are plain text,
 	// even if the Temporal client has a payload codec.
@@ -133,9 +133,9 @@ type Activities struct {
 	indexes *otter.Cache[string, *index]
 	// results caches results of activities.
 	results *otter.Cache[location, *commonpb.Payloads]
-	// lists caches the other runs of a run's workflow ID, by run ID.
+	// lists caches, for a run ID, the other runs with the same workflow ID.
 	lists *otter.Cache[string, []string]
-	// lineages caches the runs that a run was reset from, by run ID.
+	// lineages caches, for a run ID, the runs from which the run was reset.
 	lineages *otter.Cache[string, []string]
 	// states caches compressed states of agents.
 	states *otter.Cache[string, packedState]

@@ -20,13 +20,13 @@ import (
 const maxAwaitPause = 30 * time.Second
 
 // resumeGrace is the delay before a parent gets the failure of its sub-agent. The delay applies if the sub-agent was
-// terminated, was cancelled or timed out. Meanwhile someone may resume the sub-agent, that is, continue it in a new run. The
-// parent then keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
+// terminated, was cancelled or timed out. Meanwhile someone may resume the sub-agent, that is, continue it in a new run. In
+// that case, the parent keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of [Activities.AwaitAgent] stored the given run ID in its heartbeat details. An
-// attempt stores the ID of a sub-agent's run that has failed when it begins to wait for a new run of the sub-agent: see
-// [resumeGrace]. Therefore the activity waits only once for each failed run.
+// seen reports whether an earlier attempt of [Activities.AwaitAgent] stored the given run ID in its heartbeat details. The ID
+// is that of a failed run of the sub-agent. An attempt stores the ID when it begins to wait for a new run of the sub-agent:
+// see [resumeGrace]. Therefore the activity waits only once for each failed run.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run

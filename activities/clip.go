@@ -74,7 +74,7 @@ func fitting(calls []llm.ToolCall) int {
 
 func clipField(text string) string { return cut(text, maxFieldBytes) }
 
-// cut shortens a text that has more bytes than the limit. The result is then the beginning of the text and an ellipsis, which
-// together are not longer than the limit. In any case, bytes that are not UTF-8 are replaced by U+FFFD, because Temporal
+// cut shortens a text that has more bytes than the limit. The shortened text is the beginning of the text and an ellipsis. The
+// two together are not longer than the limit. In every text, bytes that are not UTF-8 are replaced by U+FFFD, because Temporal
 // rejects a failure with such bytes. These replacements may make the result longer than the limit.
 func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }

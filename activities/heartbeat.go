@@ -163,9 +163,9 @@ func (h *heartbeat) record(ctx context.Context) error {
 }
 
 // whyGone returns why Temporal no longer knows the attempt. The reason is [attemptCancelled] if the workflow run has
-// completed or was cancelled, because nothing needs the attempt's result then. Otherwise the reason is [attemptLost], because
-// another attempt or a later run may need the result. The reason is also [attemptLost] if the status of the run cannot be
-// read.
+// completed or was cancelled, because nothing needs the result of an attempt of this run. Otherwise the reason is
+// [attemptLost], because another attempt or a later run may need the result. The reason is also [attemptLost] if the status of
+// the run cannot be read.
 func (h *heartbeat) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
 	defer cancel()
@@ -203,8 +203,8 @@ func (h *heartbeat) ended() ending {
 // attempt that Temporal has given up must not make the call, because another attempt may make the same call. The error is
 // not nil if the attempt has ended, or if Temporal cannot be asked.
 //
-// own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive: there is no heartbeat
-// timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout.
+// own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive. Either there is no
+// heartbeat timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout.
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")

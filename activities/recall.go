@@ -113,11 +113,11 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 // retryable until the list has the activity's own run.
 func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
 	return flight.Do(ctx, &a.flights, "list\n"+runID, func(ctx context.Context) ([]string, error) {
-		if runs, ok := a.lists.GetIfPresent(runID); ok { // within the flight, so that no caller misses a flight that just ended
+		if runs, ok := a.lists.GetIfPresent(runID); ok { // inside flight.Do: an earlier Do may just have filled the cache
 			return runs, nil
 		}
 		runs, err := a.list(ctx, workflowID, runID)
-		if err == nil { // the list stays right, because no other run of the workflow ID starts while this run is open
+		if err == nil { // the list stays complete, because no other run of the workflow ID starts while this run is open
 			a.lists.Set(runID, runs)
 		}
 		return runs, err

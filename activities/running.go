@@ -42,8 +42,8 @@ type effect struct {
 	// they joined.
 	waiting []*heartbeat
 	// unwanted and cancelled describe how the effect is cancelled. unwanted says that an attempt ended because the workflow
-	// cancelled it or because the worker is stopping. The effect is then cancelled as soon as no attempt waits for it.
-	// cancelled says that this has happened.
+	// cancelled the attempt or because the worker is stopping. An unwanted effect is cancelled as soon as no attempt waits for
+	// the effect. cancelled says that the effect was cancelled.
 	unwanted, cancelled bool
 }
 

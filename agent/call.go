@@ -41,10 +41,10 @@ type Result struct {
 	Content string `json:"content"`
 	// IsError reports whether the result is an error.
 	IsError bool `json:"is_error,omitempty"`
-	// Interrupted reports whether this result takes the place of the real result, which did not come in time or is
-	// unknown. The documentation says of such a call that it was answered as interrupted. The real result may still
-	// come, and then replaces this result. But if this result is already in the transcript, the real result becomes a
-	// late result: see [LateResult].
+	// Interrupted reports whether the real result did not come in time or is unknown. This result takes its place. The
+	// documentation says that such a call was answered as interrupted. The real result may still come. If this result
+	// is already in the transcript, the real result becomes a late result: see [LateResult]. Otherwise, the real
+	// result replaces this result.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Time is the time of the result, in Unix milliseconds.
 	Time int64 `json:"time"`

@@ -39,8 +39,8 @@ type Child struct {
 	// Spent is what the sub-agent and all agents below it had spent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
 	// After is the number of messages that the transcript must have before a late answer of the sub-agent may enter
-	// the running turn. 0 means that there is no such condition. After is set if an earlier run of the parent waited
-	// for this answer until its end. The value is the number of messages that the earlier run had then.
+	// the running turn. 0 means that there is no such condition. After is set if the answer could still come when an
+	// earlier run of the parent ended. The value is the number of messages at the end of that run.
 	After int `json:"after,omitempty"`
 	// Grant is the part of the parent's budget that is reserved for the sub-agent. It becomes zero when the sub-agent
 	// has reported its spending.

@@ -34,10 +34,10 @@ func (c *Compaction) messages() []llm.Message {
 
 const (
 	// maxCompactions is how often the agent may summarise the conversation before one reply. If the request is still
-	// too long then, more summaries would not help.
+	// too long after that, more summaries would not help.
 	maxCompactions = 4
-	// olderPercent is the part of the request, in percent of its bytes, that the first summary before a reply
-	// replaces. Each further summary before the same reply replaces half as much.
+	// olderPercent is how much of the request, in percent of its bytes, the first summary before a reply replaces.
+	// Each further summary before the same reply replaces half as much as the summary before it.
 	olderPercent = 60
 )
 

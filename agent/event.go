@@ -19,8 +19,8 @@ type (
 		MayHaveRun bool
 	}
 
-	// DefinitionFailed says that the definition cannot be read. An agent without a definition then ends. An agent
-	// with a definition keeps its definition.
+	// DefinitionFailed says that the definition cannot be read. An agent that has no definition yet ends. An agent
+	// that has a definition keeps it.
 	DefinitionFailed struct {
 		Key     Key
 		Class   string
@@ -56,8 +56,8 @@ type (
 		// no schema.
 		Invalid string
 		// Recalled and New say whether earlier runs have the reply. If Recalled is true, the reply comes from the
-		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. No
-		// earlier run then has a later result either. Therefore the agent stops the search of earlier runs.
+		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. An earlier
+		// run without the reply has no later result either. Therefore the agent stops the search of earlier runs.
 		Recalled, New bool
 		Time          int64
 	}
@@ -105,7 +105,7 @@ type (
 		Result Result
 		// Spent is what the sub-agent and all agents below it have spent; nil if unknown.
 		Spent *Spending
-		// Reattached reports whether the sub-agent's workflow already existed. This agent then only waited for the
+		// Reattached reports whether the sub-agent's workflow already existed, and this agent only waited for the
 		// sub-agent.
 		Reattached bool
 	}

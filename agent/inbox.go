@@ -27,21 +27,20 @@ type InboxMessage struct {
 	// model call. Any other message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
 	// After is the number of messages that the transcript must have before a steering message may enter the running
-	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. When a run is
-	// reset, Temporal delivers all earlier messages at once. The number then keeps each message at its position in
-	// the transcript.
+	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. After a reset,
+	// Temporal delivers all earlier messages at once. The number keeps each message at its position in the transcript.
 	After int `json:"after,omitempty"`
 	// Run contains the last characters of the ID of the run to which the message was sent. The number in the field
 	// After refers to this run. Empty means that the run is not known.
 	Run string `json:"run,omitempty"`
-	// Fresh reports whether the message was sent to this run itself. No earlier run can then have received the
-	// message. Only the driver (see [Step]) sets it.
+	// Fresh reports whether the message was sent to this run itself. No earlier run can have received such a message.
+	// Only the driver (see [Step]) sets this field.
 	Fresh bool `json:"fresh,omitempty"`
 	// Found reports whether another run took the message, and this run found the message there: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
-	// Brought reports whether the message is older than all messages that other runs took. When a run begins by a
-	// reset, this is true of the messages in its inbox. The field is not set while a search of other runs is still to
-	// be done.
+	// Brought reports whether the message comes before all messages that a search finds in other runs: see
+	// [MessagesFound]. A reset sets this field for the messages in the inbox, unless an earlier search of other runs is
+	// still to be done.
 	Brought bool `json:"brought,omitempty"`
 	// Late is the late result that the message brings; nil for any other message.
 	Late *LateResult `json:"late,omitempty"`
@@ -61,9 +60,9 @@ type LateResult struct {
 	// Result is the real result of the call.
 	Result Result `json:"result"`
 	// For is the key of a second call for the same sub-agent. In an earlier run, the second call got this result: see
-	// [Recalled]. If this run makes the second call, too, that call finds the result in the earlier run, and the
-	// message with this late result is dropped. Otherwise, the message enters the transcript. If For is empty, the
-	// next call for the same sub-agent gets the result.
+	// [Recalled]. If this run makes the second call, too, the message with this late result is dropped, because the
+	// second call gets the result from the earlier run. Otherwise, the message enters the transcript. If For is empty,
+	// the next call for the same sub-agent takes the result from the inbox.
 	For Key `json:"for,omitempty"`
 }
 
@@ -127,7 +126,7 @@ func CheckMessage(m InboxMessage) error {
 // EncodedBytes returns the size of the message in a payload, in bytes. Temporal's SDK encodes the message as JSON.
 func (m InboxMessage) EncodedBytes() int {
 	text, err := json.Marshal(m)
-	if err != nil { // no value of this type causes it
+	if err != nil { // no value of this type causes an error
 		panic("agent: " + err.Error())
 	}
 	return len(text)
@@ -209,8 +208,8 @@ func (s *State) InboxBytes() int {
 
 // messageReceived puts a message into the inbox. A turn that is held goes on: see [Held]. If the message is invalid,
 // or the agent has received its ID before, messageReceived does nothing and returns false. An agent that is closing
-// still accepts messages here. The reason is a reset, which delivers earlier messages and a later close at once, in
-// any order. The driver (see [Step]) refuses a message that is sent after a close.
+// still accepts messages here. The reason is a reset: after it, Temporal delivers earlier messages and a later close at
+// once, in any order. The driver (see [Step]) refuses a message that is sent after a close.
 func (s *State) messageReceived(e MessageReceived) bool {
 	if s.Has(e.Message.ID) || e.Message.check() != nil {
 		return false
@@ -234,8 +233,8 @@ func (m InboxMessage) message() llm.Message {
 	return message
 }
 
-// rememberID records the ID of a message or of another update. A second delivery with this ID then has no effect. The
-// state keeps the newest [maxSeen] IDs.
+// rememberID records the ID of a message or of another update. After that, a second delivery with this ID has no
+// effect. The state keeps the newest [maxSeen] IDs.
 func (s *State) rememberID(id string) {
 	s.SeenMessageIDs = append(s.SeenMessageIDs, id)
 	if extra := len(s.SeenMessageIDs) - maxSeen; extra > 0 {

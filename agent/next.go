@@ -25,7 +25,7 @@ type (
 	RunTools struct{ Calls []Call }
 
 	// Compact asks the model for a summary of the beginning of the transcript. If Key is empty, no summary can make
-	// the request shorter. [State.Advance] then holds the turn: see [Held].
+	// the request shorter, and [State.Advance] holds the turn: see [Held].
 	Compact struct {
 		Key Key
 		// Count is the number of messages in the request, without the system message.
@@ -165,9 +165,9 @@ func noRoom(now int64) Event {
 //  6. a message waits in the inbox              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
 //
-// There is one exception. A run that began by a reset must search other runs for messages. Until it has done so, Next
-// returns [FindMessages] instead, in rule 4 and in both lines of rule 6. For rule 2, see [Held]. An agent is closing
-// if [State].Closing is set.
+// There is one exception. A run that began by a reset must search other runs for messages. Before this search, rule 4
+// and both lines of rule 6 give [FindMessages] instead. For rule 2, see [Held]. An agent is closing if
+// [State].Closing is set.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:

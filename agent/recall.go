@@ -45,8 +45,8 @@ type RecalledResult struct {
 // CallID and Child of the call.
 //
 // RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person.
-// The later run is not stopped at that moment. Therefore its call can wait for the real result. If the earlier run
-// later got the real result, [Recalled].Result contains it.
+// The later run is not stopped at that moment. Therefore the call in the later run can wait for the real result. If
+// the earlier run got the real result after the stop, [Recalled].Result contains it.
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
 	child := s.child(call.Child)
@@ -121,12 +121,12 @@ func (s *State) lateResults(call Call) []RecalledResult {
 // answerElsewhere handles two calls for the same sub-agent. The first call was answered as interrupted: see [Result].
 // The second call got the sub-agent's result. answerElsewhere returns this result as a late result of the first call.
 // It returns nil if the state does not have the result. A later run may make the first call, but not the second.
-// There, the late result enters the transcript as a message. Its position is directly after the position that the
-// second call's result has in this run.
+// In that run, the late result enters the transcript as a message. Its position is directly after the position that
+// the second call's result has in this run.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
 	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
-		return nil // the other call got the answer as a late result, and recalls it itself
+		return nil // the second call got the answer as a late result: RecallCall returns it for the second call
 	}
 	after := s.Count() + 1
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {

@@ -4,7 +4,7 @@ import "slices"
 
 // MayRecall reports whether an earlier run of the agent may have the result of the effect with the given key: see
 // [Key]. If so, the driver searches the histories of earlier runs for the result. Otherwise, the effect is new, and
-// the driver reads no histories. The histories then need not exist any more.
+// the driver reads no histories. For a new effect, the histories need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
 // rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded

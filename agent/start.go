@@ -40,9 +40,9 @@ type Start struct {
 	// AnswerBytes is the size, in bytes, to which a sub-agent cuts a longer answer. It is the size to which the
 	// parent cuts tool results. 0 means that the answer is not cut.
 	AnswerBytes int `json:"answer_bytes,omitempty"`
-	// Batch is the number of calls that the parent runs together, with the call for this sub-agent: see
-	// [State.BatchSize]. One run of the parent has all their results in its history. Therefore a large number cuts
-	// the answer further. 0 means 1.
+	// Batch is the number of calls that the parent runs together: see [State.BatchSize]. The call for this sub-agent
+	// is one of them. The history of one run of the parent must hold all their results. Therefore the answer is cut to
+	// a smaller size if Batch is large. 0 means 1.
 	Batch int `json:"batch,omitempty"`
 
 	// OutputSchema is a JSON schema that answers must fit. Empty means the schema of the definition.

@@ -21,7 +21,7 @@
 //     [Held].
 //   - Effect: a model call, a tool call or a sub-agent: see [Key]. The result of an effect is recalled if it comes from an
 //     earlier run.
-//   - Late result: the real result of a call that was answered without it: see [LateResult].
+//   - Late result: the real result of a call that already has another result in the transcript: see [LateResult].
 package agent
 
 import (
@@ -116,10 +116,10 @@ type State struct {
 	// no reset.
 	Reset string `json:"reset,omitempty"`
 	// Searched is the value of the field Reset at the last search of other runs for messages: see [FindMessages]. If
-	// the two differ, a search is still to be done. The history may contain an earlier search, which the run before
-	// the reset made. That search did not see later runs.
+	// Searched and Reset differ, a search is still to be done. A search that the run before the reset made is not
+	// enough, because it did not see later runs.
 	Searched string `json:"searched,omitempty"`
-	// Searches counts these searches.
+	// Searches counts the searches of other runs for messages.
 	Searches int `json:"searches,omitempty"`
 	// Recall reports whether an earlier run may already have the effects that the agent asks for next: see [Key]. A
 	// reset sets Recall. An event that no earlier run can know clears Recall, for example a reply that no earlier run

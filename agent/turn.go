@@ -127,9 +127,9 @@ func (s *State) correct(e ModelReplied) {
 }
 
 // count updates `s.Usage` for a model reply. It adds the tokens and the cost of the reply. It adds the empty replies
-// and the failed attempts that came before the reply. It also counts the reply if the client corrected a mistake in
-// it, or if the reply comes from an earlier run. If `e.New` is true, no earlier run has this reply or a later result.
-// In this case, count clears `s.Recall`, which ends the search of earlier runs.
+// and the failed attempts that came before the reply. It also counts the reply if the model client corrected a mistake
+// in it, or if the reply comes from an earlier run. If `e.New` is true, no earlier run has this reply or a later
+// result. In this case, count clears `s.Recall`, which ends the search of earlier runs.
 func (s *State) count(e ModelReplied) {
 	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
 	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)

@@ -265,8 +265,8 @@ type Sent struct {
 // only once.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
-// agent refuses the message. After any other error, the agent may or may not have received the message. Then send the message
-// again with the ID in [Sent].
+// agent refuses the message. After any other error, the agent may or may not have received the message. In this case, send the
+// message again with the ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	own := m.ID == ""
 	if own {
@@ -377,7 +377,7 @@ func wrap(operation, id string, err error) error {
 }
 
 // wrapUnanswered is [wrap] for operations that need a worker. If wrap returns [ErrNoWorker], the cause may be that Temporal
-// itself does not answer. Therefore, wrapUnanswered then sends a health check to Temporal. If the check fails, the result
+// itself does not answer. In this case, wrapUnanswered sends a health check to Temporal. If the check fails, the result
 // wraps [ErrNoServer] instead.
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)

@@ -97,8 +97,9 @@ type ForkOptions struct {
 // again. The fork has sub-agents of its own. If an agent with the ID of the fork exists, Fork starts nothing and sets `Found`
 // in the result.
 //
-// The error wraps an [*agent.ForkPointError] in two cases. In the first case, the other agent has fewer messages. In the
-// second case, a copied message contains a tool call, and the result of the call is in a message that is not copied.
+// The error wraps an [*agent.ForkPointError] in two cases. In the first case, `At` is negative or more than the number of
+// messages of the other agent. In the second case, a copied message contains a tool call, and the result of the call is in a
+// message that is not copied.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {

@@ -2,8 +2,8 @@
 // file is an error. All problems of a file are reported at once, each with its line and field.
 //
 // A [Config] does not contain the API keys of models. It has the names of environment variables or files, which the worker
-// reads when it needs an API key: see [Model.APIKey]. Values for MCP servers may refer to environment variables: see
-// [MCPServer.ResolveHeaders].
+// reads when it needs an API key: see [Model.APIKey]. Some values, such as headers, may refer to environment variables and
+// files: see [MCPServer.ResolveHeaders].
 package config
 
 import (
@@ -21,8 +21,8 @@ import (
 // MaxFileSize is the largest size of a configuration file, in bytes.
 const MaxFileSize = 1 << 20
 
-// BaseURLEnv is the name of an environment variable. Its value is the base URL of all models that have no `base_url` in the
-// file.
+// BaseURLEnv is the name of an environment variable. Its value is the base URL of all models of the provider "openai" that
+// have no `base_url` in the file.
 const BaseURLEnv = "OPENAI_BASE_URL"
 
 // The default values of fields that are missing in the file.
@@ -62,26 +62,26 @@ type Model struct {
 	Provider string
 	// Model is the provider's name for the model.
 	Model string
-	// BaseURL is the URL of the endpoint without "/chat/completions". Defaults to the value of the environment variable
-	// [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty. For the provider "anthropic", BaseURL defaults to
-	// [DefaultAnthropicURL].
+	// BaseURL is the URL of the endpoint, without "/chat/completions", "/responses" or "/v1/messages". Defaults to the value of
+	// the environment variable [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty. For the provider "anthropic",
+	// BaseURL defaults to [DefaultAnthropicURL].
 	BaseURL string
 	// APIKeyEnv is the name of the environment variable that has the API key. If APIKeyEnv and `APIKeyFile` are empty,
 	// requests have no API key; most local endpoints need none.
 	//
 	// If the file has no `base_url`, no `api_key_env` and no `api_key_file` for the model, APIKeyEnv defaults to
-	// [DefaultAPIKeyEnv], or to [AnthropicKeyEnv] for the provider "anthropic". There is one exception: if the endpoint comes from [BaseURLEnv] and the variable OPENAI_API_KEY is
-	// empty, APIKeyEnv stays empty.
+	// [DefaultAPIKeyEnv], or to [AnthropicKeyEnv] for the provider "anthropic". There is one exception: if the endpoint comes
+	// from [BaseURLEnv] and the variable OPENAI_API_KEY is empty, APIKeyEnv stays empty.
 	APIKeyEnv string
 	// APIKeyFile is the path of a file that contains the API key. A valid configuration has at most one of APIKeyFile and
 	// `APIKeyEnv`; [Model.APIKey] prefers the file. In the file, this field is `api_key_file`. A relative path there is
 	// relative to the folder of the configuration file.
 	APIKeyFile string
-	// Timeout is the longest time to the first part of a streamed reply and from one part to the next, or to the whole of another
-	// reply. Defaults to [DefaultModelTimeout].
+	// Timeout limits the time from the request to the last byte of the response. For a streamed reply, it limits the time to
+	// the first part of the content, and then the time from each part to the next. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
-	// IdleTimeout is the longest time between two chunks of a reply. Zero means the default of package
-	// [github.com/reagent-dev/reagent/llm/openai].
+	// IdleTimeout is the longest time for which an endpoint may send nothing after a streamed reply has begun. Zero means the
+	// default of packages [github.com/reagent-dev/reagent/llm/openai] and [github.com/reagent-dev/reagent/llm/anthropic].
 	IdleTimeout time.Duration
 	// NoStream turns off streaming. In the file, this is `stream: false`.
 	NoStream bool
@@ -90,11 +90,11 @@ type Model struct {
 	Reasoning Reasoning
 	// API is the API of the provider "openai": "chat", "responses" or "auto". Empty means auto.
 	API string
-	// Headers are sent with every request to the endpoint. Values may refer to the worker's environment variables as ${NAME}:
-	// see [Model.ResolveHeaders].
+	// Headers are sent with every request to the endpoint. Values may refer to environment variables and files: see
+	// [Model.ResolveHeaders].
 	Headers map[string]string
-	// Query is added to the URL of every request, such as "api-version". Values may refer to environment variables: see
-	// [Model.ResolveQuery].
+	// Query is added to the URL of every request, such as "api-version". Values may refer to environment variables and files:
+	// see [Model.ResolveQuery].
 	Query map[string]string
 	// NoPromptCache turns off the prompt cache of the provider "anthropic". In the file, this is `prompt_cache: false`.
 	NoPromptCache bool
@@ -123,13 +123,13 @@ type MCPServer struct {
 	// Command is the program and its arguments; nil if `URL` is set.
 	Command []string
 	// Env has environment variables for the command. In addition, the command gets a few variables of the worker, such as
-	// HOME and PATH. Values may refer to any environment variable of the worker as ${NAME}: see [MCPServer.ResolveEnv].
+	// HOME and PATH. Values may refer to any environment variable of the worker, and to files: see [MCPServer.ResolveEnv].
 	Env map[string]string
 
 	// URL is the endpoint; empty if `Command` is set.
 	URL string
-	// Headers are sent with every request to the endpoint. Values may refer to the worker's environment variables as ${NAME}:
-	// see [MCPServer.ResolveHeaders].
+	// Headers are sent with every request to the endpoint. Values may refer to environment variables and files: see
+	// [MCPServer.ResolveHeaders].
 	Headers map[string]string
 
 	// Prefix is added before the names of all tools of this server, except those in `Rename`.

@@ -63,8 +63,8 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns a copy of a map. In the copy, each reference in a value is replaced by the value of the environment variable or the
-// content of the file, without white space around it. If a variable is not set, or a file cannot be read or is empty, resolve calls
+// resolve returns a copy of a map. In the copy, each reference in a value is replaced by the value of the environment variable, or by
+// the content of the file without white space around it. If a variable is not set, or a file cannot be read or is empty, resolve calls
 // `report` with the map key and a text that says so.
 func resolve(values map[string]string, report func(name, problem string)) map[string]string {
 	if values == nil {
@@ -108,24 +108,24 @@ func resolveAll(what string, values map[string]string) (map[string]string, error
 	return out, nil
 }
 
-// ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the
-// environment variable NAME. A reference to a variable that is not set is an error. A variable that is set may be empty.
+// ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the worker's
+// environment variable NAME. Each reference ${file:PATH} is replaced by the content of the file, without white space around it. It
+// is an error if a variable is not set, or if a file cannot be read or is empty. A variable that is set may be empty.
 func (s MCPServer) ResolveHeaders() (map[string]string, error) {
 	return resolveAll("headers", s.Headers)
 }
 
-// ResolveEnv returns a copy of `Env`. In the copy, each reference ${NAME} is replaced by the value of the worker's environment
-// variable NAME. ResolveEnv returns the same errors as [MCPServer.ResolveHeaders].
+// ResolveEnv returns a copy of `Env`. It replaces the same references and returns the same errors as [MCPServer.ResolveHeaders].
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
 	return resolveAll("env", s.Env)
 }
 
-// ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the environment
-// variable NAME. It returns the same errors as [MCPServer.ResolveHeaders].
+// ResolveHeaders returns a copy of the headers. It replaces the same references and returns the same errors as
+// [MCPServer.ResolveHeaders].
 func (m Model) ResolveHeaders() (map[string]string, error) { return resolveAll("headers", m.Headers) }
 
-// ResolveQuery returns a copy of the query. In the copy, each reference ${NAME} is replaced by the value of the environment variable
-// NAME. It returns the same errors as [MCPServer.ResolveHeaders].
+// ResolveQuery returns a copy of the query. It replaces the same references and returns the same errors as
+// [MCPServer.ResolveHeaders].
 func (m Model) ResolveQuery() (map[string]string, error) { return resolveAll("query", m.Query) }
 
 // APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
@@ -152,9 +152,9 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment checks the environment variables and key files of all models and MCP servers that agents use. If a
-// variable or file is missing, or if an API key is empty, CheckEnvironment returns an [*Error]. This error names all of them.
-// A worker calls CheckEnvironment before it starts.
+// CheckEnvironment checks the environment variables and files to which the models and MCP servers of agents refer. If a variable
+// is not set, if a file cannot be read or is empty, or if an API key is empty, CheckEnvironment returns an [*Error]. This error
+// has all such problems. A worker calls CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

@@ -13,8 +13,9 @@ import (
 )
 
 // Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
-// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; and the keys for Temporal and its codec
-// server, which are in the environment. Secrets omits values that cannot be read; [Config.CheckEnvironment] reports them.
+// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; and the keys for
+// Temporal and its codec server, which are in the environment. Secrets omits values that cannot be read;
+// [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
 	add := func(value string) {
@@ -49,9 +50,9 @@ func (c *Config) Secrets() []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// SecretFiles returns the paths of files that contain secrets. A worker keeps its file tools from reading these files. They
-// are the key files of models, the configuration file of Temporal's clients, and the private key of the TLS client. The files
-// need not exist.
+// SecretFiles returns the paths of files that may contain secrets. A worker keeps its file tools from reading these files. They
+// are the key files of models; the files to which headers, URL queries and environment variables refer; the configuration file
+// of Temporal's clients; and the private key of the TLS client. The files need not exist.
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, name := range sorted(c.Models) {
@@ -70,7 +71,7 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
-// filesIn returns the paths of the files to which values refer.
+// filesIn returns the paths of the files to which the values of a map refer.
 func filesIn(values map[string]string) []string {
 	var files []string
 	for _, name := range sorted(values) {
@@ -86,10 +87,10 @@ func filesIn(values map[string]string) []string {
 // fileTools has the names of the built-in tools that read files below `files_root`.
 var fileTools = []string{"list_files", "read_file", "search_files"}
 
-// CheckFiles returns an error if the file tools of an agent could read a file with a secret: the key file of a model, or a file to
-// which a header or a variable refers. It follows the symbolic links of each such file. If the file is then below `files_root`, CheckFiles returns an [*Error] that names the file. A link
-// below `files_root` to a key file elsewhere is allowed, because the file tools do not follow such a link. If no agent has a
-// file tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
+// CheckFiles returns an [*Error] if the file tools of an agent could read a file with a secret. Such a file is the key file of a
+// model, or a file to which a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
+// names each such file that is below `files_root`. A link below `files_root` to a file elsewhere is allowed, because the file tools
+// do not follow the link. If no agent has a file tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
 func (c *Config) CheckFiles() error {
 	reader := ""
 	for _, name := range sorted(c.Agents) {

@@ -9,9 +9,9 @@ import (
 
 // Client sends requests to a model.
 type Client interface {
-	// Complete sends one request and returns the model's reply. It never returns a reply that [Reply.Validate] refuses. An
-	// error of the model, the endpoint or the connection is an [*Error]. If `ctx` ends first, the error wraps the error of
-	// `ctx` instead.
+	// Complete sends one request and returns the model's reply. It never returns a reply for which [Reply.Validate] returns an error.
+	// An error of the model, the endpoint or the connection is an [*Error]. If `ctx` ends before the reply is complete, the error
+	// wraps the error of `ctx` instead.
 	//
 	// Complete must not retry, because its caller retries. It must be safe for concurrent use and must not modify the request.
 	// If it receives the reply as a stream, it passes each [Delta] to the function that [Stream] returns.
@@ -47,8 +47,9 @@ type Candidate struct {
 	Model string `json:"model"`
 }
 
-// Params are the parameters of a request, as in OpenAI's chat completions API. A client does not send a field that is nil, 0
-// or empty. The provider's default then applies.
+// Params are the parameters of a request, as in OpenAI's chat completions API. A field that is nil, 0 or empty is not set. The
+// provider's default then applies, or the client's default if the API requires the field. A client ignores a field that its API does
+// not have.
 type Params struct {
 	Temperature       *float64 `json:"temperature,omitempty" yaml:"temperature"`
 	TopP              *float64 `json:"top_p,omitempty" yaml:"top_p"`
@@ -60,7 +61,8 @@ type Params struct {
 	ToolChoice string `json:"tool_choice,omitempty" yaml:"tool_choice"`
 	// OutputSchema requests a reply whose text matches this JSON schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty" yaml:"-"`
-	// Extra has additional fields for the body of the request, by name. Their values are sent unchanged.
+	// Extra has additional fields for the body of the request, by name. A client sends the values unchanged, and refuses fields that
+	// it must set itself, such as "model".
 	Extra map[string]json.RawMessage `json:"extra,omitempty" yaml:"-"`
 }
 
@@ -68,7 +70,7 @@ type Params struct {
 type Reply struct {
 	// Message is the model's message. Its role is [Assistant].
 	Message Message `json:"message"`
-	// FinishReason is the provider's finish reason, unchanged.
+	// FinishReason is the finish reason of the reply, such as "stop" or "length". The values depend on the API.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Usage has the numbers of tokens that the provider reported.
 	Usage Usage `json:"usage,omitzero"`
@@ -81,10 +83,10 @@ type Reply struct {
 	Repaired []string `json:"repaired,omitempty"`
 }
 
-// MapText calls `f` for each text of the reply, and returns a copy of the reply with the results. It is used to hide secrets
-// that an endpoint may have sent. The texts are the content, the reasoning, the IDs, names and arguments of tool calls, the
-// model's name, the finish reason, and the texts in `Repaired`. The parts of the message and the name of the candidate stay as
-// they are. If `f` would change the data of an [Opaque], the Opaque is removed, because its provider would refuse other data.
+// MapText calls `f` for each text of the reply, and returns a copy of the reply with the results. It is used to hide secrets that an
+// endpoint may have sent. The texts are the content, the reasoning, the IDs, names and arguments of tool calls, the model's name, the
+// finish reason, and the texts in `Repaired`. The parts of the message and the name of the candidate do not change. If `f` would
+// change the data of an [Opaque], the Opaque is removed, because its provider would refuse other data.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)
@@ -101,7 +103,7 @@ func (r Reply) MapText(f func(string) string) Reply {
 	return r
 }
 
-// unless returns o, or nothing if `f` would change the data.
+// unless returns `o`, or the zero Opaque if `f` would change the data.
 func (o Opaque) unless(f func(string) string) Opaque {
 	if f(o.Data) != o.Data {
 		return Opaque{}

@@ -65,7 +65,7 @@ var classTexts = map[Class]string{
 // Text returns a short description of the class for people. If the class is unknown, Text returns the name of the class.
 func (c Class) Text() string { return cmp.Or(classTexts[c], string(c)) }
 
-// ErrEmptyReply is a target for [errors.Is]. It matches every [*Error] of class [EmptyReply].
+// ErrEmptyReply is a target for [errors.Is]. Every [*Error] of class [EmptyReply] matches it.
 var ErrEmptyReply = &Error{Class: EmptyReply, Message: "empty reply"}
 
 // Error is the error that a [Client] returns if it got no valid reply from the model. Its text never contains an API key.

@@ -9,7 +9,7 @@ import (
 // request violates one of these conditions:
 //   - The request has at least one candidate.
 //   - The tools are sorted by name, and no name occurs twice.
-//   - Only the first message may be a system message. All roles are known.
+//   - Only the first message may be a system message. The role of each message is [System], [User], [Assistant] or [Tool].
 //   - Each tool call has an ID, and the IDs within one message are different. The arguments are JSON objects.
 //   - Directly after a message with tool calls come the tool messages with the results: one for each call, in any order. There
 //     are no other tool messages.

@@ -12,7 +12,7 @@ import (
 // Role is the role of the author of a [Message].
 type Role string
 
-// The roles of OpenAI's chat completions API.
+// The roles, with their names in OpenAI's chat completions API.
 const (
 	System    Role = "system"
 	User      Role = "user"
@@ -38,21 +38,21 @@ type Message struct {
 	// ToolCallID is the ID of the tool call whose result is in this message. It is set only in a tool message.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 
-	// Reasoning is the reasoning text of an assistant message. It is shown to people. A client sends the reasoning back to the
-	// model only if the options of the client request this.
+	// Reasoning is the reasoning text of an assistant message. It is shown to people. The client's options, the provider and the model
+	// determine whether a client sends the reasoning back to the model.
 	Reasoning string `json:"reasoning,omitempty"`
 
 	// Opaque is data of the provider that made an assistant message.
 	Opaque Opaque `json:"opaque,omitzero"`
 }
 
-// Opaque is data that a provider adds to its replies and needs back in later requests, such as the signature of a reasoning. Nothing
-// but the client that received the data interprets it. A client sends the data back unchanged, and only to the same family of
-// endpoints: another provider would refuse it.
+// Opaque is data that a provider adds to its replies and needs back in later requests, such as the signature of reasoning. Only the
+// client interprets the data. A client sends the data back unchanged, and only to the same family of endpoints, because other
+// endpoints would refuse it. The zero Opaque has no data.
 type Opaque struct {
 	// Family names the endpoints that understand the data. A client compares it with its own family.
 	Family string `json:"family"`
-	// Data is the data: a JSON value, as text. As text, it keeps every byte.
+	// Data is a JSON value. It is stored as text, so that every byte stays the same.
 	Data string `json:"data"`
 }
 
@@ -68,14 +68,14 @@ type Part struct {
 
 // ToolCall is a model's request to run a tool.
 type ToolCall struct {
-	// ID is the provider's ID of the call. The tool message with the result has the same ID. An ID is unique only among the
-	// calls of one message. Some providers use an ID again in later messages.
+	// ID is the provider's ID of the call. The tool message with the result has this ID in [Message.ToolCallID]. An ID is unique only
+	// among the calls of one message. Some providers use an ID again in later messages.
 	ID string `json:"id"`
 	// Name is the name of the tool.
 	Name string `json:"name"`
 	// Arguments is the text that the model wrote as the arguments. The text should be a JSON object, but it may be any text.
 	Arguments string `json:"arguments"`
-	// Opaque is data of the provider that made the call. It is not part of what the tool gets.
+	// Opaque is data of the provider that made the call. The tool does not get it.
 	Opaque Opaque `json:"opaque,omitzero"`
 }
 

@@ -27,8 +27,8 @@ type graph struct {
 	// inPlace maps each subschema to further subschemas that the validator checks against the same value. Examples are the
 	// subschemas of `allOf` and the target of `$ref`. The subschemas of `anyOf` are not in inPlace.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
-	// literal maps each subschema to a number of bytes. It estimates how much of the subschema an error text may quote, for
-	// example of its `enum`.
+	// literal maps each subschema to a number of bytes. The number estimates how much of the subschema an error text may quote,
+	// for example of its `enum`.
 	literal map[*jsonschema.Schema]int
 	// patterns maps each regular expression to the number of instructions of its compiled form.
 	patterns map[string]int

@@ -88,7 +88,7 @@ func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 }
 
 // runChild starts a sub-agent, waits until the sub-agent has ended, and returns its end. If a sub-agent with the same key was
-// started before, runChild waits for that one instead: see [agent.Key]. If this run ends or is reset, the sub-agent keeps
+// started before, runChild waits for that sub-agent instead: see [agent.Key]. If this run ends or is reset, the sub-agent keeps
 // running, and the next run finds it by its ID.
 //
 // There are two ways to learn of the end. Usually Temporal reports the end to this run, because this run is the parent.

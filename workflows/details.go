@@ -173,8 +173,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 }
 
 // waiting returns a text about the n messages in the inbox. The text has their number, and says when the agent reads them.
-// `held` says whether the turn is held: see [agent.Held]. The agent then reads these messages only after it has received
-// another message.
+// `held` says whether the turn is held: see [agent.Held]. In a held turn, the agent reads these messages only after it has
+// received another message.
 func waiting(held bool, n int) string {
 	if held {
 		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"

@@ -62,7 +62,7 @@ type effect struct {
 	key    agent.Key
 	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
 	timer  bool                // the effect only limits the time of a call, so it does not prevent a continue as new
-	keeps  bool                // the effect has data that is not in the state yet; the run must not continue as new before it ends
+	keeps  bool                // the effect has data that is not in the state yet; the run must not continue as new before the effect ends
 }
 
 // newDriver returns the driver of a run. It takes the context, the start input and the options of the workflow. If the run

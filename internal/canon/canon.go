@@ -2,7 +2,7 @@
 //
 // The form is that of RFC 8785 (JSON Canonicalization Scheme): no white space, object members sorted by the UTF-16 code units of
 // their names, strings with the shortest escapes. It differs from RFC 8785 in one point: numbers are not changed. RFC 8785
-// converts every number to a double. Then 9007199254740993 and 9007199254740992 would be the same tool argument.
+// converts every number to a double. With this rule, 9007199254740993 and 9007199254740992 would be the same tool argument.
 package canon
 
 import (

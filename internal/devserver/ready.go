@@ -82,8 +82,8 @@ func (s *Server) namespaceUsable(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	// This lists workflows and does not describe the namespace. The list needs the same parts of the server as a workflow: the
-	// frontend's namespace cache, the history service and the visibility store.
+	// The check lists workflows and does not describe the namespace. The list needs the same parts of the server as a workflow:
+	// the frontend's namespace cache, the history service and the visibility store.
 	_, err = c.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: s.namespace, PageSize: 1,
 	})

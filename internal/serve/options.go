@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys and environment variables that
-// the configuration names. It leaves out models and MCP servers that no agent uses.
+// agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys, environment variables and files
+// to which the configuration refers. It leaves out models and MCP servers that no agent uses.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets()),
@@ -74,9 +74,9 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	return options, nil
 }
 
-// mcpServer converts an MCP server of the configuration to an [mcp.Server]. The keys `env` and `headers` in the configuration
-// name environment variables. mcpServer reads the values of these variables. It returns an error if such a variable is not
-// set.
+// mcpServer converts an MCP server of the configuration to an [mcp.Server]. The values of `env` and `headers` in the
+// configuration may refer to environment variables and files. mcpServer replaces these references. It returns an error if a
+// variable is not set, or if a file cannot be read or is empty.
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	env, err := conf.ResolveEnv()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package statelog records the state that an agent workflow has at each of its workflow tasks, so that
-// a test can compare the state of the live workflow with the state that a replay of its history has.
+// Package statelog records the state of an agent workflow at each of its workflow tasks. With these records, a test can
+// compare the state of the live workflow with the state of a replay of its history.
 //
-// The package is a worker interceptor, so the workflow needs no code for it: the interceptor keeps the query
-// handlers that the workflow registers, and calls them. It is for tests only. Package
-// [github.com/reagent-dev/reagent/internal/fault] adds it to a worker process.
+// The package is for tests only. It has a worker interceptor, so the workflow needs no code for it: the interceptor keeps the
+// query handlers that the workflow registers, and calls them. Package [github.com/reagent-dev/reagent/internal/fault] adds the
+// interceptor to a worker process.
 package statelog
 
 import (
@@ -41,8 +41,8 @@ type Entry struct {
 // [Entry] each time a workflow begins to wait, and when a workflow returns. The function must be safe for concurrent use.
 // During a replay, the interceptor calls the function only if `replays` is set.
 //
-// A query can make the workflow handle events before the workflow task for these events starts. The field `Task` of an [Entry] from
-// this time has the event ID of the workflow task before.
+// A query can make the workflow handle events before the workflow task for these events starts. In an [Entry] that is recorded
+// during such a query, the field `Task` has the event ID of the previous workflow task.
 func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor {
 	return &worker{replays: replays, record: record}
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// block is a block of content in a request.
+// block is a content block in a request.
 type block struct {
-	// raw is the JSON of a block that the API made. The other fields of such a block are not sent.
+	// raw is the JSON of a block of an earlier reply, such as thinking, which is sent back unchanged. If raw is set, the other
+	// fields are not sent.
 	raw json.RawMessage
 
 	Type string `json:"type"`
@@ -46,10 +47,10 @@ func (b block) MarshalJSON() ([]byte, error) {
 	return encode(plain(b))
 }
 
-// thinks reports whether the block is thinking.
+// thinks reports whether the block is a thinking block.
 func (b block) thinks() bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
 
-// appendText adds a text block, unless the text has only white space. The API refuses such blocks.
+// appendText adds a text block, unless the text is empty or has only white space. The API refuses such text blocks.
 func appendText(blocks []block, text string) []block {
 	if strings.TrimSpace(text) == "" {
 		return blocks

@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// defaultMaxTokens is the output limit of a request that has none. The API requires a limit. All current models accept this one. If
-// a model does not, the client learns the limit of the model from the error: see [form].
+// defaultMaxTokens is the output limit of a request that has none. The API requires a limit. Anthropic's newer models accept this
+// one. If a model refuses it, the client learns the limit of the model from the error: see [form].
 const defaultMaxTokens = 64000
 
 // body is the body of a request.
@@ -45,11 +45,12 @@ type outputFormat struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// ours are the fields that [llm.Params.Extra] must not have. The key of the request was computed from the model, the messages and the
-// tools. The field `stream` depends on the [form] of the request.
+// ours are the fields that [llm.Params.Extra] must not have. The model, the messages, the system prompt and the tools must not be
+// replaced, because the key of the request was computed from them. The field `stream` depends on the [form] of the request.
 var ours = []string{"messages", "model", "stream", "system", "tools"}
 
-// encodeBody returns the body of a request in the given form. A field in [llm.Params.Extra] replaces another field of the same name.
+// encodeBody returns the body of a request in the given form. A field in [llm.Params.Extra] replaces the client's field of the
+// same name. A field in [ours] is an error.
 func encodeBody(model string, req llm.Request, f form) ([]byte, error) {
 	p := req.Params
 	conversation, err := newConversation(req.Messages, !f.unsigned)
@@ -79,8 +80,8 @@ func encodeBody(model string, req llm.Request, f form) ([]byte, error) {
 	return merge(encoded, f.extra(p.Extra, conversation.unsigned()))
 }
 
-// extra returns the extra parameters that are sent. A thinking budget is not sent if the API would refuse it; see
-// [conversation.unsigned].
+// extra returns the extra parameters that are sent. `unsigned` is the result of [conversation.unsigned]. If it is true, or if the
+// form has `bare`, extra omits a thinking budget, because the API would refuse it.
 func (f form) extra(extra map[string]json.RawMessage, unsigned bool) map[string]json.RawMessage {
 	var own thinking
 	if _ = json.Unmarshal(extra["thinking"], &own); own.Type != "enabled" || !unsigned && !f.bare {
@@ -91,8 +92,8 @@ func (f form) extra(extra map[string]json.RawMessage, unsigned bool) map[string]
 	return extra
 }
 
-// usedTools returns a tool for each name among the tool calls of the conversation. Some endpoints refuse tool calls in a request
-// without tools.
+// usedTools returns a tool for each tool name in the tool calls of the conversation. Some endpoints refuse tool calls in a
+// request without tools.
 func (c *conversation) usedTools() []toolSpec {
 	names := map[string]bool{}
 	for _, t := range c.turns {
@@ -109,7 +110,8 @@ func (c *conversation) usedTools() []toolSpec {
 	return tools
 }
 
-// merge adds extra parameters to the body of a request.
+// merge adds the extra parameters to the body of a request. They replace fields of the same name. A parameter in [ours], or with
+// a value that is not JSON, is an error.
 func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	if len(extra) == 0 {
 		return encoded, nil
@@ -131,7 +133,7 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	return object(all), nil
 }
 
-// maxTokens returns the output limit of a request.
+// maxTokens returns the output limit of a request, in tokens.
 func (f form) maxTokens(p llm.Params) int {
 	limit := cmp.Or(p.MaxOutputTokens, defaultMaxTokens)
 	for _, most := range []int{f.limit, f.room} {

@@ -2,18 +2,20 @@ package anthropic
 
 import "strings"
 
-// cacheControl marks the end of a part of a request. The API stores the part up to a mark, and later requests read it from there. The
-// parts are in this order: the tools, the system prompt, the messages. A request may have four marks.
+// cacheControl is a mark for Anthropic's prompt cache. The API stores the prompt up to each mark. A later request that begins
+// with the same bytes reads this part from the cache. The prompt has this order: the tools, the system prompt, the messages. A
+// request may have at most four marks.
 type cacheControl struct {
 	Type string `json:"type"`
 }
 
-// maxTurnMarks is the maximum number of marks in the messages. One more mark is at the end of the tools and the system prompt.
+// maxTurnMarks is the maximum number of marks in the messages. The fourth mark is in the system prompt or in the tools.
 const maxTurnMarks = 3
 
-// mark sets the marks of a request: at the end of the system prompt, or of the tools if there is none, and at the ends of the last
-// turns of the user. The end of the last turn is what this request writes. The ends of the two turns before it are what earlier
-// requests wrote. Without marks there, the API would search only the 20 blocks before the last mark for a stored part.
+// mark sets the marks of a request. One mark is at the end of the system prompt or, if there is none, of `tools`. The others are
+// at the ends of the last three user turns. At the end of the last turn, the API stores this request. At the ends of the two
+// turns before it, the API has stored earlier requests. Without marks there, the API would look for a stored part only at the
+// last mark and at the 19 blocks before it.
 func (c *conversation) mark(tools []toolSpec) {
 	here := &cacheControl{Type: "ephemeral"}
 	switch {
@@ -25,7 +27,7 @@ func (c *conversation) mark(tools []toolSpec) {
 	marks := 0
 	for i := len(c.turns) - 1; i >= 0 && marks < maxTurnMarks; i-- {
 		t := c.turns[i]
-		// The turn before a text of the client is marked, too, because the next request does not have this text.
+		// The turn before a turn that the client added is marked, too, because the next request does not have the added turn.
 		ends := t.Role == "user" || i+1 < len(c.turns) && c.turns[i+1].ours
 		if ends && !t.ours && markLast(t.Content, here) {
 			marks++
@@ -33,7 +35,8 @@ func (c *conversation) mark(tools []toolSpec) {
 	}
 }
 
-// markLast marks the last block that can be marked. The result says whether there is one.
+// markLast marks the last block that can be marked, and reports whether there is one. A block with [block.raw] and a text with
+// only white space cannot be marked.
 func markLast(blocks []block, here *cacheControl) bool {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if b := blocks[i]; b.raw == nil && (b.Type != "text" || strings.TrimSpace(b.Text) != "") {

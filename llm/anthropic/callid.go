@@ -7,24 +7,24 @@ import (
 	"regexp"
 )
 
-// callID matches the IDs that the API accepts. The API has no documented limit of the length; longer IDs occur only in the messages
-// of other providers.
+// callID matches the IDs of tool calls that the client sends unchanged. The API documents no maximum length. Only IDs of other
+// providers are longer than 64 characters.
 var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// callIDs makes the IDs of tool calls valid and unique. An [llm.ToolCall] has an ID that is unique only within its message, and that
-// may have any characters. An ID that the API accepts stays as it is. If it occurs again in a later message, it gets a number: "a"
-// becomes "a_2". Any other ID becomes a hash. The new IDs depend only on the messages so far, so that a longer conversation begins with
-// the same bytes. The zero value is ready for use.
+// callIDs makes the IDs of tool calls valid and unique. The ID of an [llm.ToolCall] is unique only within its message, and it may
+// have any characters. An ID that matches [callID] is sent unchanged, and any other ID is replaced by a hash. If the result was
+// already used, it gets a number: the second "a" becomes "a_2". The sent IDs depend only on the messages so far, so that a longer
+// conversation begins with the same bytes. The zero value is ready for use.
 type callIDs struct {
 	used map[string]bool
-	// now maps the IDs of the last message with calls to the IDs that are sent.
+	// now maps the IDs of the calls in the last assistant message to the IDs that are sent.
 	now map[string]string
 }
 
-// begin begins a message with tool calls.
+// begin starts an assistant message. The later results belong to the calls of this message.
 func (c *callIDs) begin() { c.now = map[string]string{} }
 
-// call returns the ID that is sent for a call.
+// call returns the ID that is sent for a call. `id` is the ID of the [llm.ToolCall].
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
 		c.used = map[string]bool{}
@@ -38,7 +38,7 @@ func (c *callIDs) call(id string) string {
 	return sent
 }
 
-// result returns the ID that is sent for the result of a call.
+// result returns the ID that is sent for the result of a call. `id` is the [llm.Message.ToolCallID].
 func (c *callIDs) result(id string) string {
 	if sent, ok := c.now[id]; ok {
 		return sent
@@ -46,7 +46,7 @@ func (c *callIDs) result(id string) string {
 	return validID(id) // a result without a call, which the API refuses
 }
 
-// validID returns the ID, or a hash of it if the API does not accept the ID.
+// validID returns the ID if it matches [callID], and a hash of the ID otherwise.
 func validID(id string) string {
 	if callID.MatchString(id) {
 		return id

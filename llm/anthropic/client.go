@@ -3,8 +3,8 @@
 //	llm.Request → body.go, conversation.go → anthropic-sdk-go → exchange.go → endpoint
 //	llm.Reply   ← reply.go ← stream.go, incoming.go ←           exchange.go ←
 //
-// Anthropic's library builds the HTTP requests: the URL, the API key and the version of the API. exchange.go sends them and reads the
-// responses. The bodies have types of this package, for these reasons:
+// Anthropic's library builds the HTTP requests: the URL, the API key and the version of the API. exchange.go sends them and reads
+// the responses. This package has its own types for the bodies of requests and responses, for these reasons:
 //   - The library's types change the order of JSON members, and write numbers in another form. A part of a prompt must keep its
 //     bytes, because Anthropic's prompt cache compares them, and because the signature of a thinking block depends on them.
 //   - The library's stream reader does not distinguish a stream that was cut from one that ended.
@@ -60,11 +60,13 @@ type Options struct {
 	// nothing for longer, the request fails with an error of class [llm.Connection]. IdleTimeout applies only after the first
 	// text, reasoning or tool call of the reply. Any byte restarts the time. Defaults to [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// NoStream requests replies without streaming. If an endpoint refuses to stream, the client does so, too, and does not request a
-	// stream from this model again.
+	// NoStream requests replies without streaming. If NoStream is false and an endpoint refuses to stream, the client sends the
+	// request again without streaming. Later requests with the same model, reasoning effort and output schema are then sent without
+	// streaming, too.
 	NoStream bool
-	// NoPromptCache omits the marks by which Anthropic stores the beginning of a request for the next one. Reading such a part costs
-	// less than a new one, and writing it costs more. So the marks cost money if no request begins like an earlier one.
+	// NoPromptCache omits the marks (`cache_control`) for Anthropic's prompt cache. Compared with other input tokens, tokens that
+	// are read from the cache cost less, and tokens that are written to it cost more. So set NoPromptCache if no request begins like
+	// an earlier one.
 	NoPromptCache bool
 	// Headers are sent with every request. They replace headers of the client with the same name.
 	Headers map[string]string
@@ -81,7 +83,8 @@ type Options struct {
 type Client struct {
 	options Options
 	model   endpoint.Model // for errors
-	// replies hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless texts.
+	// replies hides secrets in replies. It hides only secrets that look random, such as API keys. Other secrets may be words that
+	// occur in harmless texts.
 	replies *redact.Redactor
 	library anthropic.Client
 	sender  endpoint.Sender
@@ -166,9 +169,10 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	return reply, nil
 }
 
-// negotiate sends the request in a [form] that the endpoint accepts. It begins with the form that is known to work for the model. If
-// the endpoint refuses a part of this form, negotiate tries other forms, and remembers the first one that succeeds. These attempts are
-// not retries in the sense of [llm.Client], because the model has not seen the refused requests.
+// negotiate sends the request in a [form] that the endpoint accepts. It begins with the form that [forms.of] returns. If the
+// endpoint refuses a part of the request, negotiate tries other forms, and remembers the first one that succeeds. These attempts
+// are not retries in the sense of [llm.Client], because the model has not processed the refused requests. `renew` restarts the
+// timeout: see [endpoint.WithTimeout].
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream

@@ -9,17 +9,17 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// turn is a message in a request. The turns of the user and of the assistant alternate.
+// turn is a message in a request. User turns and assistant turns alternate.
 type turn struct {
 	Role    string  `json:"role"`
 	Content []block `json:"content"`
-	// ours says that the whole turn is a text of the client.
+	// ours says that the client added the turn with [textTurn].
 	ours bool
 }
 
-// These texts stand for messages that the API requires, but that the conversation does not have.
+// The client sends these texts where the API requires a text or a message, but the conversation has none.
 const (
-	emptyMessage = "(empty message)"           // a message of the user without text
+	emptyMessage = "(empty message)"           // for a user message without text
 	noBeginning  = "(start of the transcript)" // before a conversation that begins with the assistant
 	goOn         = "Continue."                 // after a conversation that ends with the assistant
 )
@@ -31,11 +31,12 @@ type conversation struct {
 	ids    callIDs
 }
 
-// newConversation converts the messages of a request. `signed` says whether to send the blocks that the API made, such as thinking.
+// newConversation converts the messages of a request. `signed` says whether to send the raw blocks of earlier replies, such as
+// thinking: see [block.raw].
 //
-// The API has rules for the order. Messages of the same role in a row become one turn. The results of tool calls are the first blocks
-// of the turn after the calls. The first turn and the last turn belong to the user: many models refuse a turn of the assistant at the
-// end, which they would have to continue.
+// The API has rules for the order. Messages of the same role in a row become one turn. The results of tool calls are the first
+// blocks of the turn after the calls. The first turn and the last turn are user turns. Many models refuse to continue an
+// assistant turn at the end.
 func newConversation(messages []llm.Message, signed bool) (*conversation, error) {
 	c := &conversation{}
 	for i, m := range messages {
@@ -52,7 +53,7 @@ func newConversation(messages []llm.Message, signed bool) (*conversation, error)
 	return c, nil
 }
 
-// textTurn returns a turn of the user with a text of the client.
+// textTurn returns a user turn with one of the client's texts.
 func textTurn(text string) turn {
 	return turn{Role: "user", Content: []block{{Type: "text", Text: text}}, ours: true}
 }
@@ -78,7 +79,7 @@ func (c *conversation) add(m llm.Message, signed bool) error {
 		if err != nil {
 			return err
 		}
-		if len(m.Parts) > 0 { // the layout has only the text
+		if len(m.Parts) > 0 { // a layout cannot describe parts
 			c.append("assistant", append(content, calls...))
 			return nil
 		}
@@ -106,7 +107,7 @@ func (c *conversation) calls(calls []llm.ToolCall) ([]block, error) {
 	return blocks, nil
 }
 
-// append adds blocks to the last turn, or in a new turn if the last one has another role.
+// append adds blocks to the last turn if it has the given role, and to a new turn otherwise.
 func (c *conversation) append(role string, blocks []block) {
 	if len(blocks) == 0 {
 		return
@@ -118,7 +119,7 @@ func (c *conversation) append(role string, blocks []block) {
 	c.turns = append(c.turns, turn{Role: role, Content: blocks})
 }
 
-// addResult adds the result of a tool call before the other blocks of the user's turn.
+// addResult adds the result of a tool call to the user turn, after the earlier results and before all other blocks.
 func (c *conversation) addResult(result block) {
 	last := len(c.turns) - 1
 	if last < 0 || c.turns[last].Role != "user" {
@@ -133,8 +134,8 @@ func (c *conversation) addResult(result block) {
 	c.turns[last].Content = slices.Insert(content, at, result)
 }
 
-// unsigned reports whether the running turn of the assistant began without thinking. It begins after the last message of the user
-// and continues after the results of tool calls. If thinking has a budget, the API refuses such a conversation.
+// unsigned reports whether the first assistant turn after the last user message begins without a thinking block. Tool results are
+// not user messages in this sense. The API refuses such a conversation if the request has a thinking budget.
 func (c *conversation) unsigned() bool {
 	from := len(c.turns)
 	for from > 0 {

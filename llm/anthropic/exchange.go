@@ -15,20 +15,20 @@ type exchange struct {
 	client  *Client
 	key     string // the value of the Idempotency-Key header; may be empty
 	streams bool   // the request asks for a stream
-	// renew is called with each part of a streamed reply: see [endpoint.WithTimeout].
+	// renew is called for each part of a streamed reply: see [endpoint.WithTimeout].
 	renew func()
-	// tell is called with each delta of a streamed reply.
+	// tell receives each delta of a streamed reply.
 	tell func(llm.Delta)
 
-	// done says that the exchange is over. Then answer is the reply, and err is the error.
+	// done says that Do has returned. Then `answer` is the reply, or `err` is the error.
 	done   bool
 	answer answer
 	err    error
 }
 
-// Do sends a request that the library has built, and reads the reply into the field `answer`. If the response is not a reply, Do
-// returns an [*llm.Error], and stores it in the field `err`. An error of the connection is an [endpoint.LostError]. The library gets
-// a response without a body.
+// Do sends a request that the library has built, and reads the reply into the field `answer`. It returns a response without a
+// body to the library. Do also stores its error in the field `err`. If the response is not a reply, the error is an [*llm.Error].
+// If the connection fails, the error is an [endpoint.LostError].
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	x.answer, x.err = x.send(r)
 	x.done = true

@@ -12,40 +12,40 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// form says how a request differs from the usual one, because the endpoint has refused parts of it. The zero value is the usual form.
-// In each other form, something is missing that not all models and endpoints support.
+// form says how a request differs from the usual one, because the endpoint has refused parts of it. The zero value is the usual
+// form. Any other form omits or replaces something that not all models and endpoints support.
 type form struct {
 	plain       bool // without streaming
 	budgeted    bool // with a thinking budget instead of adaptive thinking
-	thoughtless bool // without thinking
+	thoughtless bool // without a field `thinking` that turns thinking on
 	undisplayed bool // without the field `thinking.display`
-	undisabled  bool // without the request not to think
-	effortless  bool // without an effort
+	undisabled  bool // without `thinking` of type "disabled"
+	effortless  bool // without the field `output_config.effort`
 	lowered     bool // with the effort "high" instead of a higher one
-	unformatted bool // without the schema of the reply
-	untempered  bool // without a temperature
-	unsampled   bool // without top_p
+	unformatted bool // without the field `output_config.format`
+	untempered  bool // without the field `temperature`
+	unsampled   bool // without the field `top_p`
 	uncached    bool // without the marks for the prompt cache
-	silent      bool // without thinking if the tool choice forces a call
-	unforced    bool // without forcing a call
-	declared    bool // with the tools of the conversation, although the request has none
-	limit       int  // the largest output limit of the model; 0 if it is not known
+	silent      bool // with `thinking` of type "disabled" if the tool choice forces a call
+	unforced    bool // with the tool choice "auto" instead of one that forces a call
+	declared    bool // with the tools that the conversation has called, if the request has no tools
+	limit       int  // the largest output limit of the model, in tokens; 0 if it is not known
 
-	// The client does not remember these, because they depend on the conversation, not on the model.
-	unsigned bool // without the blocks that the API made
-	bare     bool // without thinking
-	room     int  // the largest output limit for which the context window has room; 0 if it is not known
+	// The client does not remember these fields, because they depend on the conversation, not on the model.
+	unsigned bool // without the raw blocks of earlier replies: see [block.raw]
+	bare     bool // without a field `thinking` that turns thinking on
+	room     int  // the largest output limit for which the context window has room, in tokens; 0 if it is not known
 }
 
-// lesson is a refusal from which the client learns another form. The first lesson counts whose expression matches the message of the
-// error and which changes the request.
+// lesson is a refusal from which the client learns another form. [form.after] uses the first lesson whose expression matches the
+// message of the error and which changes the body of the request.
 type lesson struct {
 	says *regexp.Regexp
-	// learn changes the form. `found` has the text that the expression matches, and the texts of its groups.
+	// learn changes the form. `found` is the text that `says` matches, followed by the texts of its groups.
 	learn func(f *form, req llm.Request, found []string)
 }
 
-// lessons are the refusals that the client knows. The comments have their usual texts.
+// lessons are the refusals that the client knows. The comments quote their usual messages.
 var lessons = []lesson{
 	// max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5
 	// The maximum tokens you requested exceeds the model limit of 64000.
@@ -104,10 +104,11 @@ func learnLimit(f *form, req llm.Request, found []string) {
 	}
 }
 
-// minRoom is the smallest output limit for which the client makes a request shorter by itself, in tokens.
+// minRoom is the smallest output limit that the client sets because the context window is nearly full, in tokens.
 const minRoom = 4096
 
-// learnRoom learns how many tokens of output fit into the context window. This matters only if the limit is the default of the client.
+// learnRoom learns how many tokens of output fit into the context window. It does nothing if the request has its own output
+// limit.
 func learnRoom(f *form, req llm.Request, found []string) {
 	input, _ := strconv.Atoi(found[1])
 	window, _ := strconv.Atoi(found[2])
@@ -116,7 +117,8 @@ func learnRoom(f *form, req llm.Request, found []string) {
 	}
 }
 
-// learnForce learns that the model does not think in a request that forces a tool call, or does not accept such a request.
+// learnForce learns that the model accepts a request that forces a tool call only with thinking turned off. If thinking was off
+// already, learnForce learns that the model does not accept such a request at all.
 func learnForce(f *form, req llm.Request, _ []string) {
 	switch {
 	case !forces(req):
@@ -127,10 +129,11 @@ func learnForce(f *form, req llm.Request, _ []string) {
 	}
 }
 
-// learnSampling learns that the model does not accept top_p.
+// learnSampling learns that the model does not accept the field `top_p`.
 func learnSampling(f *form, req llm.Request, _ []string) { f.unsampled = req.Params.TopP != nil }
 
-// learnEffort learns that the model does not accept the highest efforts, or no effort.
+// learnEffort learns that the model does not accept the efforts above "high". If the refused effort was not above "high",
+// learnEffort learns that the model accepts no effort at all.
 func learnEffort(f *form, req llm.Request, _ []string) {
 	switch effort := f.effort(req.Params); {
 	case topEffort(effort):
@@ -166,9 +169,9 @@ func learnThinking(f *form, req llm.Request, _ []string) {
 // maxRefusal is the length of the part of an error message in which the client looks for a lesson, in bytes.
 const maxRefusal = 4096
 
-// after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the request
-// succeeded. If the endpoint refused a part of the request, after returns a form without this part and true. Otherwise it returns
-// false. In this case, the returned form has no meaning. `differs` must report whether the request has another body in a given form.
+// after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the
+// request succeeded. If the error is one of the known refusals ([lessons]), after returns a form that avoids it, and true.
+// Otherwise it returns `f` and false. `differs` must report whether the request has another body in a given form.
 func (f form) after(err error, req llm.Request, differs func(form) bool) (form, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Status == 0 {
@@ -196,7 +199,7 @@ type subject struct {
 	schema        [sha256.Size]byte
 }
 
-// maxForms is the maximum number of forms that a client remembers.
+// maxForms is the maximum number of forms that a client remembers. When it is reached, the client forgets all of them.
 const maxForms = 1000
 
 // forms remembers the forms that the models accept. The zero value is ready for use. It is safe for concurrent use.
@@ -211,8 +214,8 @@ func subjectOf(model string, req llm.Request) subject {
 	return subject{model, req.Params.ReasoningEffort, sha256.Sum256(req.Params.OutputSchema)}
 }
 
-// of returns the form for the next request to a model. This is the form that [forms.keep] has stored for such requests, or the usual
-// form.
+// of returns the form for the next request to a model. This is the form that [forms.keep] has stored for requests with the same
+// [subject], or the usual form. Its `limit` is the one that was learned for the model.
 func (m *forms) of(model string, req llm.Request) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,8 +224,8 @@ func (m *forms) of(model string, req llm.Request) form {
 	return f
 }
 
-// keep stores `f` as the form that a model accepts. It reports whether the form is a new one. Call it after the model has replied to a
-// request in this form.
+// keep stores `f` as the form that a model accepts. It reports whether the form was not stored yet. Call it after the model has
+// replied to a request in this form.
 func (m *forms) keep(model string, req llm.Request, f form) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

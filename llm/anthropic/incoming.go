@@ -7,7 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// text and count accept any JSON value.
+// The decoders of text and count accept any JSON value.
 type (
 	text  = endpoint.Text
 	count = endpoint.Count
@@ -68,8 +68,8 @@ func (u *usage) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// join returns the larger numbers of two usages. In a stream, the first event has the numbers of the input, and a later one has the
-// total numbers of the output, and sometimes of the input, too.
+// join returns a usage whose fields are the larger ones of two usages. In a stream, the first event has the numbers of the input,
+// and a later one has the total numbers of the output, and sometimes of the input, too.
 func (u usage) join(v usage) usage {
 	u.InputTokens = max(u.InputTokens, v.InputTokens)
 	u.CacheRead = max(u.CacheRead, v.CacheRead)
@@ -79,8 +79,8 @@ func (u usage) join(v usage) usage {
 	return u
 }
 
-// usage converts the usage into the type of package llm. In Anthropic's `input_tokens`, the tokens that were read from the cache or
-// written to it are missing.
+// usage converts the usage into the type of package llm. Anthropic's `input_tokens` does not include the tokens that were read
+// from the cache or written to it.
 func (u usage) usage() llm.Usage {
 	return llm.Usage{
 		InputTokens:      int(u.InputTokens + u.CacheRead + u.CacheCreation),
@@ -106,7 +106,8 @@ type piece struct {
 	text string
 	// id, name and input are fields of a tool_use block. The input is the text that the model wrote; it may be empty.
 	id, name, input string
-	// raw is the whole block, if the API needs it back; nil for blocks of the types "text" and "tool_use".
+	// raw is the JSON of the whole block if later requests must send it back. It is nil for text, for tool_use, and for thinking
+	// without a signature.
 	raw json.RawMessage
 }
 
@@ -121,7 +122,7 @@ type wireBlock struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// answer converts the message. It ignores elements of the content that are not objects.
+// answer converts the message. It ignores elements of the content that are not objects or have no type.
 func (m message) answer() answer {
 	a := answer{model: string(m.Model), ending: m.ending, usage: m.Usage}
 	for _, raw := range m.Content {
@@ -132,7 +133,7 @@ func (m message) answer() answer {
 	return a
 }
 
-// readPiece decodes a block of a reply's content.
+// readPiece decodes a block of a reply's content. It returns false if the block is not an object or has no type.
 func readPiece(raw json.RawMessage) (piece, bool) {
 	var b wireBlock
 	if json.Unmarshal(raw, &b) != nil {
@@ -157,7 +158,8 @@ func readPiece(raw json.RawMessage) (piece, bool) {
 	return p, true
 }
 
-// inputText returns the input of a tool_use block as the text of a call's arguments. Some endpoints send the text as a JSON string.
+// inputText returns the input of a tool_use block as the text of a call's arguments. Some endpoints send this text as a JSON
+// string instead of an object.
 func inputText(input json.RawMessage) string {
 	if len(input) == 0 {
 		return ""

@@ -11,17 +11,17 @@ import (
 // family is the [llm.Opaque.Family] of this client.
 const family = "anthropic"
 
-// place is one element of a layout: a list that says in which order the blocks of a message were. The list is the data of the
-// message's [llm.Opaque]. There are three kinds of elements:
+// place is one element of a layout. A layout is a list that describes the blocks of a reply, in their order. The client stores
+// the list as the data of the message's [llm.Opaque]. There are three kinds of elements:
 //   - {"type":"text","length":n} stands for the next n bytes of the message's text.
 //   - {"type":"tool_use"} stands for the next tool call of the message.
-//   - Any other element is a block that the API needs back unchanged, such as a thinking block with its signature.
+//   - Any other element is a block that the client sends back unchanged, such as a thinking block with its signature.
 type place struct {
 	Type   string `json:"type"`
 	Length int    `json:"length,omitempty"`
 }
 
-// layoutOf returns the layout of a reply; an empty Opaque if the API needs no block of the reply back.
+// layoutOf returns the layout of a reply; an empty Opaque if no block of the reply must be sent back unchanged.
 func layoutOf(pieces []piece) llm.Opaque {
 	var elements []json.RawMessage
 	needed := false
@@ -51,13 +51,13 @@ func layoutOf(pieces []piece) llm.Opaque {
 	return llm.Opaque{Family: family, Data: strings.ToValidUTF8(string(data), "\uFFFD")}
 }
 
-// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. `signed` says whether to send the
-// blocks that the API made.
+// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. `signed` says whether to
+// send the raw blocks of earlier replies: see [block.raw].
 func assistantBlocks(m llm.Message, calls []block, signed bool) []block {
 	said := m.Content
 	var elements []json.RawMessage
 	if signed && m.Opaque.Family == family {
-		_ = json.Unmarshal([]byte(m.Opaque.Data), &elements) // without a list, the message has the usual order
+		_ = json.Unmarshal([]byte(m.Opaque.Data), &elements) // if there is no list, the text comes first, and then the calls
 	}
 	if textLength(elements) != len(said) {
 		elements = withoutText(elements) // the text was changed after the reply: all of it goes to the place of the first text
@@ -85,7 +85,7 @@ func assistantBlocks(m llm.Message, calls []block, signed bool) []block {
 	return append(appendText(all, said), calls...)
 }
 
-// textLength returns the length of all texts in a layout.
+// textLength returns the total length of the texts in a layout, in bytes.
 func textLength(elements []json.RawMessage) int {
 	sum := 0
 	for _, element := range elements {

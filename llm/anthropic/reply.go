@@ -33,7 +33,7 @@ func readReply(a answer, req llm.Request) (llm.Reply, error) {
 	return reply, a.check(reply)
 }
 
-// between returns the text between two parts of the reasoning.
+// between returns the separator between two parts of the reasoning.
 func between(before, after string) string {
 	if before == "" || after == "" {
 		return ""
@@ -41,8 +41,9 @@ func between(before, after string) string {
 	return "\n\n"
 }
 
-// arguments returns the arguments of a tool call. An empty input is an empty object, unless the reply was cut off: then package repair
-// must see that the arguments are missing. `reason` is the finish reason of the reply.
+// arguments returns the arguments of a tool call. An empty input becomes an empty object. If the reply was cut off at the output
+// limit, the input stays empty, so that package repair sees that the arguments are missing. `reason` is the finish reason of the
+// reply.
 func (p piece) arguments(reason string) string {
 	if strings.TrimSpace(p.input) == "" && reason != string(anthropic.StopReasonMaxTokens) {
 		return "{}"

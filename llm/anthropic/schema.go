@@ -30,8 +30,8 @@ func toolSpecs(tools []llm.ToolSpec) ([]toolSpec, error) {
 	return wire, nil
 }
 
-// inputSchema returns the schema of a tool's arguments with the members that the API requires: the type, which is "object", and the
-// properties. The other members keep their order and their bytes.
+// inputSchema returns the schema of a tool's arguments with the members that the API requires: `type`, with the default "object",
+// and `properties`. The other members keep their order and their bytes.
 func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage("{}")
@@ -45,8 +45,8 @@ func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 }
 
 // outputSchema returns a schema for the reply. The API requires that each object in the schema forbids additional properties. So
-// outputSchema adds `"additionalProperties": false` to each object that does not say anything about them. The agent checks the reply
-// with the original schema.
+// outputSchema adds `"additionalProperties": false` to each object that has no such member. The argument may also be a list of
+// schemas. The agent checks the reply with the original schema.
 func outputSchema(schema json.RawMessage) json.RawMessage {
 	if all, err := members(schema); err == nil {
 		for i, m := range all {
@@ -105,7 +105,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the members of a JSON object in their order.
+// members returns the members of a JSON object in their order. It returns an error if the text is not a JSON object.
 func members(encoded json.RawMessage) ([]member, error) {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {

@@ -15,9 +15,9 @@ import (
 // errCutShort is the error for a stream that ended before the reply was complete.
 var errCutShort = errors.New("the stream ended before the reply was complete")
 
-// readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
-// errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
-// from which the reader reads (quiet).
+// readStream reads an event stream from `in` and returns the reply. After the reply is complete, readStream ignores errors in the
+// rest of the stream. `a` has the status and the headers of the response. `quiet` is the body from which `in` reads. readStream
+// sets the time limits of `quiet`.
 func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (answer, error) {
 	whole := assembly{renew: x.renew, tell: x.tell}
 	stream := endpoint.NewEvents(in)
@@ -70,13 +70,13 @@ type delta struct {
 	ending
 }
 
-// assembly is a streamed reply so far.
+// assembly is the part of a streamed reply that has arrived so far.
 type assembly struct {
 	renew  func()
 	tell   func(llm.Delta)
 	model  string
 	blocks []*growing
-	// open maps the index of a block to the last block with this index.
+	// open has the blocks that have not ended, by their index in the stream.
 	open  map[count]*growing
 	calls int // the number of tool calls so far
 	size  int // the size of the reply so far, in bytes
@@ -86,7 +86,7 @@ type assembly struct {
 	usage    usage
 	// spoke says that the reply has a text, a reasoning or a tool call.
 	spoke bool
-	// stopped says that the stream has ended.
+	// stopped says that the event message_stop has arrived.
 	stopped bool
 	// unread is the error for the first event that cannot be decoded; nil if there is none.
 	unread error
@@ -99,7 +99,7 @@ type growing struct {
 	text      strings.Builder
 	input     strings.Builder
 	signature strings.Builder
-	call      int // the number of the tool call among the calls of the reply
+	call      int // the index of the tool call among the calls of the reply
 }
 
 // blockSize is counted for each block in addition to its texts, in bytes. It limits the number of blocks.
@@ -108,9 +108,10 @@ const blockSize = 128
 // finished reports whether the reply is complete.
 func (s *assembly) finished() bool { return s.stopped || s.ending.StopReason != nil }
 
-// take adds an event to the reply. It returns an error if the event is an error, cannot be decoded or makes the reply too large. It
-// ignores unknown events, and events that are not JSON objects. It keeps the error for the latter in case that the reply does not
-// become complete.
+// take adds an event to the reply. `a` has the status and the headers of the response. take returns an error if the event is an
+// error, makes the reply too large, belongs to another API, or begins like a JSON object but cannot be decoded. It ignores other
+// unknown events. It also ignores an event that is not a JSON object, but keeps an error in `unread` for the case that the reply
+// does not become complete.
 func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
 	a.Body, a.Failed = e.Data, e.Name == "error"
 	if err := a.Failure(); err != nil {
@@ -152,7 +153,7 @@ func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
 	return nil
 }
 
-// begin reads the beginning of a message. Some endpoints send the whole reply there.
+// begin reads the model and the usage in the first event of a reply.
 func (s *assembly) begin(c chunk) error {
 	var m message
 	if json.Unmarshal(c.Message, &m) != nil {
@@ -215,7 +216,7 @@ func (s *assembly) grow(c chunk) error {
 	return s.addInput(g, string(d.PartialJSON))
 }
 
-// close ends a block. A tool call without input gets an empty object; see [piece.arguments].
+// close ends a block. For a tool call without input, it passes an empty object to `tell`: see [piece.arguments].
 func (s *assembly) close(c chunk) {
 	g := s.open[c.Index]
 	delete(s.open, c.Index)
@@ -232,7 +233,7 @@ func (s *assembly) addText(g *growing, part string) error {
 	if g.kind == "thinking" {
 		first := g.text.Len() == 0
 		if first && s.reasoned {
-			s.say(llm.Delta{Reasoning: "\n\n"}) // see between
+			s.say(llm.Delta{Reasoning: "\n\n"}) // see [between]
 		}
 		s.reasoned = true
 		s.say(llm.Delta{Reasoning: part})
@@ -243,7 +244,7 @@ func (s *assembly) addText(g *growing, part string) error {
 	return s.count(len(part))
 }
 
-// addInput adds a part of the input of a tool call, or of a call of a tool of the server.
+// addInput adds a part of the input of a tool call, or of the call of a server tool.
 func (s *assembly) addInput(g *growing, part string) error {
 	if part == "" {
 		return nil
@@ -255,15 +256,15 @@ func (s *assembly) addInput(g *growing, part string) error {
 	return s.count(len(part))
 }
 
-// say passes a delta to the listener.
+// say passes a delta to `tell`.
 func (s *assembly) say(d llm.Delta) {
 	s.spoke = true
 	s.renew()
 	s.tell(d)
-	s.renew() // the time that the listener takes does not count
+	s.renew() // the time that `tell` takes does not count
 }
 
-// count adds to the size of the reply. It returns [endpoint.ErrTooLarge] if the reply is too large.
+// count adds `size` bytes to the size of the reply. It returns [endpoint.ErrTooLarge] if the reply is too large.
 func (s *assembly) count(size int) error {
 	if s.size += size; s.size > endpoint.MaxReply {
 		return endpoint.ErrTooLarge

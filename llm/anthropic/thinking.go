@@ -23,9 +23,8 @@ var budgets = map[string]int{"minimal": minBudget, "low": 2048, "medium": 8192, 
 // none is the [llm.Params.ReasoningEffort] that turns thinking off.
 const none = "none"
 
-// thinking returns the value of the field `thinking`; nil if the field is not sent. Then the default of the model applies. `maxTokens`
-// is the output limit of the request, which includes the budget. `unsigned` says that the running turn has no thinking; see
-// [conversation.unsigned].
+// thinking returns the value of the field `thinking`. If it is nil, the field is not sent, and the default of the model applies.
+// `maxTokens` is the output limit of the request, which includes the budget. `unsigned` is the result of [conversation.unsigned].
 func (f form) thinking(req llm.Request, maxTokens int, unsigned bool) *thinking {
 	effort := req.Params.ReasoningEffort
 	// The API refuses thinking if the tool choice forces a call.
@@ -41,7 +40,7 @@ func (f form) thinking(req llm.Request, maxTokens int, unsigned bool) *thinking 
 	case !f.budgeted && f.undisplayed:
 		return &thinking{Type: "adaptive"}
 	case !f.budgeted:
-		// Without this, newer models send thinking without its text.
+		// Without `display`, newer models send thinking without its text.
 		return &thinking{Type: "adaptive", Display: string(anthropic.ThinkingConfigAdaptiveDisplaySummarized)}
 	}
 	budget := budgets[effort]
@@ -64,8 +63,8 @@ func forces(req llm.Request) bool {
 	return len(req.Tools) > 0
 }
 
-// effort returns the value of the field `output_config.effort`; "" if the field is not sent. It is not sent beside a thinking budget,
-// because most models that need a budget refuse it.
+// effort returns the value of the field `output_config.effort`; "" if the field is not sent. It is not sent together with a
+// thinking budget, because most models that need a budget refuse the effort.
 func (f form) effort(p llm.Params) string {
 	effort := p.ReasoningEffort
 	switch {
@@ -79,13 +78,13 @@ func (f form) effort(p llm.Params) string {
 	return effort
 }
 
-// topEffort reports whether only some models support an effort.
+// topEffort reports whether an effort is above "high". Only some models support such an effort.
 func topEffort(effort string) bool {
 	return effort == string(anthropic.OutputConfigEffortXhigh) || effort == string(anthropic.OutputConfigEffortMax)
 }
 
-// sampling returns the temperature and top_p that are sent; nil if a field is not sent. With thinking, the API accepts only a
-// temperature of 1, and a top_p of 0.95 or more.
+// sampling returns the values of the fields `temperature` and `top_p`; nil if a field is not sent. With thinking, the API accepts
+// only a `temperature` of 1, and a `top_p` of 0.95 or more.
 func (f form) sampling(p llm.Params, t *thinking) (temperature, topP *float64) {
 	temperature, topP = p.Temperature, p.TopP
 	thinks := t != nil && t.Type != "disabled"

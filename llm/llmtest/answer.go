@@ -54,9 +54,9 @@ func (a goodAnswer) body() []byte {
 	return all.Bytes()
 }
 
-// safe returns the number of bytes before which a test must cut the response, so that every client notices the cut. In a
-// stream, this is the position of the finish reason, because a client treats a stream with a finish reason as complete. For
-// any other response, it is the position of the last byte.
+// safe returns the number of bytes before which a test must cut the response, so that every client notices the cut. In a stream,
+// this is the last position of the text that [API.finish] returns, because a client may treat the stream as complete after this
+// text. For any other response, it is the position of the last byte.
 func (a goodAnswer) safe(body []byte) int {
 	if at := bytes.LastIndex(body, []byte(a.api.finish())); a.stream && at > 0 {
 		return at

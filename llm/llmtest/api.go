@@ -6,7 +6,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// API is an API that an [Endpoint] has, such as [Chat].
+// API is an API that an [Endpoint] can serve, such as [Chat].
 type API interface {
 	// read decodes and checks the body of a request. If the provider would refuse the request, read returns a refusal, and the
 	// request has only what could be decoded. If `lenient` is set, read refuses only a body that cannot be decoded.
@@ -14,11 +14,11 @@ type API interface {
 	// body returns the JSON body of a response with the given reply. `model` is the model's name in the body if the reply does not
 	// name its model.
 	body(model string, reply llm.Reply) any
-	// events returns the events of a stream with the given reply. The function [cutter.pieces] of the cutter divides the texts into
-	// parts. `usage` says whether the request asked for the usage. At least the last two events end the stream, so that every client
-	// notices if they are missing.
+	// events returns the events of a stream with the given reply. `cut` divides the texts into parts. `usage` says whether the
+	// request asked for the usage. There are at least three events. Every client must notice if the last three are missing.
 	events(model string, reply llm.Reply, usage bool, cut cutter) []event
-	// finish is a text with which the first event begins after which a client may treat the stream as complete.
+	// finish returns a text. Its last occurrence in a stream is in the first event after which a client may treat the stream as
+	// complete.
 	finish() string
 	// requests and replies return what remains of a request or a reply that is sent through the API and read by a client. For
 	// example, an API may have no field for the parameter `seed`.
@@ -32,7 +32,7 @@ type API interface {
 type asked struct {
 	request llm.Request
 	model   string
-	// stream says whether the request asks for a stream, and usage whether the stream is to have the usage.
+	// `stream` says whether the request asks for a stream, and `usage` whether the stream must contain the usage.
 	stream, usage bool
 }
 
@@ -54,7 +54,7 @@ func (e event) bytes(end string) string {
 // Chat is OpenAI's chat completions API.
 var Chat API = chat{}
 
-// apis maps the last part of a URL's path to the API that is there.
+// apis maps the end of a URL's path to the API that an [Endpoint] serves at such paths.
 var apis = map[string]API{
 	"/chat/completions": Chat,
 	"/responses":        Responses,
@@ -71,9 +71,9 @@ func apiAt(path string) API {
 	return nil
 }
 
-// Sent returns what remains of a request that is sent through an API and read by the provider. For example, an API may have no field
-// for the parameter `seed`. It does not modify the request.
+// Sent returns what remains of a request that is sent through an API and read by the provider. For example, an API may have no
+// field for the parameter `seed`. Sent does not modify `req`.
 func Sent(a API, req llm.Request) llm.Request { return a.requests(req) }
 
-// Received returns what remains of a reply that is sent through an API and read by a client. It does not modify the reply.
+// Received returns what remains of a reply that is sent through an API and read by a client. Received does not modify `reply`.
 func Received(a API, reply llm.Reply) llm.Reply { return a.replies(reply) }

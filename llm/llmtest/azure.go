@@ -18,7 +18,7 @@ func Azure() *Provider {
 	return &Provider{rules: slices.Concat([]rule{azureVersion}, openAIRules)}
 }
 
-// azureVersion refuses requests that lack the parameter `api-version`.
+// azureVersion refuses requests without the query parameter `api-version` if their path needs it.
 func azureVersion(_ *Provider, r *posted) *refusal {
 	versioned := strings.Contains(r.url.Path, "/openai/deployments/") || strings.HasSuffix(r.url.Path, "/models/chat/completions")
 	if !versioned || r.url.Query().Get("api-version") != "" {

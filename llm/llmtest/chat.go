@@ -7,7 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// chat is OpenAI's chat completions API, or the API of one of its providers.
+// chat is OpenAI's chat completions API, or a provider's variant of it.
 type chat struct {
 	provider *Provider // nil means OpenAI's API without the rules of a [Provider]
 	url      *url.URL  // the URL of the request; nil if there is no provider

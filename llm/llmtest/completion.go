@@ -31,7 +31,7 @@ type spoken struct {
 	Content   *string      `json:"content"`
 	Refusal   *string      `json:"refusal"`
 	Reasoning string       `json:"reasoning_content,omitempty"`
-	Thought   string       `json:"reasoning,omitempty"` // the reasoning, as OpenRouter sends it
+	Thought   string       `json:"reasoning,omitempty"` // the reasoning in the member that OpenRouter uses
 	ToolCalls []spokenCall `json:"tool_calls,omitempty"`
 
 	more  map[string]json.RawMessage // further members
@@ -58,7 +58,7 @@ type usageCounts struct {
 	PromptTokens     int              `json:"prompt_tokens"`
 	CompletionTokens int              `json:"completion_tokens"`
 	TotalTokens      int              `json:"total_tokens"`
-	CachedTokens     *int             `json:"cached_tokens,omitempty"` // as Kimi sends it
+	CachedTokens     *int             `json:"cached_tokens,omitempty"` // the cached tokens in the member that Kimi uses
 	Prompt           *promptCounts    `json:"prompt_tokens_details,omitempty"`
 	Completion       completionCounts `json:"completion_tokens_details"`
 }

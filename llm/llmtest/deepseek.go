@@ -9,9 +9,9 @@ import (
 
 // DeepSeek returns a [Provider] that behaves like DeepSeek in thinking mode.
 //
-// Each reply has a reasoning in `reasoning_content`. Each assistant message with calls must have this member with the text that was
-// sent. An empty text is accepted, too. The last message of a turn with calls should have it; its absence is a violation. In other
-// messages the member is ignored. A body with "thinking":{"type":"disabled"} turns the thinking off.
+// Each reply has a reasoning in `reasoning_content`. Each assistant message with calls must have this text in the same member. An
+// empty text is accepted, too. The final message of a turn with calls should have the member; if the member is missing, this is a
+// violation. In other messages the member is ignored. A body with "thinking":{"type":"disabled"} turns the thinking off.
 //
 // Sources: DeepSeek's guide "Thinking Mode", and for the wording the issue JohnnyZ93/oai-compatible-copilot#215. The pull request
 // theopenco/llmgateway#2093 reports that an empty text is accepted.
@@ -19,7 +19,7 @@ func DeepSeek() *Provider {
 	return &Provider{rules: []rule{deepSeekThought}, dress: thoughtful}
 }
 
-// thoughtful adds a reasoning to a reply, if the model thinks.
+// thoughtful adds a reasoning to a reply, unless the request turns thinking off.
 func thoughtful(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	if r.thinks() {
 		reply.Message.Reasoning = r.thought(reply)

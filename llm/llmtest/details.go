@@ -51,8 +51,8 @@ func (c cutter) fragments(list []map[string]json.RawMessage) []delta {
 	return all
 }
 
-// canonical returns a list `reasoning_details` in a form that can be compared. The members of the entries are sorted. The member
-// `index` is missing, because OpenRouter sends other indexes in a stream.
+// canonical returns a list `reasoning_details` in a form that can be compared; "" if it is not a list. The members of the entries
+// are sorted. The member `index` is removed, because OpenRouter sends other indexes in a stream.
 func canonical(list json.RawMessage) string {
 	var all []map[string]any
 	if json.Unmarshal(list, &all) != nil {

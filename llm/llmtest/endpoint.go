@@ -15,33 +15,33 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Endpoint is an HTTP handler for OpenAI's chat completions API and its Responses API, for tests without a real model. The client in
-// the field [Endpoint.Client], such as a scripted [Model], makes the replies. If a request asks for a stream, Endpoint sends the reply
-// as a stream. It handles POST on paths that end in /chat/completions or /responses, and GET on paths that end in /models. Therefore
-// the base URL may have any path.
+// Endpoint is an HTTP handler for the APIs [Chat], [Responses] and [Messages], for tests without a real model. The client in the
+// field [Endpoint.Client], such as a scripted [Model], makes the replies. If a request asks for a stream, Endpoint sends the
+// reply as a stream. It handles POST on paths that end in /chat/completions, /responses or /messages, and GET on paths that end
+// in /models. Therefore the base URL may have any path. Endpoint is safe for concurrent use.
 //
-// If OpenAI would refuse a request, Endpoint responds with status 400 and does not call [Endpoint.Client]. If that client returns
-// an [*llm.Error], the class of the error determines the response:
+// If the provider of the API would refuse a request, Endpoint sends the provider's error response and does not call
+// [Endpoint.Client]. If that client returns an [*llm.Error], the class of the error determines the response:
 //   - For [llm.Connection], Endpoint cuts the connection.
 //   - For [llm.BadReply], it sends plain text with status 200.
-//   - For [llm.EmptyReply], it sends a completion without text.
-//   - For any other class, it sends an error in OpenAI's format. The status is the status in the error or, if that is 0, the
-//     usual status of the class. If the error has a wait time, the response has a Retry-After header.
+//   - For [llm.EmptyReply], it sends a reply without text.
+//   - For any other class, it sends an error in the format of the API. The status is the status in the error or, if that is 0,
+//     the usual status of the class. If the error has a wait time, the response has a Retry-After header.
 //
 // If the client returns an error of another type, the response has status 500.
 type Endpoint struct {
 	// Client makes the replies. Each request that Client gets has one candidate. Both names of the candidate are the model's
 	// name in the HTTP request. The key of the request is the Idempotency-Key header.
 	Client llm.Client
-	// Lenient makes the Endpoint accept requests that OpenAI would refuse. A request that cannot be decoded is still refused.
+	// Lenient makes the Endpoint accept requests that the provider would refuse. A request that cannot be decoded is still refused.
 	// Set Lenient before the first request.
 	Lenient bool
 	// Seed makes the Endpoint cut streams at random places. If Seed is 0, streams are cut evenly. The places depend only on
 	// Seed and the body of the request. Texts are cut between any two characters, the parts of different calls are mixed, and
 	// the bytes of the stream are sent in random portions. Set Seed before the first request.
 	Seed uint64
-	// Provider makes the Endpoint behave like a certain provider of the API [Chat]; nil means that it behaves like OpenAI, but
-	// accepts more. Other APIs ignore it. Set Provider before the first request.
+	// Provider makes the Endpoint behave like a certain provider of the API [Chat]; nil means that it behaves like OpenAI, but with
+	// fewer checks than the Provider [OpenAI]. Other APIs ignore it. Set Provider before the first request.
 	Provider *Provider
 	// PrefixCache sets the usage of the replies of the APIs [Chat] and [Responses]; nil means that the usage of the reply stays as it
 	// is. Set PrefixCache before the first request.
@@ -51,17 +51,17 @@ type Endpoint struct {
 	PromptCache *PromptCache
 	// Faults makes some responses faulty; nil means that no response is faulty. Set Faults before the first request.
 	Faults *Faults
-	// Pace is called before the Endpoint sends an event of a stream. The Endpoint waits until Pace returns. `event` is the
-	// number of the event in its stream, from 0. `req` is the request to which the stream belongs. If Pace panics with
-	// [http.ErrAbortHandler], the Endpoint cuts the stream. Pace may be nil. It is not called if [Endpoint.Seed] is set. Set
-	// Pace before the first request.
+	// Pace is called before the Endpoint sends an event of a stream. The Endpoint waits until Pace returns. `event` is the number of
+	// the event in its stream, from 0. `req` is the request to which the stream belongs. If Pace panics with [http.ErrAbortHandler],
+	// the Endpoint cuts the stream. Pace may be nil. It is not called if [Endpoint.Seed] is not 0. Set Pace before the first
+	// request.
 	Pace func(req llm.Request, event int)
 
 	mu       sync.Mutex
 	requests []Recorded
 }
 
-// Recorded is one chat request that an [Endpoint] received.
+// Recorded is one request for a reply that an [Endpoint] received.
 type Recorded struct {
 	// Time is when the Endpoint had received the whole body.
 	Time   time.Time
@@ -102,8 +102,8 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Requests returns the chat requests so far, in the order of arrival. Refused requests are included. The caller must not modify
-// the elements.
+// Requests returns the requests for replies so far, in the order of arrival. Refused requests are included. The caller must not
+// modify the elements.
 func (e *Endpoint) Requests() []Recorded {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -86,7 +86,7 @@ func emptyFieldsAreThere(t *testing.T, newClient connectHTTP) {
 	require.Equal(t, `""`, string(body.Messages[2].Content))
 }
 
-// reasoningIsNotSent checks that a client does not send the reasoning of messages.
+// reasoningIsNotSent checks that a client does not send [llm.Message.Reasoning].
 func reasoningIsNotSent(t *testing.T, _ API, newClient connectHTTP) {
 	endpoint := &Endpoint{Client: Script(Say("unused"), Say("unused"), Say("Hi."))}
 	client := newClient(t, endpoint)
@@ -102,8 +102,7 @@ func reasoningIsNotSent(t *testing.T, _ API, newClient connectHTTP) {
 	require.NotContains(t, string(endpoint.Requests()[0].Body), "private thoughts")
 }
 
-// noCompletion checks that a client returns an error if a response has status 200 but is not a completion, for example a web
-// page.
+// noCompletion checks that a client returns an error if a response has status 200 but is not a reply, for example a web page.
 func noCompletion(t *testing.T, _ API, newClient connectHTTP) {
 	tests := []struct {
 		name, kind, body string

@@ -16,7 +16,7 @@ import (
 type refusal struct {
 	status     int
 	message    string
-	kind       string        // the type of the error; empty means invalid_request_error
+	kind       string        // the type of the error; empty means the usual type of the API
 	param      string        // the path of the invalid field in the request; may be empty
 	code       string        // the code of the error; may be empty
 	retryAfter time.Duration // 0 means no Retry-After header

@@ -27,8 +27,8 @@ const maxFaultsInARow = 2
 type Faults struct {
 	// Seed is the seed of the random choices.
 	Seed uint64
-	// Share is the probability that a response is faulty, from 0 to 1. The actual part of faulty responses is smaller, because
-	// at most two successive attempts at a request get a fault.
+	// Share is the probability that a response is faulty, from 0 to 1. The actual share of faulty responses is smaller, because at
+	// most two successive attempts at a request get a fault.
 	Share float64
 
 	mu     sync.Mutex

@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// geminiSkips are the texts that Gemini accepts in place of a signature, for calls that it did not make. Source: Google's page
-// "Thought signatures".
+// geminiSkips are the texts that Gemini accepts in place of a signature. They are for calls that Gemini did not make. Source:
+// Google's page "Thought signatures".
 var geminiSkips = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 
 // geminiFields are the members of a body that Gemini's OpenAI-compatible endpoint knows. `seed` is not one of them. Source: the
@@ -25,10 +25,11 @@ var geminiFields = []string{
 //
 // Each reply has a signature in `extra_content.google.thought_signature`: on the first call, or on the message if there are no
 // calls. A stream has each call in one event, without an index. In the messages after the last user message, the first call of
-// each assistant message must have its signature. The other signatures are recommended, so their absence is a violation. The
-// schema of a tool must have properties. Unknown members of the body are refused; `seed` is one.
+// each assistant message must have its signature. The other signatures are only recommended, so a missing one is a violation. The
+// schema of a tool must have properties. Unknown members of the body, such as `seed`, are refused.
 //
-// Sources: Google's pages "Thought signatures" and "OpenAI compatibility", and the issues that the functions name.
+// Sources: Google's pages "Thought signatures" and "OpenAI compatibility", and the issues that the comments of the functions
+// name.
 func Gemini() *Provider {
 	return &Provider{
 		rules:   []rule{geminiKnows, geminiSchemas, geminiSigned},
@@ -52,7 +53,7 @@ func signature(extra json.RawMessage) string {
 	return content.Google.Signature
 }
 
-// signed adds the signature to a reply. A reply of the script may have its own signature.
+// signed adds the signature to a reply. A reply that already has a signature keeps it.
 func signed(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	m := &reply.Message
 	at, name := &m.Opaque, "message"
@@ -101,7 +102,8 @@ func geminiSigned(p *Provider, r *posted) *refusal {
 	return nil
 }
 
-// signedCalls checks the signatures of the calls of message number `i`. `position` is its number in Gemini's count.
+// signedCalls checks the signatures of the calls of message number `i`. `position` is the position of this message as Gemini
+// counts it: see [geminiSigned].
 func (p *Provider) signedCalls(r *posted, i, position int) *refusal {
 	for n, call := range r.calls(i) {
 		found, name := signature(call["extra_content"]), r.Messages[i].ToolCalls[n].Function.Name
@@ -162,7 +164,7 @@ func geminiKnows(_ *Provider, r *posted) *refusal {
 	return nil
 }
 
-// geminiStatuses maps HTTP statuses to the names that Google's errors have for them.
+// geminiStatuses maps HTTP statuses to the names of these statuses in Google's errors.
 var geminiStatuses = map[int]string{
 	http.StatusBadRequest:         "INVALID_ARGUMENT",
 	http.StatusUnauthorized:       "UNAUTHENTICATED",

@@ -24,7 +24,7 @@ func gemmaKnows(_ *Provider, r *posted) *refusal {
 	return nil
 }
 
-// python returns a JSON value in about the form in which Python writes it.
+// python returns a JSON value roughly as Python prints it.
 func python(value json.RawMessage) string {
 	switch string(value) {
 	case "true":

@@ -9,9 +9,9 @@ import (
 // Kimi returns a [Provider] that behaves like Kimi K2.6 in thinking mode.
 //
 // Each reply has a reasoning in `reasoning_content`. Each assistant message with calls must have this member, and it must not be
-// empty. Another text than the one that was sent is a violation. A body with "thinking":{"keep":"all"} demands the member for each
-// assistant message, but then the text may be empty. A body with "thinking":{"type":"disabled"} turns the thinking off. The cached
-// tokens are in the member `cached_tokens` of the usage.
+// empty. A text other than the one that the Provider sent is a violation. If the body has "thinking":{"keep":"all"}, each
+// assistant message must have the member, but the text may be empty. A body with "thinking":{"type":"disabled"} turns the
+// thinking off. The cached tokens are in the member `cached_tokens` of the usage.
 //
 // Sources: Moonshot's guide to thinking models, and for the wordings the issues labring/FastGPT#6357 and MoonshotAI/kimi-cli#2498.
 // The pull request theopenco/llmgateway#2093 reports that an empty text is refused.

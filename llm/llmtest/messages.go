@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Messages is Anthropic's Messages API. If a reply has reasoning, its first block is thinking with a signature. A request that changes
-// or moves such a block is refused.
+// Messages is Anthropic's Messages API. If a reply has reasoning, its first block is a thinking block with a signature. A request
+// that changes or moves such a block is refused.
 var Messages API = messages{}
 
 // messages is Anthropic's Messages API.
@@ -83,12 +83,13 @@ func (messages) problem(r *refusal) any {
 }
 
 // requests returns what remains of a request:
-//   - There is no field for the parameter `seed`.
-//   - The schemas of tools have the type "object" and properties, and the objects in the schema of the reply are closed.
-//   - Raw JSON has no white space between its tokens.
-//   - Messages in a row, which a client joins, are separate again: each result, and the text and the images after them.
-//   - An ID of a call that occurs again has a number.
-//   - A text beside calls is missing if it has only white space, because the API refuses it.
+//   - The parameter `seed` and the reasoning of messages are missing.
+//   - The schemas of tools have the type "object" and properties, and the schema of the reply has "additionalProperties":false.
+//   - The JSON of schemas and arguments has no white space between its tokens.
+//   - A user turn is divided into one message for each tool result, and one message for the text and the images after the
+//     results.
+//   - The ID of a call that occurs again has a number at its end.
+//   - In a message with calls, a text with only white space is missing, because the API refuses it.
 func (messages) requests(req llm.Request) llm.Request {
 	req = clone(req)
 	req.Params.Seed = nil
@@ -137,7 +138,7 @@ func (messages) replies(reply llm.Reply) llm.Reply {
 	if reply.Message.Reasoning == "" {
 		return reply
 	}
-	// The client keeps the thinking block, and stands for the other blocks with their types.
+	// The client keeps the thinking block. Of each other block, it keeps only the type and the length of the text.
 	var places []any
 	for _, b := range whole.Content {
 		switch b.Type {
@@ -158,7 +159,7 @@ func (messages) replies(reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// stopReason returns Anthropic's word for the finish reason of a reply.
+// stopReason returns Anthropic's stop reason for the finish reason of a reply.
 func stopReason(reply llm.Reply) string {
 	switch reply.FinishReason {
 	case "stop":
@@ -176,7 +177,8 @@ func stopReason(reply llm.Reply) string {
 	return reply.FinishReason
 }
 
-// blockSignature returns the signature of thinking at the given index of a message's content.
+// blockSignature returns the signature of a thinking block. `thinking` is its text, and `at` is its index in the message's
+// content.
 func blockSignature(thinking string, at int) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", at, thinking)))
 	return "sig/" + base64.StdEncoding.EncodeToString(sum[:])
@@ -191,7 +193,7 @@ func compactText(encoded string) string {
 	return out.String()
 }
 
-// filledSchema returns the schema of a tool with the members that the API requires.
+// filledSchema returns the schema of a tool with the member "properties", which the API requires.
 func filledSchema(schema json.RawMessage) json.RawMessage {
 	all := strings.TrimSpace(string(schema))
 	if all == "" {
@@ -204,7 +206,8 @@ func filledSchema(schema json.RawMessage) json.RawMessage {
 	return json.RawMessage(compactText(all))
 }
 
-// closedSchema returns a schema whose only object is the schema itself, with `additionalProperties`.
+// closedSchema adds "additionalProperties":false to a schema. It supports only schemas without inner objects. If
+// `additionalProperties` already occurs in the schema, closedSchema returns the schema unchanged.
 func closedSchema(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || bytes.Contains(schema, []byte("additionalProperties")) {
 		return schema

@@ -10,15 +10,16 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// PromptCache counts tokens as Anthropic's prompt cache does. Set the field [Endpoint.PromptCache]. The Endpoint then sets the numbers of
-// input tokens in the usage of the replies. One byte of the JSON form of a tool or a block is one token. The zero PromptCache is ready
-// to use. It is safe for concurrent use.
+// PromptCache counts tokens as Anthropic's prompt cache does. Set the field [Endpoint.PromptCache]. The Endpoint then sets the
+// numbers of input tokens in the usage of the replies. One byte of JSON counts as one token. The zero PromptCache is ready to
+// use. It is safe for concurrent use.
 //
-// A prompt is a list of blocks: the tools, the blocks of the system prompt, and the blocks of the messages. A request stores the part of
-// the prompt up to each mark (`cache_control`). It reads the longest stored part that ends at a mark or at one of the 19 blocks before
-// it. A stored part is found only if all its bytes are the same. The marks themselves are no part of the prompt. Nothing expires.
+// A prompt is a list of blocks: the tools, the blocks of the system prompt, and the blocks of the messages. A request stores the
+// part of the prompt from its beginning up to each mark (`cache_control`). It reads the longest stored part that ends at a mark
+// or at one of the 19 blocks before it. A stored part is found only if all its bytes are the same. The marks are not part of the
+// prompt. Nothing expires.
 type PromptCache struct {
-	// Minimum is the length of the shortest part that is stored, in tokens. Set it before the first request.
+	// Minimum is the length of the shortest part that is stored, in tokens. Defaults to 0. Set it before the first request.
 	Minimum int
 
 	mu     sync.Mutex
@@ -34,7 +35,8 @@ type CacheCount struct {
 	New int
 }
 
-// lookback is the number of blocks at which a stored part may end, from a mark backwards. The block with the mark counts.
+// lookback is the number of blocks at which a stored part may end, counted backwards from a mark. The block with the mark is
+// included.
 const lookback = 20
 
 // Counts returns the numbers of tokens of the requests so far, in the order of arrival.
@@ -44,8 +46,8 @@ func (c *PromptCache) Counts() []CacheCount {
 	return slices.Clone(c.counts)
 }
 
-// count counts the tokens of a request, and stores the marked parts of its prompt. It returns the usage `u` with the numbers of input
-// tokens. If c is nil, count returns `u` unchanged.
+// count counts the tokens of a request, and stores the marked parts of its prompt. It returns the usage `u` with the numbers of
+// input tokens. If `c` is nil, count returns `u` unchanged.
 func (c *PromptCache) count(body []byte, u llm.Usage) llm.Usage {
 	if c == nil {
 		return u
@@ -90,7 +92,8 @@ type promptBlock struct {
 	digest [sha256.Size]byte // of all bytes up to the end of the block
 }
 
-// promptOf returns the blocks of the prompt in the body of a request. Some parameters change the prompt before the messages.
+// promptOf returns the blocks of the prompt in the body of a request. All digests depend on the model. The digests of the
+// messages also depend on the tool choice, on the field `thinking` and on the effort.
 func promptOf(body []byte) []promptBlock {
 	var wire struct {
 		Model        json.RawMessage   `json:"model"`
@@ -141,7 +144,8 @@ func promptOf(body []byte) []promptBlock {
 	return all
 }
 
-// unmarked returns a block without its mark, and whether it has one. The other members keep their order and their bytes.
+// unmarked returns the members of a block without its mark, and whether the block has a mark. The members keep their order and
+// their bytes.
 func unmarked(block json.RawMessage) (content []byte, marked bool) {
 	decoder := json.NewDecoder(bytes.NewReader(block))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {

@@ -251,7 +251,8 @@ func (t messagesTurn) checkResults(i int, open []string) *refusal {
 	return nil
 }
 
-// checkBegun checks that the running turn of the assistant begins with thinking if thinking has a budget.
+// checkBegun applies only to a request with a thinking budget. It checks that the first assistant turn after the last user
+// message begins with a thinking block. Tool results are not user messages in this sense.
 func (r *messagesRequest) checkBegun() *refusal {
 	if r.Thinking == nil || r.Thinking.Type != "enabled" {
 		return nil

@@ -43,7 +43,7 @@ type messageUsageDetails struct {
 }
 
 // messageOf converts a reply into the body of a response. `model` is the model's name in the body if the reply does not name its
-// model. Arguments that are not JSON are a JSON string, because a body cannot have them in another form.
+// model. Arguments that are not JSON become a JSON string, because a body cannot contain them in another form.
 func messageOf(model string, reply llm.Reply) messageBody {
 	reason, u := stopReason(reply), reply.Usage
 	b := messageBody{
@@ -103,7 +103,7 @@ func (messages) events(model string, reply llm.Reply, _ bool, cut cutter) []even
 	return all
 }
 
-// deltas returns the block as it begins in a stream, and its deltas.
+// deltas returns the block as it is in the event content_block_start (`first`), and its deltas.
 func (b messageBlock) deltas(cut cutter) (first messageBlock, deltas []any) {
 	first = b
 	empty := ""

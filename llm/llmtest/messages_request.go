@@ -109,8 +109,8 @@ func readMessages(body []byte) (*messagesRequest, *refusal) {
 	return &r, nil
 }
 
-// request converts the body into an [llm.Request]. A turn of the user becomes one message for each result in it, and one message for
-// the other blocks.
+// request converts the body into an [llm.Request]. A user turn becomes one message for each tool result at its beginning, and one
+// message for the other blocks.
 func (r *messagesRequest) request() llm.Request {
 	req := llm.Request{
 		Candidates: []llm.Candidate{{Name: r.Model, Model: r.Model}},
@@ -155,7 +155,8 @@ func (r *messagesRequest) request() llm.Request {
 	return req
 }
 
-// message converts a content into a message. A content with only texts has no parts, unless it has several texts.
+// message converts a content into a message. If the content has several texts or an image, they become the parts of the message.
+// Thinking blocks are omitted.
 func (c textOrBlocks) message(role llm.Role) llm.Message {
 	m := llm.Message{Role: role}
 	var texts []string

@@ -29,8 +29,8 @@ var (
 // Mistral returns a [Provider] that behaves like Mistral.
 //
 // It refuses unknown members of the body, of messages and of calls; `max_completion_tokens` and `seed` are unknown. The ID of a
-// tool call must have nine letters or digits. After a tool message, only a tool message or an assistant message may come. The last
-// message must not be an assistant message.
+// tool call must have nine letters or digits. After a tool message, only a tool message or an assistant message may come. The
+// last message must not be an assistant message, unless it has "prefix":true.
 //
 // Sources: Mistral's API reference and the sources of mistral-common, editor-code-assistant/eca#231 and charmbracelet/crush#1590 for
 // unknown members, editor-code-assistant/eca#233 for IDs, datapizza-labs/datapizza-ai#98 and 0xPlaygrounds/rig#1130 for the order.
@@ -98,7 +98,7 @@ func mistralCallIDs(_ *Provider, r *posted) *refusal {
 	return nil
 }
 
-// mistralOrder refuses roles that are not in their order.
+// mistralOrder refuses messages whose roles are in an invalid order.
 func mistralOrder(_ *Provider, r *posted) *refusal {
 	wrong := func(format string, args ...any) *refusal {
 		refused := invalid("", format, args...)

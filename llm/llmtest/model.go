@@ -1,5 +1,5 @@
-// Package llmtest helps to test agents without a real model. It has a scripted model, which can be used as an [llm.Client] or
-// through an HTTP endpoint with OpenAI's chat completions API. It also has a test suite that every client should pass.
+// Package llmtest helps to test agents without a real model. It has a scripted [Model], which can be used as an [llm.Client] or
+// through an HTTP [Endpoint] with the APIs of OpenAI and Anthropic. [Exercise] is a test suite that every client should pass.
 //
 //	model := llmtest.Script(
 //		llmtest.Call(llmtest.ToolCall("1", "get_weather", `{"city":"Paris"}`)),
@@ -8,7 +8,7 @@
 //	server := llmtest.Serve(model) // server.URL is the base URL to configure
 //	defer server.Close()
 //
-// Use the package only for tests, demonstrations and benchmarks. The demo of the starter uses it, too.
+// Use the package only for tests, demonstrations and benchmarks.
 package llmtest
 
 import (

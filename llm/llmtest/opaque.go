@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// The additions of providers are in the Opaque of a message or a tool call. The field Data is a JSON object. Its members become
-// members of the message or of the call in the response.
+// The additions of providers are in the [llm.Opaque] of a message or a tool call. Its Data is a JSON object. The members of this
+// object become members of the message or of the call in the response.
 
 // members returns the members of a JSON object; nil if `data` is not a JSON object.
 func members(data string) map[string]json.RawMessage {
@@ -42,7 +42,7 @@ func (c spokenCall) MarshalJSON() ([]byte, error) {
 	return join(compact(plain(c)), c.more), nil
 }
 
-// MarshalJSON returns the JSON form of the delta with the members of the Opaque that it has.
+// MarshalJSON returns the JSON form of the delta with its further members.
 func (d delta) MarshalJSON() ([]byte, error) {
 	type plain delta
 	return join(compact(plain(d)), d.more), nil

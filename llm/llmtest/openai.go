@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// maxCallID is the number of characters that the ID of a tool call may have.
+// maxCallID is the maximum length of the ID of a tool call, in characters.
 const maxCallID = 40
 
 // openAIMembers are the members that a message of each role may have.
@@ -25,16 +25,17 @@ var openAIRules = []rule{openAIKnows, openAICallIDs, openAISchemas, openAIParame
 // OpenAI returns a [Provider] that behaves like OpenAI's own API.
 //
 // It refuses IDs of tool calls with more than 40 characters, schemas without the member `properties`, and unknown members of
-// messages and calls. Reasoning models refuse `max_tokens`, and each `temperature` but 1. Other models refuse `reasoning_effort`. From
-// gpt-5.4 on, models refuse tools together with a `reasoning_effort` other than "none". From gpt-5.6 on, tools need the effort
-// "none". The name of the model says which of these it is; see also [Provider.Reasoning].
+// messages and calls. Reasoning models refuse `max_tokens`. They also refuse each `temperature` except 1; from gpt-5.1 on, they
+// accept others if the effort is "none". Models without reasoning refuse `reasoning_effort`. From gpt-5.4 on, models refuse tools
+// together with a `reasoning_effort` other than "none". From gpt-5.6 on, tools need the effort "none". The name of the model
+// determines which rules apply; see also [Provider.Reasoning].
 //
-// Sources: OpenAI's API reference and its guide "Reasoning", and the issues that the functions name.
+// Sources: OpenAI's API reference and its guide "Reasoning", and the issues that the comments of the functions name.
 func OpenAI() *Provider {
 	return &Provider{rules: openAIRules}
 }
 
-// coded returns the error response with the given code.
+// coded sets the code of an error response and returns the response.
 func coded(r *refusal, code string) *refusal {
 	r.code = code
 	return r

@@ -11,11 +11,11 @@ import (
 
 // OpenRouter returns a [Provider] that behaves like OpenRouter.
 //
-// Each reply has the reasoning in the member `reasoning` and, as a list, in `reasoning_details`. If the name of the model contains
-// "gpt", the list has a summary and encrypted data, as from OpenAI. Otherwise it has a text with a signature, as from Anthropic. A
-// stream has the list in fragments. Later requests should send the list back on the same message, with each text whole again. If it
-// is missing, that is a violation. If a text or a signature is changed, the request is refused, as Anthropic does. Another change is
-// a violation.
+// Each reply has the reasoning in the member `reasoning` and, as a list, in `reasoning_details`. If the name of the model
+// contains "gpt", the list has a summary and encrypted data, as from OpenAI. Otherwise it has a text with a signature, as from
+// Anthropic. A stream has the list in fragments. Later requests should send the list back on the same message, with each text
+// whole again. A missing list is a violation. If a list with a signature is changed, the request is refused, as Anthropic does.
+// Any other changed list is a violation.
 //
 // In a stream, the index of each encrypted entry or summary is 0, even if there are several. Therefore the Provider does not check
 // the indexes that come back.
@@ -26,7 +26,7 @@ func OpenRouter() *Provider {
 	return &Provider{rules: []rule{openRouterDetails}, dress: detailed, format: openRouterReasoning, problem: openRouterProblem}
 }
 
-// detailed adds the list `reasoning_details` to a reply. A reply of the script may have its own list.
+// detailed adds the list `reasoning_details` to a reply. A reply that already has such a list keeps it.
 func detailed(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	m := &reply.Message
 	m.Reasoning = r.thought(reply)
@@ -53,7 +53,7 @@ func detailsOf(r *posted, m llm.Message) []map[string]any {
 	}
 }
 
-// openRouterReasoning moves the reasoning to the member that OpenRouter has.
+// openRouterReasoning moves the reasoning to the member `reasoning`, which OpenRouter uses.
 func openRouterReasoning(whole *completion) {
 	said := &whole.Choices[0].Message
 	said.Thought, said.Reasoning = said.Reasoning, ""

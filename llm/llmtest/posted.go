@@ -56,7 +56,7 @@ func (r *posted) calls(i int) []map[string]json.RawMessage {
 	return all
 }
 
-// text returns a member of message number `i`, if it is a string. `found` says whether it is one.
+// text returns the member `name` of message number `i`, if the member is a string. `found` says whether it is one.
 func (r *posted) text(i int, name string) (text string, found bool) {
 	raw, there := r.each[i][name]
 	if !there || string(raw) == "null" {
@@ -78,7 +78,7 @@ func key(m llm.Message) string {
 	return strings.Join(all, "\x00")
 }
 
-// thought returns the reasoning of a reply. If the reply has none, thought makes one. It depends only on the body of the
+// thought returns the reasoning of a reply. If the reply has none, thought returns a text that depends only on the body of the
 // request.
 func (r *posted) thought(reply llm.Reply) string {
 	if reply.Message.Reasoning != "" {

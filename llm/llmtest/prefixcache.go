@@ -21,8 +21,8 @@ const tokenSize = 4
 // Set the field [Endpoint.PrefixCache]. The Endpoint then sets the input tokens and the cached tokens of each reply. A token is 4
 // bytes of JSON. The zero PrefixCache is ready to use. It is safe for concurrent use.
 type PrefixCache struct {
-	// Least is the number of tokens that a prefix must have to be cached. OpenAI's number is 1024. Defaults to 0. Set it before
-	// the first request.
+	// Least is the minimum length of a prefix that is cached, in tokens. OpenAI's minimum is 1024. Defaults to 0. Set it before the
+	// first request.
 	Least int
 
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ func (c *PrefixCache) Usages() []llm.Usage {
 	return slices.Clone(c.usages)
 }
 
-// count adds a request to the cache. It returns the usage `u` with the numbers of input tokens and cached tokens. If c is nil,
+// count adds a request to the cache. It returns the usage `u` with the numbers of input tokens and cached tokens. If `c` is nil,
 // count returns `u` unchanged.
 func (c *PrefixCache) count(body []byte, u llm.Usage) llm.Usage {
 	if c == nil {

@@ -10,7 +10,7 @@ import (
 
 // Provider makes an [Endpoint] behave like one provider of OpenAI's chat completions API. It refuses requests that this provider
 // refuses, with the provider's status and wording. It adds to the replies what this provider adds, for example the signature of a
-// reasoning, and it checks that later requests send the additions back. [Gemini] and the other constructors return a Provider.
+// reasoning. It also checks that later requests send the additions back. [Gemini] and the other constructors return a Provider.
 //
 // A Provider remembers what it sent. It is safe for concurrent use, and several Endpoints may share it. The additions to a reply
 // depend only on the reply and on the body of the request. Therefore a repeated request gets the same additions.
@@ -64,15 +64,15 @@ func (p *Provider) remember(key, value string) {
 	}
 }
 
-// memory returns the values that the provider sent under a key; nil if it sent none. There may be several values, because
-// different conversations may use the same key.
+// memory returns the values that [Provider.remember] recorded under `key`; nil if there are none. There may be several values,
+// because different conversations may use the same key.
 func (p *Provider) memory(key string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.sent[key])
 }
 
-// api returns the API for a request with the given URL. It returns `a` unchanged if p is nil or if `a` is not [Chat].
+// api returns the API for a request with the given URL. It returns `a` unchanged if `p` is nil or if `a` is not [Chat].
 func (p *Provider) api(a API, at *url.URL) API {
 	if p == nil || a != Chat {
 		return a
@@ -80,7 +80,7 @@ func (p *Provider) api(a API, at *url.URL) API {
 	return chat{provider: p, url: at}
 }
 
-// refuse checks a request. It returns nil or the error response. If p is nil, it accepts each request.
+// refuse checks a request. It returns nil or the error response. If `p` is nil, it accepts each request.
 func (p *Provider) refuse(r *posted) *refusal {
 	if p == nil {
 		return nil

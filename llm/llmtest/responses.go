@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Responses is OpenAI's Responses API. An [Endpoint] uses it without state, as the client does: a request has the whole conversation,
-// and an item of reasoning has encrypted content.
+// Responses is OpenAI's Responses API. An [Endpoint] stores no responses. Therefore a request must have the whole conversation,
+// and items of reasoning have encrypted content.
 var Responses API = responses{}
 
 // responses is OpenAI's Responses API.
@@ -32,14 +32,14 @@ func (responses) events(model string, reply llm.Reply, _ bool, cut cutter) []eve
 	return responseEvents(responseOf(model, reply), cut)
 }
 
-// finish returns the beginning of the data of every event. The last event ends the stream, whatever its type.
+// finish returns the beginning of the data of every event. The last event ends the stream. Its type depends on the reply.
 func (responses) finish() string { return `{"type":"response.` }
 
 func (r responses) problem(refused *refusal) any { return chat{}.problem(refused) }
 
-// requests returns what remains of a request. The API has no seed. The schema of a tool is required. Each call ID is unique, so a
-// client must change an ID that is used again: it appends the number of the use. Reasoning and opaque data become items, of which the
-// request that the Endpoint decodes has only texts and calls.
+// requests returns what remains of a request. The API has no seed. The schema of a tool is required. Each call ID must be unique.
+// If an ID is used again, a client appends the number of the use. Reasoning and opaque data are missing, because the Endpoint
+// does not decode items of reasoning.
 func (responses) requests(req llm.Request) llm.Request {
 	req = clone(req)
 	req.Params.Seed = nil
@@ -77,7 +77,8 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	return append(bytes.TrimSuffix(schema, []byte("}")), `,"properties":{}}`...)
 }
 
-// replies returns what remains of a reply. The API has no finish reason: a response is complete, or it says why not.
+// replies returns what remains of a reply. The API has no finish reason. A response says that it is complete or why it is
+// incomplete.
 func (responses) replies(reply llm.Reply) llm.Reply {
 	if slices.Contains([]string{"stop", "tool_calls", ""}, reply.FinishReason) {
 		reply.FinishReason = finishReason(reply)

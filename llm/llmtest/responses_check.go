@@ -68,7 +68,7 @@ func (r *responsesRequest) checkTools() *refusal {
 		case t.Parameters == nil:
 			return missing(at + ".parameters")
 		case t.Strict == nil || *t.Strict:
-			// Without `strict`, the API requires every property. The tools of the tests have optional ones.
+			// If `strict` is true or absent, the API requires every property. The tools of the tests have optional properties.
 			return invalid(at+".parameters", "Invalid schema for function '%s': In context=(), 'additionalProperties' is required to be supplied and to be false.", t.Name)
 		}
 		if wrong := checkObjectSchema(t.Parameters); wrong != "" {
@@ -99,7 +99,7 @@ func checkObjectSchema(schema json.RawMessage) string {
 	return ""
 }
 
-// checkFormat checks the format of the answer.
+// checkFormat checks the field `text.format`.
 func (r *responsesRequest) checkFormat() *refusal {
 	f := r.Text.Format
 	switch {
@@ -113,7 +113,7 @@ func (r *responsesRequest) checkFormat() *refusal {
 	return nil
 }
 
-// checkItems checks each item for itself.
+// checkItems checks each item without regard to the other items.
 func (r *responsesRequest) checkItems() *refusal {
 	for i, item := range r.Input {
 		at := fmt.Sprintf("input[%d]", i)
@@ -136,7 +136,7 @@ func (r *responsesRequest) checkItems() *refusal {
 		default:
 			refused = invalid(at+".type", "Invalid value: '%s'.", item.Type)
 		}
-		// With the reasoning comes its own content, so its ID need not be stored.
+		// An item of reasoning has its content, so the API does not need to find it by its ID.
 		if stored := r.Store == nil || *r.Store; refused == nil && !stored && item.ID != nil && item.Type != "reasoning" {
 			refused = notStored(*item.ID)
 		}
@@ -147,7 +147,7 @@ func (r *responsesRequest) checkItems() *refusal {
 	return nil
 }
 
-// notStored returns the error response for an item that is only an ID.
+// notStored returns the error response for an item that the API would have to find by its ID.
 func notStored(id string) *refusal {
 	r := invalid("input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)
 	r.status = http.StatusNotFound

@@ -65,12 +65,13 @@ func outputOf(m llm.Message) []any {
 	return items
 }
 
-// encrypt returns the encrypted content of an item of reasoning. It is not secret, but [decrypts] notices every change.
+// encrypt returns the encrypted content of an item of reasoning. The content is not really encrypted, but [decrypts] notices
+// every change.
 func encrypt(id, text string) string {
 	return base64.URLEncoding.EncodeToString([]byte(hash(id+text) + text))
 }
 
-// decrypts reports whether [encrypt] has made an encrypted content for the item with the given ID. The ID may be empty.
+// decrypts reports whether [encrypt] has made `content` for the item with the given ID. If the ID is empty, it is not checked.
 func decrypts(id, content string) bool {
 	decoded, err := base64.URLEncoding.DecodeString(content)
 	sum := len(hash(""))

@@ -80,8 +80,8 @@ var responsesKnown = []string{
 	"text", "store", "include", "stream",
 }
 
-// readResponsesRequest decodes the body of a request. If it cannot be decoded, the result is a refusal, and the request has only the
-// fields that could be decoded.
+// readResponsesRequest decodes the body of a request. If the body cannot be decoded, it returns a refusal, and the request has
+// only the fields that could be decoded.
 func readResponsesRequest(body []byte) (*responsesRequest, *refusal) {
 	var r responsesRequest
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -175,7 +175,7 @@ func (i responsesItem) addTo(m *llm.Message) {
 	}
 }
 
-// input converts a message that is not of the assistant, or the output of a function call.
+// input converts the output of a function call, or a message that is not an assistant message.
 func (i responsesItem) input() llm.Message {
 	m := llm.Message{Role: llm.Role(i.Role)}
 	content := i.Content

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// chunk is one event of a stream.
+// chunk is one event of a stream of the chat completions API.
 type chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"`
@@ -54,7 +54,7 @@ func events(whole completion, usage bool, cut cutter) [][]byte {
 	return append(all, []byte("[DONE]"))
 }
 
-// compact returns the JSON form of v on one line, without HTML escaping.
+// compact returns the JSON form of `v` on one line, without HTML escaping.
 func compact(v any) []byte {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

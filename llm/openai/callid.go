@@ -14,8 +14,8 @@ const (
 	nineLength = 9  // characters of an ID that Mistral accepts
 )
 
-// callID returns the ID of a call as an endpoint with the form f accepts it. An ID that does not fit is replaced by a hash of it, so
-// that the same ID always becomes the same one. IDs do not fit if another provider made them.
+// callID returns the ID of a call in the form `f`. If an ID does not have this form, callID returns a hash of the ID, so the same ID
+// always gives the same result. This happens if another provider made the ID.
 func (f form) callID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	switch {
@@ -32,7 +32,7 @@ func notAlphanumeric(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
-// withCallIDs replaces the IDs of calls in a message that the caller owns: see [form.callID].
+// withCallIDs replaces the IDs of calls in `m`: see [form.callID]. The caller must own `m` and its list of tool calls.
 func (f form) withCallIDs(m *llm.Message) {
 	if m.ToolCallID != "" {
 		m.ToolCallID = f.callID(m.ToolCallID)

@@ -22,10 +22,9 @@ type assembledCall struct {
 	carried
 }
 
-// add adds a delta (piece), which is a part of a tool call, to the call that the delta belongs to. If there is no such call yet,
-// add begins a new call. n is the number of tool call deltas in the same event of the stream, and i is the position of this delta
-// among them. add gets the function offers of the [assembly]. It returns the delta in the form that the function of
-// [llm.WithStream] gets.
+// add adds the delta `piece`, a part of a tool call, to the call that the delta belongs to. If there is no such call yet, add begins a
+// new call. `n` is the number of tool call deltas in the same event of the stream, and `i` is the position of this delta among them.
+// `offers` is [exchange.offers]. add returns the delta in the form that the function of [llm.WithStream] gets.
 func (all *assembledCalls) add(piece call, i, n int, offers func(string) (begins, is bool)) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
 	if at >= 0 && startsCall(piece, (*all)[at], offers) {
@@ -85,8 +84,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 	return -1
 }
 
-// startsCall reports whether a delta (piece) begins a new call, although find has returned the existing call c for this delta.
-// This is possible because some endpoints mark deltas wrongly. The given function (offers) is the one of the [assembly].
+// startsCall reports whether the delta `piece` begins a new call, although [assembledCalls.find] has returned the existing call `c`
+// for this delta. This is possible because some endpoints mark deltas wrongly. `offers` is [exchange.offers].
 func startsCall(piece call, c *assembledCall, offers func(string) (begins, is bool)) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
@@ -99,7 +98,8 @@ func startsCall(piece call, c *assembledCall, offers func(string) (begins, is bo
 	case piece.Index == nil && name != c.name:
 		return true
 	case name != c.name && c.arguments.Len() == 0 && !strings.HasPrefix(name, c.name):
-		// Some endpoints send a name in parts. Two names of tools are two calls, unless together they begin a tool's name.
+		// Some endpoints send a name in parts. Two names of tools belong to two calls, unless the name of a tool begins with the two
+		// names joined.
 		_, whole := offers(c.name)
 		_, other := offers(name)
 		glued, _ := offers(c.name + name)

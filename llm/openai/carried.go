@@ -25,7 +25,8 @@ type carried struct {
 // maxCarried limits the data of one message or call, in bytes. Larger data is not kept.
 const maxCarried = 512 << 10
 
-// opaque returns the fields as data of a family. It returns nothing if there are no fields, or if they are too large.
+// opaque returns the fields as an [llm.Opaque] of the given family. It returns the zero value if there are no fields, or if they are
+// too large.
 func (c carried) opaque(family string) llm.Opaque {
 	fields := map[string]json.RawMessage{}
 	if present(c.ExtraContent) {
@@ -37,14 +38,15 @@ func (c carried) opaque(family string) llm.Opaque {
 	if present(c.ThinkingBlocks) {
 		fields["thinking_blocks"] = c.ThinkingBlocks
 	}
-	// The other things in this field are of no use to the provider.
+	// The provider needs only the signatures in this field.
 	if bytes.Contains(c.ProviderFields, []byte("signature")) {
 		fields["provider_specific_fields"] = c.ProviderFields
 	}
 	return opaque(family, fields)
 }
 
-// opaque returns an [llm.Opaque] whose data is an object with the given fields.
+// opaque returns an [llm.Opaque] whose data is an object with the given fields. It returns the zero value if there are no fields, or
+// if the data is longer than [maxCarried].
 func opaque(family string, fields map[string]json.RawMessage) llm.Opaque {
 	data, err := encode(fields)
 	if err != nil || len(fields) == 0 || len(data) > maxCarried {
@@ -81,8 +83,8 @@ func (c carried) size() int {
 // part is an element of a list in [carried].
 type part = map[string]json.RawMessage
 
-// joinParts appends the elements of a list in a delta to the list so far. An element that goes on with the last one is joined to it:
-// the text of one element may arrive in many deltas.
+// joinParts appends the elements of `next`, a list in a delta, to `list`, the list so far. If an element continues the last element of
+// the list (see [goesOn]), joinParts joins the two, because the text of one element may arrive in many deltas.
 func joinParts(list, next json.RawMessage) json.RawMessage {
 	var all, more []part
 	if !present(next) || json.Unmarshal(next, &more) != nil {
@@ -103,13 +105,13 @@ func joinParts(list, next json.RawMessage) json.RawMessage {
 	return joined
 }
 
-// goesOn reports whether an element of a list goes on with the element before it. It does if both have the same type and index, and
-// the element before it has no signature yet.
+// goesOn reports whether the element `p` of a list continues `before`, the element before it. This is true if both have the same type
+// and index, and `before` has no signature yet.
 func goesOn(before, p part) bool {
 	return bytes.Equal(before["type"], p["type"]) && bytes.Equal(before["index"], p["index"]) && !present(before["signature"])
 }
 
-// joinPart adds an element of a list to the element before it. It appends the texts and replaces other values.
+// joinPart adds the element `p` of a list to `before`, the element before it. It appends texts and replaces other values.
 func joinPart(before, p part) {
 	for name, value := range p {
 		var had, has string

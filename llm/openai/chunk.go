@@ -38,7 +38,7 @@ type chunkChoice struct {
 type assembly struct {
 	// tell is called with each delta, a part of the reply.
 	tell func(llm.Delta)
-	// offers reports whether the request offers a tool with a name that begins with the given text, and one whose name is the text.
+	// offers is [exchange.offers].
 	offers func(string) (begins, is bool)
 
 	model     text
@@ -52,8 +52,8 @@ type assembly struct {
 	calls     assembledCalls
 	carried   carried
 	unread    *llm.Error // the error for the first event that was ignored; nil if there is none
-	// withText says that the finish reason came with text or a call, and goesOn that more of them came after it. Such an endpoint
-	// sends a finish reason in each event.
+	// withText says that a part of the reply came together with the finish reason or after it. goesOn says that a part of the reply
+	// came after the finish reason. Some endpoints send a finish reason in each event.
 	withText, goesOn bool
 	size             int // approximate memory that the reply needs, in bytes
 }
@@ -123,8 +123,8 @@ func (a *assembly) add(c chunk) error {
 	return nil
 }
 
-// restart begins to read the choice with the given index. It discards what another choice has added to the reply. The size stays,
-// because it also limits how much is read.
+// restart begins to read the choice with the given index. It discards what another choice has added to the reply. The size is not
+// reset, because it also limits how much the client reads.
 func (a *assembly) restart(index count) {
 	a.choice = &index
 	a.content.Reset()
@@ -133,7 +133,7 @@ func (a *assembly) restart(index count) {
 	a.calls, a.carried = nil, carried{}
 }
 
-// merge adds m, a part of the message, to the reply. It calls tell with each delta in m.
+// merge adds `m`, a part of the message, to the reply. It calls [assembly.tell] with each delta in `m`.
 func (a *assembly) merge(m *message) {
 	thought := string(m.thought())
 	if thought != "" {
@@ -166,7 +166,7 @@ func (a *assembly) merge(m *message) {
 	}
 }
 
-// maxCalls is the maximum number of calls in a streamed reply. The search for the call of a delta takes time for each call.
+// maxCalls is the maximum number of calls in a streamed reply. The time to find the call of a delta grows with the number of calls.
 const maxCalls = 10_000
 
 // tooLarge reports whether the reply needs more than [endpoint.MaxReply] bytes or has more than [maxCalls] calls.

@@ -1,15 +1,14 @@
-// Package openai has the client for OpenAI's chat completions API. It also works with the compatible endpoints of other
-// providers.
+// Package openai has the client for OpenAI's chat completions API and Responses API. The client also works with the compatible
+// endpoints of other providers.
 //
 //	llm.Request → request.go, params.go → go-openai → exchange.go → endpoint
 //	llm.Reply   ← reply.go              ← go-openai ← exchange.go ←
 //
-// The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode
-// every reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between go-openai
-// and the endpoint. It also converts a stream into one complete response (stream.go). The files responses*.go are for the Responses API,
-// which is another API of the same endpoints: see [Options.API]. problem.go reads the errors in
-// responses, failure.go converts them into [llm.Error], and wordings.go has the texts by which it recognises their class.
-// Package repair corrects the models' mistakes in tool calls.
+// The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode every
+// reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between go-openai and the endpoint.
+// It also converts a stream into one complete response (stream.go). The files responses*.go are for the Responses API: see
+// [Options.API]. Package endpoint sends the requests, reads the events of streams, and converts the errors in responses into
+// [llm.Error]. Package repair corrects the models' mistakes in tool calls.
 package openai
 
 import (
@@ -45,7 +44,7 @@ const (
 const (
 	ChatAPI      = "chat"      // chat completions
 	ResponsesAPI = "responses" // OpenAI's Responses API
-	AutoAPI      = "auto"      // chat completions, or the Responses API for models that OpenAI serves only there
+	AutoAPI      = "auto"      // the Responses API for models that the endpoint serves only there, and chat completions for all others
 )
 
 // Options configure a [Client].
@@ -53,7 +52,7 @@ type Options struct {
 	// Name is the configuration's name of the model, for error messages. If it is empty, error messages use the provider's
 	// name of the model.
 	Name string
-	// Provider is the API of the endpoint. The only value is "openai", which is the default.
+	// Provider is the kind of the endpoint. The only value is "openai", which is the default.
 	Provider string
 	// API is the API of the endpoint that the client uses: [ChatAPI], [ResponsesAPI] or [AutoAPI]. Defaults to AutoAPI.
 	API string
@@ -74,7 +73,7 @@ type Options struct {
 	// a long time. If an endpoint refuses to stream, the client sends the request again without streaming. If the second
 	// request succeeds, the client does not request a stream from this model again.
 	NoStream bool
-	// Reasoning says how the reasoning of assistant messages is sent back to the model.
+	// Reasoning says how the reasoning of assistant messages is sent back to the model. It applies only to chat completions.
 	Reasoning Reasoning
 	// Headers are sent with every request. They replace headers of the client with the same name.
 	Headers map[string]string
@@ -87,7 +86,7 @@ type Options struct {
 	HTTPClient *http.Client
 }
 
-// Client is an [llm.Client] for endpoints with OpenAI's chat completions API. It is safe for concurrent use.
+// Client is an [llm.Client] for endpoints with OpenAI's chat completions API or Responses API. It is safe for concurrent use.
 type Client struct {
 	options Options
 	host    string
@@ -183,10 +182,10 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	return reply, nil
 }
 
-// negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form
-// that is known to work for the model. If the endpoint refuses this form and says why, negotiate tries another form, and remembers
-// the first one that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the
-// refused requests.
+// negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form that is
+// known to work for the model. If the endpoint refuses this form and says why, negotiate tries another form. It remembers the first
+// form that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the refused
+// requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
 	first := usual(c.host, model, c.options.API)
 	if c.options.NoStream {
@@ -218,7 +217,7 @@ func (c *Client) reasoning(model string) Reasoning {
 	return Reasoning{Send: cmp.Or(c.options.Reasoning.Send, r.Send), Field: cmp.Or(c.options.Reasoning.Field, r.Field)}
 }
 
-// SendsReasoning reports whether requests to a model may have the reasoning of earlier messages.
+// SendsReasoning reports whether chat completions requests to a model may have the reasoning of earlier messages.
 func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).Send != Never }
 
 // ask sends one request in the given form and returns the reply.

@@ -7,11 +7,11 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// bridge is the text of a message between the result of a tool and a message of the user, for endpoints that refuse one directly
-// after the other.
+// bridge is the text of an assistant message that the client inserts between a tool message and a user message. Some endpoints refuse
+// a user message directly after a tool message.
 const bridge = "I have the result."
 
-// conversation returns the messages of a request as an endpoint with the form f accepts them. It does not modify the given messages.
+// conversation returns the messages of a request in the form `f`. It does not modify the given messages.
 func (f form) conversation(messages []llm.Message) []llm.Message {
 	var all []llm.Message
 	var instructions []string

@@ -26,15 +26,15 @@ type exchange struct {
 	writer   writer
 	// reply is the reply that was read. It has what go-openai does not decode.
 	reply completion
-	// renew is called with each part of a streamed reply: see [endpoint.WithTimeout].
+	// renew is called for each part of a streamed reply: see [endpoint.WithTimeout].
 	renew func()
 	// tell is called with each delta of a streamed reply.
 	tell func(llm.Delta)
 }
 
-// Do rewrites the body of a request of go-openai and sends the request. If the response is a completion, Do returns the
-// completion in the form that go-openai can decode. Do converts a stream into one complete response. Any other response
-// becomes an [*llm.Error] or an [*endpoint.UnreadCall]. An error of the connection becomes a [endpoint.LostError].
+// Do rewrites the body of a request of go-openai and sends the request. If the response is a completion, Do returns the completion in
+// the form that go-openai can decode. Do converts a stream into one complete response. Any other response becomes an [*llm.Error] or
+// an [*endpoint.UnreadCall]. An error of the connection becomes an [endpoint.LostError].
 func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err := x.prepare(r); err != nil {
 		return nil, err
@@ -79,7 +79,8 @@ func readWhole(a endpoint.Response, body io.Reader, ended func() error) (complet
 	return reply, nil
 }
 
-// offers reports whether the request offers a tool whose name begins with a text, and whether it offers one whose name is the text.
+// offers reports whether the request offers a tool whose name begins with `name` (result `begins`), and whether it offers a tool whose
+// whole name is `name` (result `is`).
 func (x *exchange) offers(name string) (begins, is bool) {
 	for _, t := range x.tools {
 		begins, is = begins || strings.HasPrefix(t.Name, name), is || t.Name == name

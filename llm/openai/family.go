@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// family returns the name of the endpoints that understand each other's data (see [llm.Opaque]): the same provider with models of the
-// same line, such as "google/gemini".
+// family returns the value of [llm.Opaque.Family] for a model, such as "google/gemini". It has the names of the [provider] and of the
+// [line] of the model.
 func family(host, model string) string { return provider(host) + "/" + line(model) }
 
-// line returns the name of a line of models: the letters with which the model's name begins, such as "gemini" for
-// "google/gemini-3-pro".
+// line returns the name of the line of models that a model belongs to: the letters with which the model's name begins, such as
+// "gemini" for "google/gemini-3-pro".
 func line(model string) string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	end := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
@@ -20,10 +20,11 @@ func line(model string) string {
 	return name
 }
 
-// onlyResponses matches the names of models that OpenAI serves only through the Responses API, or with tools only there.
+// onlyResponses matches the names of models for which OpenAI requires the Responses API, for all requests or for requests with tools.
 var onlyResponses = regexp.MustCompile(`(?i)codex|deep-research|^(?:gpt|o)[0-9.-]*[0-9][a-z]?-pro\b|^gpt-(?:5\.[4-9]|[6-9])`)
 
-// usual returns the form of the first request to a model. It saves the requests that the endpoints of known providers would refuse.
+// usual returns the form of the first request to a model. This form avoids requests that the endpoints of known providers would
+// refuse.
 func usual(host, model, api string) form {
 	var f form
 	from := provider(host)

@@ -20,10 +20,10 @@ const (
 	noTopP                         // without the field top_p
 	noSeed                         // without the field seed
 	noParallel                     // without the field parallel_tool_calls
-	textContent                    // a message without text has the content "", not null
+	textContent                    // a message with calls and without text has the content "", not null
 	developerRole                  // the instructions have the role developer
 	userRole                       // the instructions are a part of the first user message
-	bridged                        // a message of the assistant stands between the result of a tool and a message of the user
+	bridged                        // the message [bridge] stands between a tool message and a user message
 	noEmptySchema                  // a tool without parameters has no field parameters
 	strictSchema                   // the schema of the output is strict
 	shortIDs                       // IDs of calls have at most 40 characters
@@ -31,16 +31,16 @@ const (
 	allReasoning                   // all messages with calls have their reasoning
 	noReasoning                    // no message has its reasoning
 	noOpaque                       // without data of the provider
-	noSignature                    // calls of another provider have Google's word for "no signature"
+	noSignature                    // calls of another provider have [withoutSignature]
 	viaResponses                   // the request goes to the Responses API
 	noInclude                      // the Responses API does not return encrypted reasoning
 	noReplay                       // the Responses API does not get the items of earlier replies back
 )
 
-// has reports whether a form has a deviation.
+// has reports whether a form has at least one of the given deviations.
 func (f form) has(deviation form) bool { return f&deviation != 0 }
 
-// fields returns the fields for the body of a request in the form f. These are the fields in `base`, less those that the endpoint
+// fields returns the fields for the body of a request in the form `f`. These are the fields in `base`, less those that the endpoint
 // refuses, and the fields for streaming. fields does not modify `base`.
 func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage {
 	all := maps.Clone(base)

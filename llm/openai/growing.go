@@ -12,8 +12,8 @@ type growing struct {
 	depth   int  // the number of open objects and lists
 	quoted  bool // within a string
 	escaped bool // after a backslash in a string
-	// closed says that the text is one object or list by its brackets, with nothing but white space around it. broken says that the
-	// text can never become so.
+	// closed says that the brackets of the text form one object or list, with only white space around it. broken says that closed can
+	// never become true again.
 	closed, broken bool
 	valid          *bool // whether a closed text is a JSON object; nil if this is not known yet
 }
@@ -26,7 +26,7 @@ func (g *growing) add(part string) {
 	}
 }
 
-// follow notes what the next byte of the text means for the brackets.
+// follow updates the state of the brackets with the next byte of the text.
 func (g *growing) follow(b byte) {
 	switch {
 	case g.escaped:

@@ -69,7 +69,8 @@ type usage struct {
 func (u *usage) normalize() {
 	cached := &u.PromptDetails.CachedTokens
 	*cached = cmp.Or(*cached, u.CacheHitTokens, u.CachedTokens)
-	// In the responses of xAI and Gemini, the completion tokens do not include the reasoning. Gemini does not report it alone.
+	// In the responses of xAI and Gemini, the completion tokens do not include the reasoning. Gemini does not report the reasoning
+	// tokens separately.
 	thought := &u.CompletionDetails.ReasoningTokens
 	if rest := u.TotalTokens - u.PromptTokens - u.CompletionTokens; rest > 0 && (*thought == rest || *thought == 0) {
 		u.CompletionTokens, *thought = u.CompletionTokens+rest, rest

@@ -10,26 +10,26 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// lesson is something that an endpoint teaches by refusing a request: how to write the request differently.
+// lesson is a change of the [form] that the client makes if an endpoint refuses a request with a certain error message.
 type lesson struct {
 	// name says what the lesson changes, for the log.
 	name string
-	// words match the error messages that teach the lesson.
+	// words matches the error messages that lead to the change.
 	words *regexp.Regexp
 	// learn and forget are the deviations that the lesson adds to the form and removes from it.
 	learn, forget form
-	// api is the API of which the lesson is: [ChatAPI] or [ResponsesAPI]. Empty means both.
+	// api is the API for which the lesson is: [ChatAPI] or [ResponsesAPI]. Empty means both.
 	api string
-	// applies reports whether the refused request had what the lesson changes. Nil means that every request has it.
+	// applies reports whether the change can help the refused request. Nil means that it can help every request.
 	applies func(req llm.Request, f form) bool
 	// once says that the lesson is only about this request. The client does not remember it.
 	once bool
-	// advice is added to the error of a request that is refused although the lesson was learned. It names the option to set.
+	// advice is added to an error that the client returns, if `words` matches the error message. It names the option to set.
 	advice string
 }
 
-// lessons are all lessons. The first one that fits an error is learned. Providers send these words with the status 400, 404, 422 or
-// 501; there are no codes for them.
+// lessons has all lessons. The client learns the first one that fits an error. The client recognises an error by its message, because
+// providers send no codes for these errors. The usual statuses are 400, 404, 422 and 501.
 var lessons = []lesson{
 	{
 		name: "no stream_options", learn: noUsage, api: ChatAPI,
@@ -156,9 +156,9 @@ var lessons = []lesson{
 	},
 }
 
-// learn looks for a lesson in the error of a request in the form f. If there is one, it returns the form for the next request, the
-// lesson, and true. If the error has another reason, or nothing is left to change, it returns false. `auto` says that the client may
-// change the API.
+// learn looks for a lesson that fits the error of a request in the form `f`. If there is one, learn returns the form for the next
+// request, the lesson, and true. If the error has another reason, or if no lesson would change the form, learn returns false. `auto`
+// says that the client may change the API.
 func (f form) learn(req llm.Request, auto bool, err error) (next form, what lesson, ok bool) {
 	told, refused := refusal(err)
 	if !refused {
@@ -172,7 +172,7 @@ func (f form) learn(req llm.Request, auto bool, err error) (next form, what less
 		next := f&^l.forget | l.learn
 		switch {
 		case next == f, l.api != "" && l.api != api, l.learn == viaResponses && (!auto || told.Status < http.StatusBadRequest):
-		case told.Class == llm.BadReply && l.api != ResponsesAPI: // only a failed response has a refusal without a class
+		case told.Class == llm.BadReply && l.api != ResponsesAPI: // only the Responses API reports a refusal with this class
 		case l.words.MatchString(told.Message) && (l.applies == nil || l.applies(req, f)):
 			return next, l, true
 		}
@@ -180,7 +180,7 @@ func (f form) learn(req llm.Request, auto bool, err error) (next form, what less
 	return f, lesson{}, false
 }
 
-// refusal returns the error of a request if its class may mean that the endpoint refuses the form of the request.
+// refusal returns the [*llm.Error] in `err`, and reports whether the error may mean that the endpoint refuses the form of the request.
 func refusal(err error) (*llm.Error, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) {
@@ -193,7 +193,8 @@ func refusal(err error) (*llm.Error, bool) {
 	return told, told.Status == http.StatusNotImplemented
 }
 
-// advise adds to the message of an error which option of the model may help.
+// advise adds a [lesson.advice] to the message of an error that may mean that the endpoint refuses the form of the request. It returns
+// the error.
 func advise(err error) error {
 	if told, refused := refusal(err); refused {
 		for _, l := range lessons {

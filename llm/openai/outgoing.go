@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// writer writes what go-openai cannot write into requests.
+// writer adds to requests the values that go-openai cannot write.
 type writer struct {
 	form      form
 	family    string // see [family]
@@ -19,8 +19,8 @@ type writer struct {
 
 // rewrite changes a request body that go-openai has encoded, and returns the new body. It adds `fields` to the body, or replaces the
 // fields of the same names. It also adds to each message the empty fields that go-openai omits, the reasoning, and the data of the
-// provider. `from` are the messages of which go-openai has made the messages of the body. All other values stay unchanged, even the
-// digits of a number.
+// provider. `from` has the messages from which go-openai made the messages of the body, in the same order. All other values stay
+// unchanged, even the digits of a number.
 func (w writer) rewrite(encoded []byte, fields map[string]json.RawMessage, from []llm.Message) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &whole); err != nil {
@@ -56,10 +56,10 @@ func (w writer) rewrite(encoded []byte, fields map[string]json.RawMessage, from 
 	return encode(whole)
 }
 
-// complete adds the fields of a message that go-openai omits if they are empty: the content, the text of parts, and the IDs, names
-// and arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example, a tool result
-// without text would make all later requests of the agent fail. It also adds the data of the provider to the tool calls. `from` is
-// the message of which go-openai has made the message.
+// complete adds the fields of a message that go-openai omits if they are empty: the content, the text of parts, and the IDs, names and
+// arguments of tool calls. Endpoints respond with status 400 to messages without these fields. For example, a tool result without text
+// would make all later requests of the agent fail. It also adds the data of the provider to the tool calls. `from` is the message from
+// which go-openai made `message`.
 func (w writer) complete(message map[string]json.RawMessage, from llm.Message) error {
 	calls, called := message["tool_calls"]
 	switch {
@@ -108,8 +108,8 @@ func (w writer) complete(message map[string]json.RawMessage, from llm.Message) e
 	return err
 }
 
-// withoutSignature is what Google asks for in place of a thought signature if the call has none, because another model made it. Of
-// parallel calls, only the first needs a signature (Google: "Thought signatures").
+// withoutSignature is the value that Google requires for a call without a thought signature. A call has none if another model made it.
+// Of parallel calls, only the first needs a signature (Google: "Thought signatures").
 const withoutSignature = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
 
 // editEach calls `edit` for each object of a JSON array. The function may modify the object. editEach returns the array with

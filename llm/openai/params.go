@@ -106,8 +106,9 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// parameters returns the JSON schema of a tool's parameters as endpoints accept it: an object schema has `properties`, also if they
-// are empty. OpenAI refuses a schema without them.
+// parameters returns the JSON schema of a tool's parameters in the given form. It adds empty `properties` to an object schema without
+// them, because OpenAI refuses such a schema. If the form has [noEmptySchema] and the object schema has no properties, parameters
+// returns nil.
 func parameters(schema json.RawMessage, form form) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(schema, &object) != nil || string(object["type"]) != `"object"` {

@@ -15,22 +15,23 @@ const (
 	Always     = "always" // all messages have their reasoning
 )
 
-// Reasoning says how the reasoning of assistant messages is sent back to the model. Some providers refuse a request without it, and
-// others refuse a request with it.
+// Reasoning says how the reasoning text of assistant messages is sent back to the model in chat completions requests. Some providers
+// refuse a request without it, and others refuse a request with it.
 type Reasoning struct {
-	// Send is [Never], [WithinTurn] or [Always]. If Send is empty, it depends on the provider and the model: [Always] for DeepSeek
-	// (except R1), Kimi and MiMo, [WithinTurn] for GLM, and [Never] for all others. If an endpoint refuses a request because of the
-	// reasoning, the client sends it differently from then on.
+	// Send is [Never], [WithinTurn] or [Always]. If Send is empty, the value depends on the provider and the model: [Always] for
+	// DeepSeek (except R1), Kimi and MiMo, [WithinTurn] for GLM, and [Never] for all others. If an endpoint refuses a request because
+	// of the reasoning, the client sends the reasoning differently from then on.
 	Send string
-	// Field is the field of the message. Defaults to "reasoning_content".
+	// Field is the name of the field of the message that has the reasoning. Defaults to "reasoning_content".
 	Field string
 }
 
-// noThought is the reasoning of a message with calls that has none, because another model made it. Kimi refuses an empty text here.
+// noThought is sent to Kimi as the reasoning of a message with calls that has no reasoning, because another model made it. Kimi
+// refuses an empty text.
 const noThought = " "
 
-// DefaultReasoning returns how the reasoning is sent if [Options.Reasoning] does not say it. The model has the given name of the
-// provider.
+// DefaultReasoning returns the default of [Options.Reasoning]. `host` is the host of [Options.BaseURL], and `model` is the provider's
+// name of the model.
 func DefaultReasoning(host, model string) Reasoning {
 	from, name := provider(host), strings.ToLower(model)
 	is := func(p, word string) bool { return from == p || strings.Contains(name, word) }
@@ -63,7 +64,7 @@ func (r Reasoning) field(m llm.Message, f form, i, turn int, thinks bool) string
 	return ""
 }
 
-// reasoningText returns the JSON form of the reasoning of a message to a model.
+// reasoningText returns the JSON form of the reasoning of a message. `family` is the [family] of the endpoint.
 func reasoningText(m llm.Message, family string) json.RawMessage {
 	text := m.Reasoning
 	if line(family) == "kimi" {

@@ -18,7 +18,7 @@ import (
 // used for the parts of requests that they can express. They cannot express the whole request, because they omit `strict` if it is
 // false, omit empty arguments, and store the temperature as float32. They cannot decode values of unexpected types.
 
-// askResponses sends one request in the given form to the Responses API and returns the reply. `renew` is called with each part of a
+// askResponses sends one request in the given form to the Responses API and returns the reply. `renew` is called for each part of a
 // streamed reply: see [endpoint.WithTimeout].
 func (c *Client) askResponses(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
 	body, err := responsesRequest(model, req, form, c.responsesFamily())
@@ -42,6 +42,6 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	return x.reply.reply(req, c.responsesFamily())
 }
 
-// responsesFamily returns the family of the client in [llm.Opaque]. Encrypted reasoning is bound to the account, so another host
-// refuses it.
+// responsesFamily returns the value of [llm.Opaque.Family] for the client. Encrypted reasoning is bound to the account, so another
+// host refuses it.
 func (c *Client) responsesFamily() string { return "responses:" + c.host }

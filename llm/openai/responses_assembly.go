@@ -23,12 +23,12 @@ type responseAssembly struct {
 	model   text
 	final   *responseBody // the response in the last event; nil before that event
 
-	// said and thought are what was told last: the message, and the part of the reasoning.
+	// said is the message of the last text delta. thought is the part of the reasoning of the last reasoning delta.
 	said    *assembledItem
 	thought thoughtPart
 
 	size int // approximate length of the deltas, in bytes
-	held int // length of the items that are held, in bytes
+	held int // length of the JSON of the items, in bytes
 }
 
 // thoughtPart identifies a part of the reasoning.
@@ -42,8 +42,8 @@ type assembledItem struct {
 	index int // the field `output_index`; -1 if the events do not have it
 	outputItem
 	done      bool // the item is complete
-	call      int  // the number of the function call
-	named     bool // the name of the function was told
+	call      int  // the number of the function call, from 1; 0 if the item is not a function call
+	named     bool // tell was called with the name of the function
 	text      strings.Builder
 	refused   strings.Builder
 	thoughts  strings.Builder
@@ -53,8 +53,9 @@ type assembledItem struct {
 // spoke reports whether the stream so far contains text, reasoning, a refusal or a function call.
 func (a *responseAssembly) spoke() bool { return a.size > 0 }
 
-// add adds an event. It reports whether the event is a part of the reply. It returns the error in an event that says that the response failed, and
-// [endpoint.ErrTooLarge] if the response has become too large. `failed` has the status and the headers of the HTTP response.
+// add adds an event. The result `part` says whether the event is a part of the reply. The error is the error in an event that says
+// that the response failed, or [endpoint.ErrTooLarge] if the response has become too large. `failed` has the status and the headers of
+// the HTTP response.
 func (a *responseAssembly) add(failed endpoint.Response, e responseEvent) (part bool, err error) {
 	body := e.Response.value
 	a.model = cmp.Or(a.model, body.Model)
@@ -87,7 +88,8 @@ func (a *responseAssembly) add(failed endpoint.Response, e responseEvent) (part 
 	return true, nil
 }
 
-// finish handles an event that ends the response. The type of the event is more important than the field `status`.
+// finish handles an event that ends the response. It returns the error if the response failed. The type of the event is more important
+// than the field `status`.
 func (a *responseAssembly) finish(failed endpoint.Response, kind openai.ResponseStreamEventType, body responseBody) error {
 	switch kind {
 	case openai.ResponseStreamEventCompleted:
@@ -136,7 +138,7 @@ func (a *responseAssembly) find(e responseEvent, kind string) *assembledItem {
 	return a.open(e, outputItem{kind: kind, id: string(e.ItemID)})
 }
 
-// known returns the item with the ID or the index in an event; nil if there is none.
+// known returns the item whose ID or index is in the event; nil if there is none.
 func (a *responseAssembly) known(e responseEvent) *assembledItem {
 	if item := a.byID[cmp.Or(string(e.ItemID), e.Item.id)]; item != nil {
 		return item
@@ -162,7 +164,7 @@ func (a *responseAssembly) open(e responseEvent, begun outputItem) *assembledIte
 	return item
 }
 
-// set stores an item as it is in an event.
+// set replaces the data of an item by `is`, the item in an event.
 func (a *responseAssembly) set(item *assembledItem, is outputItem) {
 	a.held += len(is.raw) - len(item.raw)
 	item.outputItem = is
@@ -183,7 +185,8 @@ func (a *responseAssembly) set(item *assembledItem, is outputItem) {
 	}
 }
 
-// begin handles the event of a new item. An item with the index of another item is a new one if its kind or its ID is different.
+// begin handles the event of a new item. If the item is known, begin updates it. If the known item is complete, or if its kind or ID
+// is different, begin adds a new item instead.
 func (a *responseAssembly) begin(e responseEvent) {
 	if e.Item.kind == "" {
 		return
@@ -197,7 +200,8 @@ func (a *responseAssembly) begin(e responseEvent) {
 	a.open(e, e.Item)
 }
 
-// end handles the event of a complete item. If no delta of it has arrived, the item is told as one delta.
+// end handles the event of a complete item. If no delta of the text, the reasoning or the arguments has arrived, end passes the whole
+// value to tell as one delta.
 func (a *responseAssembly) end(e responseEvent) {
 	if e.Item.kind == "" {
 		return

@@ -11,9 +11,9 @@ import (
 // in the same way. The mapping depends only on the earlier calls of the conversation, so the beginning of a conversation is always
 // sent with the same bytes. The zero value is ready for use.
 //
-// The API has two rules that other providers do not have. An ID has at most 64 characters, and it is unique in the request.
+// The API has two rules that other APIs do not have. An ID has at most 64 characters, and it is unique in the request.
 type callIDs struct {
-	current map[string]string // the call's ID → the ID of its last use
+	current map[string]string // the call's ID → the ID that was sent for its last use
 	taken   map[string]bool   // the IDs that were sent
 }
 
@@ -33,7 +33,7 @@ func (c *callIDs) add(id string) string {
 	return sent
 }
 
-// of returns the ID to send for the result of the last call with an ID.
+// of returns the ID to send for the result of the last call with the given ID.
 func (c *callIDs) of(id string) string {
 	if sent, ok := c.current[id]; ok {
 		return sent

@@ -17,11 +17,10 @@ type functionCall struct {
 }
 
 // responsesInput converts the conversation into the instructions and the items of the field `input`. The first message becomes the
-// instructions if it is a system message with text only. Both come before all that changes, so the endpoint can cache them. `family`
-// is the family whose opaque data is sent back; empty means none.
+// instructions if it is a system message with text only. `family` is the family whose opaque data is sent back; empty means none.
 //
 // Items have no IDs, except items of reasoning. With `store` false, the endpoint has not stored the items, and it refuses the ID of an
-// item that it cannot find. An item of reasoning has its own content, so its ID is accepted.
+// item that it cannot find. An item of reasoning contains its content, so the endpoint accepts its ID.
 func responsesInput(conversation []llm.Message, family string) (instructions string, items []any) {
 	if len(conversation) > 0 && conversation[0].Role == llm.System && len(conversation[0].Parts) == 0 {
 		instructions, conversation = conversation[0].Content, conversation[1:]
@@ -43,7 +42,7 @@ func responsesInput(conversation []llm.Message, family string) (instructions str
 	return instructions, items
 }
 
-// inputContent returns the content of a user message or of a result: a string, or a list if the message has parts.
+// inputContent returns the content of a user message or a tool message: a string, or a list if the message has parts.
 func inputContent(m llm.Message) any {
 	if len(m.Parts) == 0 {
 		return m.Content

@@ -42,7 +42,7 @@ func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 	}
 	*item = outputItem{}
 	if json.Unmarshal(encoded, &wire) != nil {
-		return nil //nolint:nilerr // what is not an item has no fields
+		return nil //nolint:nilerr // a value that is not an item has no fields
 	}
 	*item = outputItem{
 		kind: string(wire.Type), id: string(wire.ID), phase: string(wire.Phase),
@@ -61,12 +61,12 @@ func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// speaks reports whether the item makes the reply more than empty.
+// speaks reports whether a reply with this item is not empty.
 func (item outputItem) speaks() bool {
 	return item.said != "" || item.refusal != "" || item.kind == "function_call"
 }
 
-// outputItems are the items of a response. Its decoder accepts any JSON value. A single item is a list with one item.
+// outputItems are the items of a response. The decoder accepts any JSON value. It converts a single item into a list.
 type outputItems []outputItem
 
 func (items *outputItems) UnmarshalJSON(encoded []byte) error {
@@ -86,7 +86,8 @@ type contentPart struct {
 	kind, text string
 }
 
-// contentParts are the parts of a content or a summary. Its decoder accepts any JSON value. A string is one part without a kind.
+// contentParts are the parts of a content or a summary. The decoder accepts any JSON value. It converts a string into one part without
+// a kind.
 type contentParts []contentPart
 
 func (parts *contentParts) UnmarshalJSON(encoded []byte) error {
@@ -114,7 +115,7 @@ func (parts *contentParts) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// join returns the texts of the parts of certain kinds, with `between` between them.
+// join returns the texts of the parts of the given kinds, separated by `between`.
 func (parts contentParts) join(between string, kinds ...string) string {
 	var texts []string
 	for _, part := range parts {
@@ -127,7 +128,7 @@ func (parts contentParts) join(between string, kinds ...string) string {
 	return strings.Join(texts, between)
 }
 
-// optional is a value whose decoder accepts any JSON value. It is zero if the JSON value has another form.
+// optional is a value whose decoder accepts any JSON value. It is zero if the JSON value cannot be decoded.
 type optional[T any] struct{ value T }
 
 func (o *optional[T]) UnmarshalJSON(encoded []byte) error {

@@ -10,8 +10,8 @@ import (
 )
 
 // mark is one element of the list in [llm.Opaque.Data]. It stands for one item of a reply. An item of reasoning is in the list as it
-// arrived, without white space between its members. Of any other item, the list has only what the message does not have, because a
-// client sends the text and the calls of the message.
+// arrived, without white space between its members. For any other item, the list has only data that the message does not have, because
+// the client sends the text and the calls of the message.
 type mark struct {
 	Type string `json:"type"`
 	// Phase is the field `phase` of a message: "commentary" or "final_answer". OpenAI's models need it back.
@@ -22,10 +22,11 @@ type mark struct {
 	raw json.RawMessage // the item of reasoning
 }
 
-// betweenTexts is between the texts of two messages, and between two parts of a reasoning.
+// betweenTexts separates the texts of two messages, and two parts of reasoning.
 const betweenTexts = "\n\n"
 
-// opaqueOf returns the opaque data for the items of a reply. It returns nothing if an endpoint gets the same items without the data.
+// opaqueOf returns the opaque data for the items of a reply. It returns the zero value if the client would send the same items without
+// the data.
 func opaqueOf(items []outputItem, family string) llm.Opaque {
 	var list []any
 	needed, texts, calls := false, 0, 0
@@ -58,7 +59,7 @@ func opaqueOf(items []outputItem, family string) llm.Opaque {
 }
 
 // sendable returns the item of reasoning as it can be sent back. It returns false if the endpoint would refuse the item, because it
-// has neither encrypted nor readable content. Such an item is only a reference to what the endpoint has stored.
+// has neither encrypted nor readable content. Such an item is only a reference to an item that the endpoint has stored.
 func (item outputItem) sendable() (json.RawMessage, bool) {
 	var raw bytes.Buffer
 	if !item.whole || !utf8.Valid(item.raw) || json.Compact(&raw, item.raw) != nil {
@@ -67,8 +68,8 @@ func (item outputItem) sendable() (json.RawMessage, bool) {
 	return raw.Bytes(), true
 }
 
-// marksOf returns the marks in opaque data of the given family. If there are none, it returns those of a message with a text and then
-// calls. There is always a mark of a message, and it is before the marks of calls that were not in the reply.
+// marksOf returns the marks in opaque data of the given family. If none of them is the mark of a message, marksOf inserts one before
+// the first mark of a call, or at the end if there is no such mark. Therefore the text of the message always has a mark.
 func marksOf(o llm.Opaque, family string) []mark {
 	var list []json.RawMessage
 	if o.Family == family && family != "" {
@@ -97,8 +98,8 @@ func marksOf(o llm.Opaque, family string) []mark {
 	return append(append(marks[:call:call], mark{Type: "message"}), marks[call:]...)
 }
 
-// divide divides the text of a message among the marks of messages, and returns the text of each mark. If the text is not the one
-// whose lengths are in the marks, the last mark gets the whole text.
+// divide divides the text of a message among the marks of messages. It returns the text of each such mark, by the position of the
+// mark. If the lengths in the marks do not fit the text, the last such mark gets the whole text.
 func divide(text string, marks []mark) map[int]string {
 	texts, last, rest, fits := map[int]string{}, 0, text, true
 	for i, m := range marks {
@@ -119,7 +120,7 @@ func divide(text string, marks []mark) map[int]string {
 	return texts
 }
 
-// cutPrefix removes a prefix from a text. The result `ok` is false if the text does not begin with the prefix, or if the argument is
+// cutPrefix removes a prefix from a text. The result `ok` is false if the text does not begin with the prefix, or if `before` is
 // false.
 func cutPrefix(text, prefix string, before bool) (rest string, ok bool) {
 	rest, found := strings.CutPrefix(text, prefix)

@@ -50,8 +50,8 @@ func appendText(all []string, text string) []string {
 	return append(all, text)
 }
 
-// finish returns the finish reason, in the words of the chat completions API where it has one. If the response is not complete, and
-// does not say why, finish returns its status.
+// finish returns the finish reason. It uses the values of the chat completions API if one of them has the same meaning. If the
+// response is not complete and has no reason, finish returns the status. `calls` says whether the response has function calls.
 func (b responseBody) finish(calls bool) string {
 	reason := string(b.Incomplete.value.Reason)
 	switch {
@@ -67,13 +67,13 @@ func (b responseBody) finish(calls bool) string {
 	return "stop"
 }
 
-// ended reports whether the status says that the response is complete. A status that is absent or unknown says so, too.
+// ended reports whether the status says that the response is complete. An absent or unknown status means the same.
 func (b responseBody) ended() bool {
 	return b.Status != "in_progress" && b.Status != "queued" && b.Status != "incomplete"
 }
 
-// complete reports whether the response is a complete reply, one that reached the output limit, or one whose finish reason
-// [endpoint.Unfinished] knows.
+// complete reports whether the response is complete, has reached the output limit, or has a finish reason that
+// [endpoint.ClassOfFinish] knows.
 func (b responseBody) complete() bool {
 	reason := b.finish(false)
 	return b.ended() || reason == "length" || endpoint.ClassOfFinish(reason) != ""

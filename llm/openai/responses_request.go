@@ -30,7 +30,7 @@ type responsesBody struct {
 	Stream            bool                      `json:"stream,omitempty"`
 }
 
-// responsesTool is a function tool. The fields `parameters` and `strict` must be there: without `strict`, the API would change the
+// responsesTool is a function tool. The fields `parameters` and `strict` must be present: without `strict`, the API would change the
 // schema and require every property.
 type responsesTool struct {
 	Type        string          `json:"type"`
@@ -63,8 +63,9 @@ var responsesOurs = []string{
 // example, "reasoning":{"summary":"auto"} keeps the effort.
 var responsesMerged = []string{"reasoning", "text"}
 
-// responsesRequest returns the JSON body of a request in the given form. `family` is the family whose opaque data is sent back. The parameter `seed` is not sent, because the API does not have it. A field in
-// [llm.Params.Extra] replaces another field of the same name, except the fields in [responsesMerged].
+// responsesRequest returns the JSON body of a request in the given form. `family` is the family whose opaque data is sent back. The
+// parameter `seed` is not sent, because the API does not have it. A field in [llm.Params.Extra] replaces another field of the same
+// name, except the fields in [responsesMerged].
 func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {
 	p := req.Params
 	body := responsesBody{
@@ -150,7 +151,7 @@ func responsesChoice(choice string) any {
 }
 
 // withProperties returns a JSON schema with the member "properties" if it describes an object. OpenAI refuses the schema of a function
-// without it. An empty schema becomes that of an object without properties. Other schemas stay as they are, byte for byte.
+// without it. For an empty schema, it returns the schema of an object without properties. It returns other schemas unchanged.
 func withProperties(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

@@ -16,7 +16,7 @@ import (
 type responsesExchange struct {
 	client *Client
 	tell   func(llm.Delta) // is called with each delta of a streamed reply
-	renew  func()          // is called with each other part of a streamed reply: see [endpoint.WithTimeout]
+	renew  func()          // is called for each part of a streamed reply: see [endpoint.WithTimeout]
 
 	reply responseBody // the response
 }
@@ -50,7 +50,7 @@ func (x *responsesExchange) readWhole(a endpoint.Response) error {
 }
 
 // readStream reads an event stream and returns the response that its events make. When the response is complete, readStream ignores
-// errors in the rest of the stream. It is like the function of the same name for chat completions.
+// errors in the rest of the stream. For chat completions, see [exchange.readStream].
 func (x *responsesExchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (responseBody, error) {
 	whole := responseAssembly{tell: x.tell}
 	stream := endpoint.NewEvents(in)
@@ -90,9 +90,9 @@ func (x *responsesExchange) readStream(a endpoint.Response, in *bufio.Reader, qu
 // errNotEnded means that a stream ended before its response was complete.
 var errNotEnded = errors.New("the stream ended without the event response.completed: it was cut short")
 
-// take adds an event of the stream to the response so far (whole). The error `err` ends the stream: the event is an error, or it cannot
-// be decoded, or it makes the response too large. An event that is not a JSON object or list is ignored. For such an event, take
-// returns the error `ignored`, in case that the response does not become complete.
+// take adds an event of the stream to `whole`, the response so far. The error `err` ends the stream: the event is an error, or it
+// cannot be decoded, or it makes the response too large. An event that is not a JSON object or list is ignored. For such an event,
+// take returns the error `ignored`, in case that the response does not become complete.
 func (x *responsesExchange) take(a endpoint.Response, e endpoint.Event, whole *responseAssembly) (ignored *llm.Error, err error) {
 	if whole.final != nil {
 		return nil, nil

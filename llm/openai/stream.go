@@ -22,9 +22,9 @@ import (
 // reason with each part of the text, so more text may follow.
 const afterText = 30 * time.Second
 
-// readStream reads an event stream from a reader (in) and returns the reply. When the reply is complete, readStream ignores
-// errors in the rest of the stream. a has the status and the headers of the response. readStream sets the time limits of the body
-// from which the reader reads (quiet).
+// readStream reads an event stream from `in` and returns the reply. When the reply is complete, readStream ignores errors in the rest
+// of the stream. If an endpoint sends a finish reason in each event, the reply is complete only at the end of the stream. `a` has the
+// status and the headers of the response. readStream sets the time limits of `quiet`, from which `in` reads.
 func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (completion, error) {
 	whole := assembly{tell: renewing(x.renew, x.tell), offers: x.offers}
 	stream := endpoint.NewEvents(in)
@@ -65,9 +65,9 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 	}
 }
 
-// take adds an event of the stream to the reply so far (whole). It returns an error if the event is an error, cannot be decoded
-// or makes the reply too large. It ignores an event that is not a JSON object or list, such as "ping", and keeps the error for it in
-// case that the reply does not become complete.
+// take adds an event of the stream to `whole`, the reply so far. It returns an error if the event is an error, cannot be decoded or
+// makes the reply too large. It ignores an event that is not a JSON object or list, such as "ping", and keeps an error for it in case
+// that the reply does not become complete.
 func take(a endpoint.Response, e endpoint.Event, whole *assembly) error {
 	a.Body, a.Failed = e.Data, e.Name == "error"
 	if err := a.Failure(); err != nil {

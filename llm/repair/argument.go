@@ -17,9 +17,9 @@ var (
 	markup = regexp.MustCompile("^(?:\\s|</?[A-Za-z_|][^<>{}\\[\\]\"]*>|```|[}\\]])+$")
 )
 
-// arguments corrects the arguments of a tool call. It returns the JSON object that the model meant, and a description of the
-// mistakes, such as "were in a code fence". If there are no mistakes, or if it is not clear which object the model meant,
-// arguments returns the given text unchanged, and "" as the description.
+// arguments corrects the arguments of a tool call. It returns the JSON object that the model meant, and `wrong`, a description of the
+// mistakes, such as "were in a code fence". If there are no mistakes, or if it is not clear which object the model meant, arguments
+// returns the given text unchanged, and "".
 func arguments(text string) (object, wrong string) {
 	trimmed := strings.TrimFunc(text, invisible)
 	switch {
@@ -35,7 +35,7 @@ func arguments(text string) (object, wrong string) {
 		if blank(inner) {
 			return "{}", "were an encoded empty text"
 		}
-		// Only one encoding is undone. An object that was encoded several times stays as it is.
+		// Only one encoding is undone. An object that was encoded several times is not changed.
 		if inner = strings.TrimSpace(inner); llm.IsObject(inner) {
 			return settle(text, inner, "were encoded twice")
 		}
@@ -56,10 +56,10 @@ func arguments(text string) (object, wrong string) {
 	return text, ""
 }
 
-// settle is the last step in the correction of a call's arguments. It gets the text that the model wrote (original), the JSON
-// object in this text (object), and a description of the mistakes that the earlier steps have corrected (wrong). It replaces
-// unpaired surrogates (see [pairs]) and removes duplicate members (see [single]). settle returns the corrected object and a
-// description of all mistakes. If there were no mistakes, it returns the original text and "".
+// settle is the last step in the correction of a call's arguments. `original` is the text that the model wrote, `object` is the JSON
+// object in this text, and `wrong` is a description of the mistakes that the earlier steps have corrected. settle replaces unpaired
+// surrogates (see [pairs]) and removes duplicate members (see [single]). settle returns the corrected object and a description of all
+// mistakes. If there were no mistakes, it returns the original text and "".
 func settle(original, object, wrong string) (string, string) {
 	if clean := pairs(object); clean != object {
 		object, wrong = clean, join(wrong, "had an unpaired surrogate")
@@ -73,7 +73,7 @@ func settle(original, object, wrong string) (string, string) {
 	return object, wrong
 }
 
-// join returns a and b, joined with "and". If a is empty, it returns b.
+// join returns `a` and `b`, joined with "and". If `a` is empty, it returns `b`.
 func join(a, b string) string {
 	if a == "" {
 		return b

@@ -8,7 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// cursor is a text that is read from its beginning. Each method that reads something also skips the white space before it. If a
+// cursor has the part of a text that was not read yet. Each method that reads something also skips the white space before it. If a
 // method returns false, it has read nothing.
 type cursor struct{ rest string }
 
@@ -34,7 +34,7 @@ func (c *cursor) at(token string) bool {
 	return ahead.token(token)
 }
 
-// match reads what an expression matches at the beginning of the text. It returns the match and its groups.
+// match reads the text that a regular expression matches. The expression must begin with ^. match returns the match and its groups.
 func (c *cursor) match(anchored *regexp.Regexp) ([]string, bool) {
 	ahead := *c
 	ahead.space()
@@ -82,7 +82,7 @@ func (c *cursor) object() (string, bool) {
 	return text, ok
 }
 
-// arguments reads the arguments of a call and the token after them. Arguments that are not a JSON object are returned as they are, so
+// arguments reads the arguments of a call and the token `end` after them. It also returns arguments that are not a JSON object, so
 // that the agent refuses the call and the model reads why.
 func (c *cursor) arguments(end string) (string, bool) {
 	ahead := *c

@@ -13,9 +13,9 @@ import (
 // Fit shortens a reply that is too large to be stored. It returns a copy whose JSON form has at most `limit` bytes. If the
 // reply is short enough, Fit returns it unchanged.
 //
-// Fit removes the data of the provider (see [llm.Opaque]), because such data cannot be cut. Fit cuts the text and the reasoning and adds a note where it has cut. It replaces long arguments of a tool call by a text
-// that is not a JSON object. Therefore the agent does not run the call. For each change, Fit adds a text to
-// [llm.Reply.Repaired], which gets at most 20 texts.
+// Fit removes the data of the provider (see [llm.Opaque]), because such data cannot be cut. Fit cuts the text and the reasoning, and
+// adds a note where it has cut them. It replaces long arguments of a tool call by a text that is not a JSON object. Therefore the
+// agent does not run the call. For each change, Fit adds a text to [llm.Reply.Repaired], which gets at most 20 texts.
 //
 // Fit does not shorten other fields, such as IDs and short arguments. If the other fields alone have more than `limit` bytes,
 // the copy is too long. Therefore `limit` must be at least a few kilobytes.
@@ -33,7 +33,7 @@ func Fit(reply llm.Reply, limit int) llm.Reply {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	if full := len(m.Reasoning); full > 0 {
 		m.Reasoning = cut(m.Reasoning, limit/8)
-		// The length is noted even if nothing was cut.
+		// The length is reported even if nothing was cut.
 		did.addf("the reasoning had %d bytes", full)
 	}
 	if size() > limit {

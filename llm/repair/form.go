@@ -12,15 +12,15 @@ type spokenCall struct {
 	parameters []parameter
 }
 
-// form reads one piece of a model's markup at the position of a cursor. It returns the calls in the piece, and false if the text
-// does not begin with a complete piece of this form. It may then have moved the cursor.
+// form reads one piece of a model's markup at the position of a cursor. It returns the calls in the piece, and false if the text does
+// not begin with a complete piece of this form. In the second case, it may have moved the cursor.
 type form func(c *cursor) ([]spokenCall, bool)
 
-// forms are the forms of the calls in a text. The first form that reads the text counts.
+// forms are the forms of the calls in a text. The first form that can read a piece of the text is used.
 var forms = []form{harmonyCall, deepSeekCall, kimiCall, glmCall, mistralCall, functionCall, invokeCall, listedCalls}
 
-// Tokens stand before and after calls. They are skipped, because the forms are complete without them. A server may also have removed
-// one of a pair.
+// beginTokens and endTokens are tokens before and after calls. [readCalls] skips them, because the forms are complete without them. A
+// server may have removed one token of a pair.
 var (
 	beginTokens = []string{
 		"<tool_call>",      // Hermes, Qwen, GLM
@@ -91,7 +91,7 @@ func deepSeekCall(c *cursor) ([]spokenCall, bool) {
 	if !ok {
 		return nil, false
 	}
-	arguments, ok := c.arguments("<｜tool▁call▁end｜>") // V3 puts them in a code fence, which package repair removes
+	arguments, ok := c.arguments("<｜tool▁call▁end｜>") // V3 puts them in a code fence, which the function arguments removes later
 	return one(found[1]+found[2], arguments, ok)
 }
 

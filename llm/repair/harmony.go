@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// In the format harmony of the gpt-oss models, a text is a sequence of messages. Each has a header with a channel and, if it is a
-// call, a recipient.
+// In the format harmony of the gpt-oss models, a text is a sequence of messages. Each message has a header with a channel. The header
+// of a call also has a recipient.
 var (
 	harmonyBegin  = regexp.MustCompile(`^(?:<\|start\|>assistant[^<>|]{0,100})?<\|channel\|>`)
 	harmonyHeader = regexp.MustCompile(`^(?:<\|start\|>assistant([^<>|]{0,100}))?<\|channel\|>([^<>|]{0,100})(?:<\|constrain\|>[^<>|]{0,100})?<\|message\|>`)
 	harmonyEnd    = regexp.MustCompile(`<\|(?:end|call|return|start|channel)\|>`)
 )
 
-// harmony separates the reasoning in a text in the format harmony (thought) from the rest (said). The messages of the channel
-// analysis are reasoning. Calls stay in the text as they are, because [spoken] reads them. If the text is not in this format, the
-// last result is false.
+// harmony separates `thought`, the reasoning in a text in the format harmony, from `said`, the rest. The messages of the channel
+// analysis are reasoning. Calls stay in the text as they are, because [spoken] reads them. If the text is not in this format, the last
+// result is false.
 func harmony(text string) (thought, said string, found bool) {
 	rest := strings.TrimSpace(text)
 	if !harmonyBegin.MatchString(rest) {
@@ -65,8 +65,8 @@ func firstMessage(text string) (m harmonyMessage, rest string, ok bool) {
 	return m, rest, true
 }
 
-// address returns the channel of a message, such as "commentary", and its recipient, such as "functions.get_weather". It gets the
-// two parts of the header that can have the recipient: the part after the role, and the part after the mark of the channel.
+// address returns the channel of a message, such as "commentary", and its recipient, such as "functions.get_weather". The recipient
+// may be in two parts of the header: `role` is the part after the role, and `channel` is the part after the token <|channel|>.
 func address(role, channel string) (name, recipient string) {
 	for word := range strings.FieldsSeq(channel + " " + role) {
 		if to, found := strings.CutPrefix(word, "to="); found {

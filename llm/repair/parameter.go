@@ -15,8 +15,8 @@ type parameter struct {
 	declared string
 }
 
-// object returns parameters as a JSON object. The schema of the tool decides which values are strings. It returns false if two
-// parameters have the same name, or if a value is not what the markup declares.
+// object returns parameters as a JSON object. The schema of the tool decides which values are strings. object returns false if two
+// parameters have the same name, or if a value that the markup declares not to be a string is not valid JSON.
 func object(parameters []parameter, tool llm.ToolSpec) (string, bool) {
 	types := typesOf(tool)
 	seen := map[string]bool{}
@@ -41,8 +41,8 @@ func object(parameters []parameter, tool llm.ToolSpec) (string, bool) {
 	return string(append(out, '}')), true
 }
 
-// json returns the value of the parameter as JSON. The given types are those that the schema allows; none means that the schema does
-// not say.
+// json returns the value of the parameter as JSON. `types` are the types that the schema allows; none means that the schema has no
+// types. json returns false in the second case of [object].
 func (p parameter) json(types []string) ([]byte, bool) {
 	text := p.value
 	if p.declared != "true" && (p.declared == "false" || !slices.Contains(types, "string")) {

@@ -58,8 +58,8 @@ func pythonCall(c *cursor) (spokenCall, bool) {
 	return spokenCall{name: found[1], arguments: string(append(out, '}'))}, true
 }
 
-// literal reads a literal of Python and appends it as JSON to a text (out). The caller gives the number of lists and dictionaries
-// around the literal (depth).
+// literal reads a literal of Python and appends it as JSON to the text `out`. `depth` is the number of lists and dictionaries around
+// the literal.
 func literal(c *cursor, out []byte, depth int) ([]byte, bool) {
 	if c.space(); c.rest == "" || depth > maxDepth {
 		return nil, false
@@ -82,8 +82,8 @@ func literal(c *cursor, out []byte, depth int) ([]byte, bool) {
 	return append(out, strings.Join(digits, "")...), ok && json.Valid([]byte(digits[0]))
 }
 
-// collection reads a list or a dictionary of Python, whose keys must be strings, and appends it as JSON to a text (out). The caller
-// gives the number of collections around it (depth).
+// collection reads a list or a dictionary of Python and appends it as JSON to the text `out`. The keys of a dictionary must be
+// strings. `depth` is the number of lists and dictionaries around the collection.
 func collection(c *cursor, out []byte, depth int) ([]byte, bool) {
 	begin, end := c.rest[0], "]"
 	if begin == '{' {
@@ -115,8 +115,8 @@ func collection(c *cursor, out []byte, depth int) ([]byte, bool) {
 	return append(out, end...), true
 }
 
-// pythonString reads a string of Python with the usual escapes. It returns false for a string over several lines and for escapes by
-// number, which JSON writes in another way.
+// pythonString reads a string of Python. It returns false for a string over several lines, and for a string with an escape other than
+// \n, \r, \t, \\, \' and \".
 func pythonString(c *cursor) (string, bool) {
 	if c.rest == "" || c.rest[0] != '"' && c.rest[0] != '\'' || strings.HasPrefix(c.rest, `"""`) || strings.HasPrefix(c.rest, "'''") {
 		return "", false

@@ -13,15 +13,15 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Reply returns a copy of a model's reply to req with corrected tool calls. The calls in the copy have these properties:
+// Reply returns a copy of a model's reply to `req` with corrected tool calls. The calls in the copy have these properties:
 //   - All calls have different IDs, and endpoints accept their names.
-//   - If a call names a tool of req and it is clear what the model meant, the arguments are a JSON object. If the object is
-//     nested at most 100 levels deep, it has no duplicate members.
-//   - If a call names a tool of req and it is not clear what the model meant, the arguments are not a JSON object. So the
-//     agent does not run the call.
+//   - If a call names a tool of `req` and it is clear what the model meant, the arguments are a JSON object. If the object is nested
+//     at most 100 levels deep, it has no duplicate members.
+//   - If a call names a tool of `req` and it is not clear what the model meant, the arguments are not a JSON object. So the agent does
+//     not run the call.
 //
 // A model may write its calls as text. If the reply has no calls, its text consists of calls, and the request allows calls, Reply
-// moves the calls out of the text. Reply also moves reasoning from the text to the field Reasoning. For each correction of a call
+// moves the calls out of the text. Reply also moves reasoning from the text to [llm.Message.Reasoning]. For each correction of a call
 // except a new ID, Reply adds a text to [llm.Reply.Repaired], which gets at most 20 texts.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
@@ -47,8 +47,8 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	return reply
 }
 
-// call corrects the name and the arguments of the tool call c. It adds a text about each correction to a log (did). The caller
-// says whether the arguments may be cut off (cut), because c is the last call of a reply that reached the output limit.
+// call corrects the name and the arguments of the tool call `c`. It adds a text about each correction to the log `did`. `cut` says
+// that the arguments may be cut off, because `c` is the last call of a reply that reached the output limit.
 func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	name, known := resolve(c.Name, tools)
 	if name != c.Name {

@@ -23,17 +23,17 @@ func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return m.ToolCalls
 }
 
-// offered reports whether one of the given tools has a name.
+// offered reports whether one of the given tools has the given name.
 func offered(name string, tools []llm.ToolSpec) bool {
 	return slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == name })
 }
 
-// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls: the model may
-// only quote a call that stands in a file or in the result of a tool, and such a call must never run.
+// spoken returns the tool calls in a text, without IDs. It returns nil if the text also has anything other than calls. In such a text,
+// the model may only quote a call from a file or a tool result, and such a call must never run.
 //
-// If a call in the markup of a model names no tool that is among the given tools, or its arguments cannot be read, spoken returns it
-// nevertheless. The agent refuses the call, and the model reads why. If `bare` is true, the text may also be calls without markup: as
-// JSON or as Python, also in a code fence. Such calls must name given tools, because other answers can have this form, too.
+// If a call is in the markup of a model, spoken returns it even if it names none of the given tools or its arguments cannot be read.
+// The agent refuses the call, and the model reads why. If `bare` is true, the calls may also have no markup: they may be JSON or
+// Python, also in a code fence. Such calls must name given tools, because other answers can have this form, too.
 func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	text = strings.TrimSpace(text)
 	if len(tools) == 0 {
@@ -110,8 +110,8 @@ next:
 	}
 }
 
-// call converts a written call, without an ID. It reports whether the call names one of the given tools (known). If the parameters of
-// the call are contradictory, the last result is false.
+// call converts `s` into a tool call without an ID. `known` says whether the call names one of the given tools. `ok` is false if the
+// function object cannot convert the parameters of the call.
 func (s spokenCall) call(tools []llm.ToolSpec) (call llm.ToolCall, known, ok bool) {
 	call = llm.ToolCall{Arguments: strings.TrimSpace(s.arguments)}
 	call.Name, known = resolve(s.name, tools)
@@ -126,12 +126,12 @@ func (s spokenCall) call(tools []llm.ToolSpec) (call llm.ToolCall, known, ok boo
 	return call, known, ok
 }
 
-// maxWrapped limits how deep the objects of calls may be in other objects.
+// maxWrapped is the largest number of JSON values around the object of a call.
 const maxWrapped = 3
 
 // written converts a JSON value into tool calls. The value is an object with the name and the arguments of a call, an object of
 // OpenAI's API that contains such objects, or a list. The arguments may be encoded as a string. written returns false for any other
-// value. The caller gives the number of values around the value (depth).
+// value. `depth` is the number of JSON values around the value.
 func written(encoded json.RawMessage, depth int) ([]spokenCall, bool) {
 	var list []json.RawMessage
 	var fields map[string]json.RawMessage

@@ -10,8 +10,8 @@ import (
 // thoughtTag matches the tags that models write around their reasoning.
 var thoughtTag = regexp.MustCompile(`^(?:</?(?:think|thinking|thought|seed:think)>|\[/?THINK\])`)
 
-// nextTag returns the position of the first of these tags, from a given position on, and the position after the tag. If there is
-// none, the last result is false.
+// nextTag returns the position of the first tag that [thoughtTag] matches, at `from` or later, and the position after the tag. If
+// there is no such tag, the last result is false.
 func nextTag(text string, from int) (begin, end int, ok bool) {
 	for ; ; from++ {
 		n := strings.IndexAny(text[from:], "<[")
@@ -25,12 +25,12 @@ func nextTag(text string, from int) (begin, end int, ok bool) {
 	}
 }
 
-// think moves the reasoning that is in the text of a message to the field Reasoning. Some endpoints do not separate the two. If the
+// think moves the reasoning in the text of a message to the field Reasoning. Some endpoints do not separate reasoning and text. If the
 // message already has reasoning, the reasoning in the text is only removed. `cut` says that the text reached the output limit.
 func think(m *llm.Message, cut bool) {
 	var thoughts []string
 	said, removed := m.Content, false
-	if m.Reasoning == "" { // beside other reasoning, a text before a closing tag is the answer
+	if m.Reasoning == "" { // if there is other reasoning, the text before a closing tag is part of the answer
 		thought, rest, found := unopened(said)
 		if found && (rest != "" || len(m.ToolCalls) > 0 || cut) {
 			thoughts, said, removed = append(thoughts, thought), rest, true
@@ -56,8 +56,9 @@ func think(m *llm.Message, cut bool) {
 // maxLayers is the maximum number of blocks of reasoning that [think] removes from the beginning of a text.
 const maxLayers = 100
 
-// splitThought separates a block of reasoning at the beginning of a text from the text after it. Only if the text was cut off (`cut`),
-// the closing tag of the block may be missing. If the text does not begin with reasoning, splitThought returns the text and false.
+// splitThought separates a block of reasoning at the beginning of a text from the text after it. The closing tag of the block may be
+// missing only if `cut` says that the text was cut off. If the text does not begin with reasoning, splitThought returns the text and
+// false.
 func splitThought(text string, cut bool) (thought, said string, found bool) {
 	trimmed := strings.TrimSpace(text)
 	begin, end, found := nextTag(trimmed, 0)
@@ -95,8 +96,9 @@ func unopened(text string) (thought, said string, found bool) {
 // closes reports whether a tag is a closing tag.
 func closes(tag string) bool { return tag[1] == '/' }
 
-// mentioned reports whether a text speaks about the closing tag from one position to another: whether there is text on both sides of
-// the tag in its line, or the tag is a word of its line or in quotes.
+// mentioned reports whether the text only mentions the closing tag `text[from:to]`. This is true if there is text before the tag in
+// its line, and if there is also text after the tag in the line, or a space, a quotation mark or a parenthesis directly before the
+// tag.
 func mentioned(text string, from, to int) bool {
 	begins, ends := from == 0 || text[from-1] == '\n', to == len(text) || strings.IndexByte("\r\n", text[to]) >= 0
 	return !begins && (!ends || strings.IndexByte(" \t`'\"(", text[from-1]) >= 0)

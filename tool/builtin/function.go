@@ -122,9 +122,9 @@ func toWhole(n number, f func(float64) float64) (number, error) {
 	whole := new(big.Int).Quo(n.rat.Num(), n.rat.Denom())
 	rest := new(big.Rat).Sub(n.rat, new(big.Rat).SetInt(whole))
 	left, _ := rest.Float64()
-	// The conversion to float64 may round a fractional part near 0, ½ or 1 to exactly 0, ½ or 1, for which f may return
-	// another result. f returns the same result for all values between 0 and ½, and for all values between ½ and 1. The same
-	// is true for negative values. So a number that was rounded in this way is replaced by ±¼ or ±¾.
+	// The conversion to float64 may round a fractional part near 0, ½ or 1 to exactly 0, ½ or 1. For such a value, f may
+	// return another result. f returns the same result for all values between 0 and ½, and for all values between ½ and 1.
+	// The same is true for negative values. So a number that was rounded in this way is replaced by ±¼ or ±¾.
 	switch half := big.NewRat(1, 2); {
 	case rest.Sign() != 0 && left == 0:
 		left = math.Copysign(0.25, float64(rest.Sign()))

@@ -20,7 +20,7 @@ const (
 	ollama    API = "Ollama's chat API"
 )
 
-// reply returns what a reply of the API is called.
+// reply returns the term for a reply of the API, for error messages.
 func (a API) reply() string {
 	switch a {
 	case Chat:
@@ -31,9 +31,9 @@ func (a API) reply() string {
 	return "a reply of " + string(a)
 }
 
-// Foreign returns an [*llm.Error] if the response has the format of an API other than the given one. Such a response means that the
-// URL of the endpoint is wrong, so a retry does not help. Call Foreign for a response that has a success status, but neither an error
-// nor a reply.
+// Foreign returns an [*llm.Error] of class [llm.NotFound] if the response has the format of an API other than `own`, and nil
+// otherwise. Such a response means that the URL of the endpoint is wrong, so a retry does not help. Call Foreign for a response that
+// has a success status, but neither an error nor a reply.
 func (a Response) Foreign(own API) error {
 	var shape struct {
 		Object     Text            `json:"object"`
@@ -43,7 +43,7 @@ func (a Response) Foreign(own API) error {
 		Done       json.RawMessage `json:"done"`
 		Message    json.RawMessage `json:"message"`
 	}
-	_ = json.Unmarshal(a.Body, &shape) // what is not an object has none of the fields
+	_ = json.Unmarshal(a.Body, &shape) // a body that is not an object has none of the fields
 	var api API
 	switch {
 	case shape.Object == "response" || strings.HasPrefix(string(shape.Type), "response."):

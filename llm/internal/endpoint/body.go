@@ -25,7 +25,7 @@ func (e LostError) Unwrap() error { return e.Err }
 func Unpack(body io.Reader) *bufio.Reader {
 	in := bufio.NewReader(body)
 	if start, _ := in.Peek(1); !bytes.Equal(start, []byte("\x1f")) {
-		return in // this waits for one byte only, because more bytes of a stream may come much later
+		return in // Peek(1) waits for one byte only, because more bytes of a stream may come much later
 	}
 	if start, _ := in.Peek(2); !bytes.Equal(start, []byte("\x1f\x8b")) {
 		return in

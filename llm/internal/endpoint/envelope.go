@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// This file recognises errors in the envelope of another protocol, although the status is a success.
+// Some endpoints report errors with a success status. This file finds such errors in the fields of the body.
 
 // envelopeStatus is the status in the responses of the provider MiniMax. In a successful response, its code is 0.
 type envelopeStatus struct {
@@ -27,7 +27,7 @@ func (s *envelopeStatus) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// failed reports whether the status is an error.
+// failed reports whether the status says that the request failed.
 func (s envelopeStatus) failed() bool { return !succeeded(s.Code) }
 
 // succeeded reports whether a code is absent or says that a request succeeded.

@@ -10,26 +10,26 @@ import (
 
 // Event is one event of an event stream.
 type Event struct {
-	Name string // the value of the field "event"; empty if there is none
+	Name string // the value of the field `event`; empty if there is none
 	Data []byte
 }
 
 // Done reports whether the event is "[DONE]", which marks the end of a stream.
 func (e Event) Done() bool { return string(e.Data) == "[DONE]" }
 
-// Events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be
-// a space after the colon of a field. Comments and unknown fields are ignored. An events value is not safe for concurrent use.
+// Events reads an event stream (server-sent events, HTML standard, section 9.2). Lines may end in LF, CRLF or CR. There may be a space
+// after the colon of a field. Comments and unknown fields are ignored. Events is not safe for concurrent use.
 //
-// Endpoints deviate from the standard in two ways, and events accepts both. First, a data line with a complete JSON value is
-// an event even if no empty line follows. Second, a line without a field name is an event if it is a JSON object. Some
-// proxies send errors in this form.
+// Endpoints deviate from the standard in two ways, and Events accepts both. First, a data line with a complete JSON value is an event
+// even if no empty line follows. Second, a line without a field name is an event if it is a JSON object. Some proxies send errors in
+// this form.
 type Events struct {
 	in      *bufio.Reader
 	line    []byte // the current line
 	afterCR bool   // the last line ended in CR; if LF follows, it belongs to the same line end
 	first   bool   // no line was read yet
 	name    string
-	// part is the data so far of an event with several data lines.
+	// part has the data lines of the current event that were read so far.
 	part []byte
 }
 
@@ -96,8 +96,8 @@ func (s *Events) take(line []byte) (Event, bool) {
 //   - [ErrTooLarge] if the line is longer than [MaxReply]
 //   - an error of the connection
 //
-// If the last line of the stream has no line end, a part of the line may be missing. readLine returns such a line only if it
-// is certainly complete; see [Events.whole].
+// If the last line of the stream has no line end, a part of the line may be missing. readLine returns such a line only if
+// [Events.whole] returns true.
 func (s *Events) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -129,8 +129,8 @@ func (s *Events) readLine() error {
 	}
 }
 
-// whole reports whether the line s.line is certainly complete although it has no line end. This is true for three kinds of lines:
-// a comment, a "data:" line with a JSON value or [DONE], and a line that is a JSON object and does not begin with "data:".
+// whole reports whether `s.line` can be used although it has no line end. This is true for three kinds of lines: a comment (its text
+// is ignored), a "data:" line with a JSON value or "[DONE]", and a line that is a JSON object.
 func (s *Events) whole() bool {
 	data, found := bytes.CutPrefix(s.line, []byte("data:"))
 	data = bytes.TrimSpace(data)

@@ -40,7 +40,8 @@ func (a Response) Failure() error {
 	return told
 }
 
-// maxMessage limits the message of an error in which its class and its wait time are searched, in bytes.
+// maxMessage is the maximum length of the text in which [Response.Failure] looks for the class and the wait time of an error, in
+// bytes.
 const maxMessage = 64 << 10
 
 // UnreadCall is the error for a tool call that the endpoint could not parse. The endpoint's error response contains the text

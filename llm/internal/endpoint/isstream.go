@@ -36,7 +36,8 @@ func IsStream(header http.Header, body *bufio.Reader) bool {
 // linesOfJSON matches the Content-Types of responses with one JSON value in each line.
 var linesOfJSON = regexp.MustCompile(`(?i)ndjson|jsonl|json-?lines|stream\+json`)
 
-// beginsField reports whether a text begins with a field of an event stream, and whether it may do so when more of it has arrived.
+// beginsField reports whether a text begins with a field of an event stream, and whether it may begin with one when more of the text
+// has arrived.
 func beginsField(text []byte) (does, may bool) {
 	for _, field := range []string{"data:", "event:", "id:", "retry:"} {
 		does = does || bytes.HasPrefix(text, []byte(field))

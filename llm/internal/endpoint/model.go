@@ -20,7 +20,7 @@ type Model struct {
 	Name string
 	// Host is the host of the endpoint.
 	Host string
-	// Timeout is the timeout of the model. It is only a text in errors.
+	// Timeout is the timeout of the model. It only appears in errors.
 	Timeout time.Duration
 	// Secrets hides secrets in errors.
 	Secrets *redact.Redactor

@@ -19,12 +19,11 @@ type Response struct {
 	Header http.Header
 	Body   []byte    // the body of the response or the data of the event
 	At     time.Time // when the response began
-	// Failed says that the response is an event with the name "error". Such an event is an error even if the status is a
-	// success.
+	// Failed says that the response is an error even if the status is a success, for example an event with the name "error".
 	Failed bool
 }
 
-// problem is the error in an answer. Providers send errors in many formats.
+// problem is the error in a response. Providers send errors in many formats.
 type problem struct {
 	// status is the HTTP status in the error object; 0 if there is none.
 	status int
@@ -45,8 +44,8 @@ func (a Response) html() bool {
 		strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
 }
 
-// problem returns the error in the answer; nil if there is none. There is an error if the answer has an error status, is an
-// event with the name "error", or contains an error in its body.
+// problem returns the error in the response; nil if there is none. There is an error if the response has an error status, if
+// [Response.Failed] is true, or if the body contains an error.
 func (a Response) problem() *problem {
 	body := bytes.TrimSpace(a.Body)
 	var list []json.RawMessage
@@ -100,8 +99,8 @@ func Present(field json.RawMessage) bool {
 	return true
 }
 
-// readProblem decodes the error object in an answer. Some endpoints send another JSON value instead of an object, such as a
-// string. In this case, the value is the message.
+// readProblem decodes the error object in a response. Some endpoints send another JSON value instead of an object, such as a string.
+// In this case, the value is the message.
 func readProblem(encoded json.RawMessage) *problem {
 	var object struct {
 		Message  json.RawMessage     `json:"message"`
@@ -201,8 +200,8 @@ const (
 	statusOverloaded = 529 // Anthropic
 )
 
-// denied reports whether an HTTP status says that the request is not allowed or names nothing that exists. A shorter conversation
-// does not help then, although the message may mention the context window, for example of another plan.
+// denied reports whether an HTTP status says that the endpoint does not allow the request or does not know the URL or the model. A
+// shorter conversation does not help in these cases, even if the message mentions a context window, for example that of another plan.
 func denied(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:

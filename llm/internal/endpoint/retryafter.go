@@ -52,10 +52,10 @@ func number(s string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(max(n, 0), float64(maxWait/unit)) * float64(unit)), true
 }
 
-// amounts is an expression for one to four numbers with units, such as "1m30s", "26 seconds" or "2 minutes and 5 seconds".
+// amounts is a regular expression for one to four numbers with units, such as "1m30s", "26 seconds" or "2 minutes and 5 seconds".
 const amounts = amount + `(?:(?:,|,? and)? ?` + amount + `){0,3}`
 
-// amount is an expression for a number with a unit.
+// amount is a regular expression for a number with a unit.
 const amount = `[0-9]{1,9}(?:\.[0-9]{1,9})? ?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`
 
 var (
@@ -115,7 +115,7 @@ func resetTime(value string, now time.Time) time.Duration {
 	if date, err := time.Parse(time.RFC3339, value); err == nil {
 		return date.Sub(now)
 	}
-	// No limit lasts for more than 30 years, so a larger number is a date.
+	// No limit lasts for more than 30 years, so a larger number of seconds is a Unix time.
 	const year2001 = 1e9
 	n, err := strconv.ParseFloat(value, 64)
 	switch {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Secrets returns the texts that must not be in errors: the API key, the words in the values of headers, the values in the query of
-// requests, and the password in the base URL. It omits words of fewer than 8 bytes in headers and in the query. Such words are
-// hardly secrets, and hiding them could make a message unreadable.
+// Secrets returns the texts that must not be in errors: the API key, the words in the values of `headers` and `query`, and the
+// password in `baseURL`. It omits words of fewer than 8 bytes in `headers` and `query`. Such words are hardly secrets, and hiding them
+// could make a message unreadable.
 func Secrets(key, baseURL string, headers, query map[string]string) []string {
 	secrets := []string{key}
 	for _, values := range []map[string]string{headers, query} {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Sender sends the requests of a client. Its fields have the meaning of the client's options. It is safe for concurrent use.
+// Sender sends the requests of a client. Its fields are the client's options with the same names. It is safe for concurrent use.
 type Sender struct {
 	HTTPClient     *http.Client
 	IdleTimeout    time.Duration
@@ -51,12 +51,12 @@ func (s Sender) Prepare(r *http.Request, key string, stream bool) {
 	}
 }
 
-// Reader reads the body of a response. `a` has the status and the headers. `body` is the body, unpacked. The reader sets the time
-// limits of `quiet`, from which `body` reads.
+// Reader is a function that reads the body of a response. `a` has the status and the headers. `body` is the decompressed body, which
+// reads from `quiet`. The function sets the time limits of `quiet`.
 type Reader func(a Response, body *bufio.Reader, quiet *Silence) error
 
-// Send sends a request and calls `read` with the response. It closes the body of the response. An error of the connection is a
-// [LostError], which says why the context has ended.
+// Send sends a request and calls `read` with the response. It closes the body of the response. It returns the error of `read`, or a
+// [LostError] if there is no response. If the context has ended with [ErrSilent] or [ErrTimeout], a LostError wraps this cause.
 func (s Sender) Send(r *http.Request, read Reader) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -71,7 +71,8 @@ func (s Sender) Send(r *http.Request, read Reader) error {
 	return s.lost(ctx, read(a, Unpack(quiet), quiet))
 }
 
-// lost adds to an error of the connection why the context of the request has ended. Other errors stay as they are.
+// lost returns a [LostError] that wraps [ErrSilent] or [ErrTimeout] if `err` is a LostError and `ctx` has ended with this cause.
+// Otherwise it returns `err`.
 func (s Sender) lost(ctx context.Context, err error) error {
 	if !errors.As(err, new(LostError)) {
 		return err
@@ -85,8 +86,8 @@ func (s Sender) lost(ctx context.Context, err error) error {
 	return err
 }
 
-// ReadBody reads the body of a response that is not streamed. It returns the response with its body, or the error in it. `ended` must
-// return an error if the context of the request has ended, and nil otherwise.
+// ReadBody reads the body of a response that is not streamed. It returns `a` with the body, and the error that the response contains.
+// `ended` must return an error if the context of the request has ended, and nil otherwise.
 func ReadBody(a Response, body io.Reader, ended func() error) (Response, error) {
 	encoded, err := ReadLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the

@@ -16,7 +16,7 @@ const AfterFinish = 5 * time.Second
 
 // Silence is the body of a response. It cancels the request if the endpoint sends nothing for too long during a call of
 // [Silence.Read]. The time between calls does not count, because the endpoint is not responsible for it. After a call of
-// [Silence.Closing], the time between calls counts, too. A silence is not safe for concurrent use.
+// [Silence.Closing], the time between calls counts, too. A Silence is not safe for concurrent use.
 type Silence struct {
 	body   io.Reader
 	cancel context.CancelCauseFunc
@@ -49,16 +49,16 @@ func (s *Silence) Read(p []byte) (int, error) {
 	return s.body.Read(p)
 }
 
-// LimitTo sets the longest time that each later call of [Silence.Read] may take.
+// LimitTo sets the longest time that each later call of [Silence.Read] may take; 0 means no limit.
 func (s *Silence) LimitTo(limit time.Duration) { s.limit = limit }
 
 // Closing sets the time at which all reading must end: `after` from now. Call it when the reply is complete. A call of [Silence.Read]
-// that lasts beyond this time cancels the request. Only the first call of Closing has an effect.
+// that lasts beyond this time cancels the request. Later calls have no effect, except after [Silence.Reopen].
 func (s *Silence) Closing(after time.Duration) {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(after)
 	}
 }
 
-// Reopen takes back [Silence.Closing]. Call it when a reply that seemed complete goes on.
+// Reopen removes the time that [Silence.Closing] has set. Call it if more of the reply arrives although the reply seemed complete.
 func (s *Silence) Reopen() { s.end = time.Time{} }

@@ -22,7 +22,7 @@ var wordings = []struct {
 	words []string
 	texts []string
 }{
-	// These rows come first, because their messages also have texts of the row of ContextTooLong.
+	// This row comes first, because its messages also match the row of ContextTooLong.
 	{
 		class: llm.ServerError,
 		texts: []string{"failed to decode, try again", "free space in the kv cache"}, // llama.cpp: its shared cache is full for now
@@ -63,9 +63,9 @@ var wordings = []struct {
 			"reduce the length of",                         // Groq
 			"length of all messages",                       // Perplexity
 			"total message size",                           // Moonshot: a limit in bytes
-			"request too large",                            // Groq, OpenAI: alone beyond a minute's tokens
+			"request too large",                            // Groq, OpenAI: one request exceeds the tokens per minute
 			"invalid 'input[*].content*string too long",    // OpenAI
-			"invalid 'messages[*].content*string too long", // OpenAI; too long strings elsewhere are no matter of the context
+			"invalid 'messages[*].content*string too long", // OpenAI; in other fields, a string that is too long has nothing to do with the context window
 		},
 	},
 	{
@@ -73,7 +73,7 @@ var wordings = []struct {
 		words: []string{
 			"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "data_inspection_failed",
 			"1301",                             // Zhipu
-			"base_resp 1026", "base_resp 1027", // MiniMax: the request, the reply
+			"base_resp 1026", "base_resp 1027", // MiniMax: in the request, in the reply
 		},
 		texts: []string{
 			"content management policy",         // Azure
@@ -82,7 +82,7 @@ var wordings = []struct {
 		},
 	},
 	{
-		// DashScope uses the words of OpenAI's permanent error for limits that are counted anew each minute or hour.
+		// DashScope uses the words of OpenAI's permanent error for limits per minute or per hour.
 		class: llm.RateLimited,
 		words: []string{"Throttling", "Throttling.RateQuota", "Throttling.AllocationQuota", "limit_requests"},
 		texts: []string{"exceeded your current quota*aliyun.com", "exceeded your current quota*alibabacloud.com"},
@@ -143,9 +143,9 @@ var wordings = []struct {
 	},
 }
 
-// types maps general error types, such as "overloaded_error", to classes. The client looks an error up here if it matches no row of
-// [wordings]. If the error has an HTTP status, the status determines the class, with one exception: an error with a 5xx status is
-// [llm.Overloaded] if this map says so. Many errors within a stream have no status.
+// types maps general error types, such as "overloaded_error", to classes. The client uses this map for errors that match no row of
+// [wordings] and have no error status, such as many errors within a stream. For errors with a 5xx status, the client uses it only to
+// recognise [llm.Overloaded].
 var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,
@@ -176,15 +176,15 @@ var types = map[string]llm.Class{
 	"image_content_policy_violation": llm.Filtered,
 }
 
-// finishes maps the finish reasons of replies that are not complete to classes. A finish reason that is not in this table ends a
-// complete reply, or one that reached the output limit. Upper and lower case do not matter.
+// finishes maps the finish reasons of replies that are not complete to classes. Any other finish reason means that the reply is
+// complete or reached the output limit. Upper and lower case do not matter.
 var finishes = map[string]llm.Class{
 	"content_filter":          llm.Filtered, // OpenAI
 	"content_filtered":        llm.Filtered, // Bedrock
 	"guardrail_intervened":    llm.Filtered, // Bedrock
 	"refusal":                 llm.Filtered, // Anthropic
 	"sensitive":               llm.Filtered, // Zhipu
-	"safety":                  llm.Filtered, // this and the next ones: Gemini
+	"safety":                  llm.Filtered, // Gemini, like the following ones up to the empty line
 	"prohibited":              llm.Filtered,
 	"prohibited_content":      llm.Filtered,
 	"blocklist":               llm.Filtered,
@@ -218,7 +218,7 @@ func ClassOfFinish(reason string) llm.Class {
 	return ""
 }
 
-// incomplete says for each class in [finishes] why a reply is not complete.
+// incomplete says, for each class in [finishes], why the reply is not complete.
 var incomplete = map[llm.Class]string{
 	llm.Filtered:       "the provider's content filter withheld or cut the reply",
 	llm.BadReply:       "the endpoint could not read the model's tool call",
@@ -268,10 +268,10 @@ func contains(message, text string) bool {
 	return true
 }
 
-// howMany is an expression for a number of tokens, such as "32768" or "32,768".
+// howMany is a regular expression for a number of tokens, such as "32768" or "32,768".
 const howMany = `([0-9][0-9,]{0,14})`
 
-// Some error messages have two numbers: the size of the context window and the output limit of the request. The expression
+// Some error messages have two numbers: the size of the context window and the output limit of the request. The regular expression
 // `windows` finds the size, and `outputs` finds the limit.
 var (
 	windows = regexp.MustCompile(`(?:context length (?:is|of)|must be <=|exceed context limit: [0-9]+ \+ [0-9]+ >) ` + howMany)
@@ -285,8 +285,8 @@ func outputFillsWindow(message string) bool {
 	return window > 0 && output >= window
 }
 
-// size returns the number that an expression finds in a message; 0 if there is no match. The number is the text that the
-// groups of the expression match, without its commas.
+// size returns the number that a regular expression finds in a message; 0 if there is no match. The number is the text that the groups
+// of the expression match, without commas.
 func size(expression *regexp.Regexp, message string) int64 {
 	found := expression.FindStringSubmatch(message)
 	if found == nil {
