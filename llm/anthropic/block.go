@@ -97,5 +97,8 @@ func imageSource(address string) (*source, error) {
 		data = base64.StdEncoding.EncodeToString([]byte(plain))
 	}
 	kind, _, _ = strings.Cut(kind, ";") // the parameters of the type, such as a charset, have no meaning for an image
+	if kind == "image/jpg" {
+		kind = "image/jpeg" // the only name that the API accepts
+	}
 	return &source{Type: "base64", MediaType: kind, Data: data}, nil
 }

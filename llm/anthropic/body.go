@@ -51,9 +51,12 @@ var ours = []string{"messages", "model", "stream", "system", "tools"}
 
 // encodeBody returns the body of a request in the given form. A field in [llm.Params.Extra] replaces the client's field of the
 // same name. A field in [ours] is an error.
-func encodeBody(model string, req llm.Request, f form) ([]byte, error) {
+func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	p := req.Params
-	conversation, err := newConversation(req.Messages, !f.unsigned)
+	if f.unsigned {
+		family = ""
+	}
+	conversation, err := newConversation(req.Messages, family)
 	if err != nil {
 		return nil, err
 	}

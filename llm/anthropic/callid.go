@@ -17,6 +17,8 @@ var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 // conversation begins with the same bytes. The zero value is ready for use.
 type callIDs struct {
 	used map[string]bool
+	// last maps each ID to the number of its last use.
+	last map[string]int
 	// now maps the IDs of the calls in the last assistant message to the IDs that are sent.
 	now map[string]string
 }
@@ -27,11 +29,12 @@ func (c *callIDs) begin() { c.now = map[string]string{} }
 // call returns the ID that is sent for a call. `id` is the ID of the [llm.ToolCall].
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
-		c.used = map[string]bool{}
+		c.used, c.last = map[string]bool{}, map[string]int{}
 	}
 	valid := validID(id)
 	sent := valid
-	for n := 2; c.used[sent]; n++ {
+	for n := max(c.last[valid], 1) + 1; c.used[sent]; n++ {
+		c.last[valid] = n
 		sent = fmt.Sprintf("%s_%d", valid, n)
 	}
 	c.used[sent], c.now[id] = true, sent

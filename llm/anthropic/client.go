@@ -178,17 +178,19 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
 	var refusals []string
+	family := endpoint.Family(c.model.Host, model)
+	ctx, began := endpoint.Began(ctx)
 	for f := known; ; {
-		body, err := encodeBody(model, req, f)
+		body, err := encodeBody(model, family, req, f)
 		if err != nil {
 			return llm.Reply{}, err
 		}
-		reply, err := c.ask(ctx, renew, body, req, !f.plain)
+		reply, err := c.ask(ctx, renew, body, req, family, !f.plain)
 		next, refused := f.after(err, req, func(next form) bool {
-			other, err := encodeBody(model, req, next)
+			other, err := encodeBody(model, family, req, next)
 			return err == nil && !bytes.Equal(other, body)
 		})
-		if refused {
+		if refused && !began() && len(refusals) < maxLessons {
 			f, refusals = next, append(refusals, endpoint.Shorten(c.model.Secrets.Text(err.Error())))
 			continue
 		}
@@ -199,8 +201,11 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	}
 }
 
+// maxLessons limits how many refusals of one request the client learns from.
+const maxLessons = 12
+
 // ask sends one request with the given body and returns the reply. `streams` says whether the body asks for a stream.
-func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, streams bool) (llm.Reply, error) {
+func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
 	x := &exchange{client: c, key: req.Key, streams: streams, renew: renew, tell: llm.Stream(ctx)}
 	err := c.library.Post(ctx, "v1/messages", body, nil, option.WithHTTPClient(x))
 	if x.done {
@@ -209,5 +214,5 @@ func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Req
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return readReply(x.answer, req)
+	return readReply(x.answer, req, family)
 }

@@ -1,6 +1,9 @@
 package anthropic_test
 
 import (
+	"context"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -17,7 +20,15 @@ func serve(t testing.TB, handler http.Handler, edit ...func(*anthropic.Options))
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	options := anthropic.Options{Name: "fast", BaseURL: server.URL + "/v1", APIKey: "sk-very-secret"}
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}
+	transport := &http.Transport{DialContext: dial}
+	t.Cleanup(transport.CloseIdleConnections)
+	options := anthropic.Options{
+		Name: "fast", BaseURL: "http://api.anthropic.com/v1", APIKey: "sk-very-secret", Log: slog.New(slog.DiscardHandler),
+		HTTPClient: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
 	for _, e := range edit {
 		e(&options)
 	}

@@ -31,16 +31,16 @@ type conversation struct {
 	ids    callIDs
 }
 
-// newConversation converts the messages of a request. `signed` says whether to send the raw blocks of earlier replies, such as
+// newConversation converts the messages of a request. `family` is the family whose raw blocks of earlier replies are sent, such as
 // thinking: see [block.raw].
 //
 // The API has rules for the order. Messages of the same role in a row become one turn. The results of tool calls are the first
 // blocks of the turn after the calls. The first turn and the last turn are user turns. Many models refuse to continue an
 // assistant turn at the end.
-func newConversation(messages []llm.Message, signed bool) (*conversation, error) {
+func newConversation(messages []llm.Message, family string) (*conversation, error) {
 	c := &conversation{}
 	for i, m := range messages {
-		if err := c.add(m, signed); err != nil {
+		if err := c.add(m, family); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -59,7 +59,7 @@ func textTurn(text string) turn {
 }
 
 // add adds a message to the conversation.
-func (c *conversation) add(m llm.Message, signed bool) error {
+func (c *conversation) add(m llm.Message, family string) error {
 	content, err := contentOf(m)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *conversation) add(m llm.Message, signed bool) error {
 			c.append("assistant", append(content, calls...))
 			return nil
 		}
-		c.append("assistant", assistantBlocks(m, calls, signed))
+		c.append("assistant", assistantBlocks(m, calls, family))
 	default:
 		return fmt.Errorf("the role %q is unknown", m.Role)
 	}

@@ -50,7 +50,11 @@ var lessons = []lesson{
 	// max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5
 	// The maximum tokens you requested exceeds the model limit of 64000.
 	{regexp.MustCompile(`(?i)max_tokens\b.*?> ?([0-9]+), which is the maximum|maximum tokens.*model limit of ([0-9]+)|` +
-		`max_tokens\b.*?(?:less than or equal to|at most|<=) ?([0-9]+)`), learnLimit},
+		`max_tokens\b.*?(?:less than or equal to|at most|<=) ?([0-9]+)|range of max_tokens is \[[0-9]+, ?([0-9]+)\]`), learnLimit},
+	// 'max_tokens' or 'max_completion_tokens' is too large: 64000 … (64000 > 32768 - 100).
+	{regexp.MustCompile(`(?i)max_tokens.*is too large.*\([0-9]+ > ([0-9]+) - ([0-9]+)\)`), func(f *form, req llm.Request, found []string) {
+		learnRoom(f, req, []string{"", found[2], found[1]})
+	}},
 	// input length and `max_tokens` exceed context limit: 150000 + 64000 > 200000, decrease input length or `max_tokens`
 	{regexp.MustCompile(`(?i)exceed context limit: ([0-9]+) \+ [0-9]+ > ([0-9]+)`), learnRoom},
 	// messages.1.content.0: Invalid `signature` in `thinking` block
@@ -58,6 +62,12 @@ var lessons = []lesson{
 	{regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified"), func(f *form, _ llm.Request, _ []string) { f.unsigned = true }},
 	// messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
 	{regexp.MustCompile("(?i)expected .?thinking.? or .?redacted_thinking"), func(f *form, _ llm.Request, _ []string) { f.bare = true }},
+	// "thinking.type.disabled" is not supported for this model. Use "thinking.type.enabled" and "output_config.effort" to control it.
+	{regexp.MustCompile(`(?i)^[^.]*thinking\.type\.disabled.{0,20}not supported`), func(f *form, _ llm.Request, _ []string) { f.undisabled = true }},
+	// "thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control it.
+	{regexp.MustCompile(`(?i)^[^.]*thinking\.type\.enabled.{0,20}not supported`), learnThinking},
+	// tool_choice: type "tool" and "any" are not supported for this model.
+	{regexp.MustCompile(`(?i)tool_choice\b.*not supported`), func(f *form, req llm.Request, _ []string) { f.unforced = forces(req) }},
 	// Thinking may not be enabled when tool_choice forces tool use.
 	{regexp.MustCompile(`(?i)thinking.*tool_choice|tool_choice.*thinking`), learnForce},
 	// `temperature` and `top_p` cannot both be specified for this model. Please use only one.
@@ -122,7 +132,7 @@ func learnRoom(f *form, req llm.Request, found []string) {
 func learnForce(f *form, req llm.Request, _ []string) {
 	switch {
 	case !forces(req):
-	case !f.silent:
+	case !f.silent && req.Params.ReasoningEffort != none:
 		f.silent = true
 	default:
 		f.unforced = true

@@ -8,9 +8,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// family is the [llm.Opaque.Family] of this client.
-const family = "anthropic"
-
 // place is one element of a layout. A layout is a list that describes the blocks of a reply, in their order. The client stores
 // the list as the data of the message's [llm.Opaque]. There are three kinds of elements:
 //   - {"type":"text","length":n} stands for the next n bytes of the message's text.
@@ -21,8 +18,8 @@ type place struct {
 	Length int    `json:"length,omitempty"`
 }
 
-// layoutOf returns the layout of a reply; an empty Opaque if no block of the reply must be sent back unchanged.
-func layoutOf(pieces []piece) llm.Opaque {
+// layoutOf returns the layout of a reply for a family; an empty Opaque if no block of the reply must be sent back unchanged.
+func layoutOf(pieces []piece, family string) llm.Opaque {
 	var elements []json.RawMessage
 	needed := false
 	for _, p := range pieces {
@@ -51,12 +48,12 @@ func layoutOf(pieces []piece) llm.Opaque {
 	return llm.Opaque{Family: family, Data: strings.ToValidUTF8(string(data), "\uFFFD")}
 }
 
-// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. `signed` says whether to
-// send the raw blocks of earlier replies: see [block.raw].
-func assistantBlocks(m llm.Message, calls []block, signed bool) []block {
+// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. `family` is the
+// family whose raw blocks are sent: see [block.raw]. It is empty if none are sent.
+func assistantBlocks(m llm.Message, calls []block, family string) []block {
 	said := m.Content
 	var elements []json.RawMessage
-	if signed && m.Opaque.Family == family {
+	if family != "" && m.Opaque.Family == family {
 		_ = json.Unmarshal([]byte(m.Opaque.Data), &elements) // if there is no list, the text comes first, and then the calls
 	}
 	if textLength(elements) != len(said) {
@@ -79,7 +76,7 @@ func assistantBlocks(m llm.Message, calls []block, signed bool) []block {
 			all = append(all, block{raw: element, Type: p.Type})
 		}
 	}
-	if len(all) > 0 && all[len(all)-1].thinks() && strings.TrimSpace(said) == "" && len(calls) == 0 {
+	for len(all) > 0 && all[len(all)-1].thinks() && strings.TrimSpace(said) == "" && len(calls) == 0 {
 		all = all[:len(all)-1] // the API refuses a message that ends with thinking
 	}
 	return append(appendText(all, said), calls...)

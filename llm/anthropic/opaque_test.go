@@ -67,7 +67,7 @@ func TestThinkingComesBackAsItWas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Let me look. ü", reply.Message.Content)
 	require.Equal(t, "First <think>…\n\nFirst <think>…", reply.Message.Reasoning)
-	require.Equal(t, "anthropic", reply.Message.Opaque.Family)
+	require.Equal(t, "anthropic/test", reply.Message.Opaque.Family)
 	require.NotContains(t, reply.Message.Opaque.Data, "look", "the text is not stored twice")
 
 	encoded, err := json.Marshal(reply.Message) // as in a history
@@ -134,7 +134,7 @@ func TestThinkingStaysInAChangedMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.message.Role, test.message.Opaque = llm.Assistant, llm.Opaque{Family: "anthropic", Data: data}
+			test.message.Role, test.message.Opaque = llm.Assistant, llm.Opaque{Family: "anthropic/test", Data: data}
 			req := ask(user("a"), test.message)
 			for _, call := range test.message.ToolCalls {
 				req.Messages = append(req.Messages, result(call.ID, "x"))
@@ -151,7 +151,7 @@ func TestThinkingStaysInAChangedMessage(t *testing.T) {
 func TestATextThatWasAddedComesBeforeTheCalls(t *testing.T) {
 	t.Parallel()
 	message := llm.Message{Role: llm.Assistant, Content: "Hi", ToolCalls: []llm.ToolCall{llmtest.ToolCall("1", "f", "{}")},
-		Opaque: llm.Opaque{Family: "anthropic", Data: "[" + thought1 + `,{"type":"tool_use"}]`}}
+		Opaque: llm.Opaque{Family: "anthropic/test", Data: "[" + thought1 + `,{"type":"tool_use"}]`}}
 	p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
 	_, err := serve(t, p, noCache).Complete(t.Context(), ask(user("a"), message, result("1", "x")))
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestBrokenDataIsIgnored(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", "null", "{", "{}", `["x",1,null,{"type":7}]`, `[{"type":"text","length":-5}]`, `[{"type":"text","length":99}]`} {
 		message := said("Hi")
-		message.Opaque = llm.Opaque{Family: "anthropic", Data: data}
+		message.Opaque = llm.Opaque{Family: "anthropic/test", Data: data}
 		p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
 		_, err := serve(t, p, noCache).Complete(t.Context(), ask(user("a"), message, user("b")))
 		require.NoError(t, err)
@@ -212,7 +212,7 @@ func TestATurnOfAnotherProviderContinuesWithoutABudget(t *testing.T) {
 func TestRefusedBlocksAreLeftOut(t *testing.T) {
 	t.Parallel()
 	message := said("Hi")
-	message.Opaque = llm.Opaque{Family: "anthropic", Data: "[" + thought1 + `,{"type":"text","length":2}]`}
+	message.Opaque = llm.Opaque{Family: "anthropic/test", Data: "[" + thought1 + `,{"type":"text","length":2}]`}
 	for _, says := range []string{
 		"messages.1.content.0: Invalid `signature` in `thinking` block",
 		"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",

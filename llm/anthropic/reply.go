@@ -13,8 +13,8 @@ import (
 
 // readReply makes a reply from the answer of the endpoint. It corrects the tool calls of the reply. `req` is the request to which the
 // reply belongs. If the reply is not valid, the error is an [*llm.Error].
-func readReply(a answer, req llm.Request) (llm.Reply, error) {
-	reply := llm.Reply{Model: a.model, Usage: a.usage.usage(), Message: llm.Message{Role: llm.Assistant, Opaque: layoutOf(a.pieces)}}
+func readReply(a answer, req llm.Request, family string) (llm.Reply, error) {
+	reply := llm.Reply{Model: a.model, Usage: a.usage.usage(), Message: llm.Message{Role: llm.Assistant, Opaque: layoutOf(a.pieces, family)}}
 	if a.StopReason != nil {
 		reply.FinishReason = string(*a.StopReason)
 	}

@@ -40,6 +40,8 @@ func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The API refuses these members at the top. The tool checks its arguments with the original schema.
+	all = slices.DeleteFunc(all, func(m member) bool { return m.name == "anyOf" || m.name == "oneOf" || m.name == "allOf" })
 	all = withDefault(all, "type", `"object"`)
 	return object(withDefault(all, "properties", "{}")), nil
 }

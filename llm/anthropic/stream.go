@@ -202,7 +202,9 @@ func (s *assembly) grow(c chunk) error {
 	if json.Unmarshal(c.Delta, &d) != nil || g == nil {
 		return nil //nolint:nilerr // what is not a delta adds nothing
 	}
-	s.renew()
+	if d.Text != "" || d.Thinking != "" || d.PartialJSON != "" || d.Signature != "" {
+		s.renew()
+	}
 	switch g.kind {
 	case "text":
 		return s.addText(g, string(d.Text))

@@ -187,29 +187,35 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 // form that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the refused
 // requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
-	first := usual(c.host, model, c.options.API)
+	first := usual(c.host, model, c.options.API, c.deployment())
 	if c.options.NoStream {
 		first |= noStream
 	}
 	var learned []string
 	var once form
+	ctx, began := endpoint.Began(ctx)
 	for form := c.forms.of(model, first); ; {
 		reply, err := c.ask(ctx, renew, model, req, form)
-		if next, l, ok := form.learn(req, c.options.API == AutoAPI, err); ok {
+		if next, l, ok := form.learn(req, c.options.API == AutoAPI && !c.deployment(), err); ok && !began() && len(learned) < maxLessons {
 			if l.once {
 				once |= l.learn
-			} else {
-				learned = append(learned, l.name)
 			}
+			learned = append(learned, l.name)
 			form = next
 			continue
 		}
-		if err == nil && len(learned) > 0 {
+		if err == nil && len(learned) > 0 && form&^once != c.forms.of(model, first) {
 			c.forms.keep(model, form&^once, learned, c.options.Log)
 		}
 		return reply, advise(err)
 	}
 }
+
+// maxLessons limits how many refusals of one request the client learns from.
+const maxLessons = 12
+
+// deployment reports whether the URL is that of one deployment of classic Azure, where the Responses API is not.
+func (c *Client) deployment() bool { return strings.Contains(c.options.BaseURL, "/deployments/") }
 
 // reasoning returns how the reasoning is sent to a model.
 func (c *Client) reasoning(model string) Reasoning {
@@ -229,7 +235,7 @@ func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Re
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	family, conversation := family(c.host, model), form.conversation(req.Messages)
+	family, conversation := endpoint.Family(c.host, model), form.conversation(req.Messages)
 	x := &exchange{
 		client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx),
 		messages: conversation, writer: writer{form, family, c.reasoning(model)},

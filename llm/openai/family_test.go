@@ -4,17 +4,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // Only the same provider with the same line of models is one family.
 func TestFamilyIsAProviderAndALine(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "google/gemini", family("generativelanguage.googleapis.com", "gemini-3-pro"))
-	require.Equal(t, "google/gemini", family("aiplatform.googleapis.com", "google/gemini-2.5-flash"))
-	require.Equal(t, "openrouter/claude", family("openrouter.ai", "anthropic/claude-sonnet-5"))
-	require.Equal(t, "localhost:4000/gemini", family("localhost:4000", "gemini/gemini-3"))
-	require.NotEqual(t, family("openrouter.ai", "google/gemini-3"), family("generativelanguage.googleapis.com", "gemini-3"))
-	require.NotEqual(t, family("evil-googleapis.com", "gemini-3"), family("generativelanguage.googleapis.com", "gemini-3"))
+	require.Equal(t, "google/gemini", endpoint.Family("generativelanguage.googleapis.com", "gemini-3-pro"))
+	require.Equal(t, "google/gemini", endpoint.Family("aiplatform.googleapis.com", "google/gemini-2.5-flash"))
+	require.Equal(t, "openrouter/claude", endpoint.Family("openrouter.ai", "anthropic/claude-sonnet-5"))
+	require.Equal(t, "localhost:4000/gemini", endpoint.Family("localhost:4000", "gemini/gemini-3"))
+	require.NotEqual(t, endpoint.Family("openrouter.ai", "google/gemini-3"), endpoint.Family("generativelanguage.googleapis.com", "gemini-3"))
+	require.NotEqual(t, endpoint.Family("evil-googleapis.com", "gemini-3"), endpoint.Family("generativelanguage.googleapis.com", "gemini-3"))
 }
 
 // OpenAI serves these models only through the Responses API, or with tools only there.
@@ -24,9 +26,9 @@ func TestSomeModelsAreAskedThroughTheResponsesAPI(t *testing.T) {
 		"gpt-4o-mini": false, "gpt-5": false, "gpt-5.1": false, "o3": false, "o4-mini": false, "my-pro": false,
 		"gpt-5.4": true, "gpt-5.6-mini": true, "gpt-6": true, "gpt-5-pro": true, "o3-pro": true, "gpt-5.1-codex-max": true, "o4-mini-deep-research": true,
 	} {
-		require.Equal(t, want, usual("api.openai.com", model, AutoAPI).has(viaResponses), model)
-		require.False(t, usual("api.openai.com", model, ChatAPI).has(viaResponses), model)
-		require.False(t, usual("127.0.0.1:4000", model, AutoAPI).has(viaResponses), model)
-		require.True(t, usual("127.0.0.1:4000", model, ResponsesAPI).has(viaResponses), model)
+		require.Equal(t, want, usual("api.openai.com", model, AutoAPI, false).has(viaResponses), model)
+		require.False(t, usual("api.openai.com", model, ChatAPI, false).has(viaResponses), model)
+		require.False(t, usual("127.0.0.1:4000", model, AutoAPI, false).has(viaResponses), model)
+		require.True(t, usual("127.0.0.1:4000", model, ResponsesAPI, false).has(viaResponses), model)
 	}
 }

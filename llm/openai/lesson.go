@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -49,7 +48,8 @@ var lessons = []lesson{
 		// The endpoint may be unable to decrypt the reasoning, for example because the API key belongs to another account now.
 		name: "no reasoning of earlier replies", learn: noReplay, api: ResponsesAPI, once: true,
 		words: regexp.MustCompile(`(?i)encrypted content .*could not be (?:verified|decrypted)|invalid_encrypted_content|` +
-			`without its required (?:following|'reasoning') item|items are not persisted`),
+			`without its required (?:following|'reasoning') item|items are not persisted|` +
+			`was not issued to this caller|unknown parameter: 'input\[`),
 		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, hasOpaque) },
 	},
 	{
@@ -172,7 +172,6 @@ func (f form) learn(req llm.Request, auto bool, err error) (next form, what less
 		next := f&^l.forget | l.learn
 		switch {
 		case next == f, l.api != "" && l.api != api, l.learn == viaResponses && (!auto || told.Status < http.StatusBadRequest):
-		case told.Class == llm.BadReply && l.api != ResponsesAPI: // only the Responses API reports a refusal with this class
 		case l.words.MatchString(told.Message) && (l.applies == nil || l.applies(req, f)):
 			return next, l, true
 		}
@@ -187,7 +186,7 @@ func refusal(err error) (*llm.Error, bool) {
 		return nil, false
 	}
 	switch told.Class {
-	case llm.InvalidRequest, llm.NotFound, llm.BadReply:
+	case llm.InvalidRequest, llm.NotFound:
 		return told, true
 	}
 	return told, told.Status == http.StatusNotImplemented
@@ -237,20 +236,4 @@ func followsTool(messages []llm.Message) bool {
 // hasInstructions reports whether the instructions of a request have a message of their own.
 func hasInstructions(req llm.Request, f form) bool {
 	return !f.has(userRole) && slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.System })
-}
-
-// provider returns the name of the provider at a host. For an unknown host, it is the host itself.
-func provider(host string) string {
-	name, _, _ := strings.Cut(strings.ToLower(host), ":")
-	for _, known := range []struct{ suffix, name string }{
-		{"googleapis.com", "google"}, {"openai.azure.com", "azure"}, {"services.ai.azure.com", "azure"}, {"cognitiveservices.azure.com", "azure"},
-		{"openai.com", "openai"}, {"mistral.ai", "mistral"}, {"openrouter.ai", "openrouter"}, {"deepseek.com", "deepseek"},
-		{"moonshot.ai", "moonshot"}, {"moonshot.cn", "moonshot"}, {"kimi.com", "moonshot"}, {"minimax.io", "minimax"}, {"minimaxi.com", "minimax"},
-		{"z.ai", "zhipu"}, {"bigmodel.cn", "zhipu"}, {"xiaomimimo.com", "xiaomi"},
-	} {
-		if name == known.suffix || strings.HasSuffix(name, "."+known.suffix) {
-			return known.name
-		}
-	}
-	return strings.ToLower(host)
 }

@@ -366,3 +366,24 @@ func TestModelIsAskedThroughTheAPIThatServesIt(t *testing.T) {
 		})
 	}
 }
+
+// A request whose reply has begun is not sent again, whatever the error says: the model has seen it.
+func TestNothingIsLearnedFromAReplyThatHasBegun(t *testing.T) {
+	t.Parallel()
+	for _, api := range []string{openai.ChatAPI, openai.ResponsesAPI} {
+		asked := 0
+		begun := "data: " + text("The wea") + "\n\n"
+		if api == openai.ResponsesAPI {
+			begun = `data: {"type":"response.output_text.delta","output_index":0,"delta":"The wea"}` + "\n\n"
+		}
+		client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			stream(begun+`data: {"error":{"code":400,"message":"the upstream stream was rejected"}}`+"\n\n").ServeHTTP(w, r)
+		}), func(o *openai.Options) { o.API = api })
+
+		_, err := client.Complete(t.Context(), ask())
+
+		require.Error(t, err)
+		require.Equal(t, 1, asked)
+	}
+}

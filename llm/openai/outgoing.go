@@ -13,7 +13,7 @@ import (
 // writer adds to requests the values that go-openai cannot write.
 type writer struct {
 	form      form
-	family    string // see [family]
+	family    string // see [endpoint.Family]
 	reasoning Reasoning
 }
 

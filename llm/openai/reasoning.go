@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // The values of [Reasoning.Send].
@@ -33,7 +34,7 @@ const noThought = " "
 // DefaultReasoning returns the default of [Options.Reasoning]. `host` is the host of [Options.BaseURL], and `model` is the provider's
 // name of the model.
 func DefaultReasoning(host, model string) Reasoning {
-	from, name := provider(host), strings.ToLower(model)
+	from, name := endpoint.Provider(host), strings.ToLower(model)
 	is := func(p, word string) bool { return from == p || strings.Contains(name, word) }
 	r := Reasoning{Send: Never, Field: "reasoning_content"}
 	switch {
@@ -64,10 +65,10 @@ func (r Reasoning) field(m llm.Message, f form, i, turn int, thinks bool) string
 	return ""
 }
 
-// reasoningText returns the JSON form of the reasoning of a message. `family` is the [family] of the endpoint.
+// reasoningText returns the JSON form of the reasoning of a message. `family` is the [endpoint.Family] of the endpoint.
 func reasoningText(m llm.Message, family string) json.RawMessage {
 	text := m.Reasoning
-	if line(family) == "kimi" {
+	if endpoint.Line(family) == "kimi" {
 		text = cmp.Or(text, noThought)
 	}
 	encoded, _ := encode(text) // cannot fail

@@ -13,7 +13,7 @@ import (
 )
 
 // readReply makes a reply from a response that go-openai has decoded. It corrects the tool calls of the reply. `req` is the
-// request to which the reply belongs. `read` is the same response with the data of the provider, and `family` is the [family] of
+// request to which the reply belongs. `read` is the same response with the data of the provider, and `family` is the [endpoint.Family] of
 // the endpoint. If the reply is not valid, the error is an [*llm.Error].
 func readReply(response openai.ChatCompletionResponse, req llm.Request, read completion, family string) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
@@ -38,7 +38,7 @@ func readReply(response openai.ChatCompletionResponse, req llm.Request, read com
 		reply.Message.ToolCalls[i].Opaque = whole.ToolCalls[i].opaque(family)
 	}
 	reply = repair.Reply(reply, req)
-	if said := choice.Message.Content; line(family) == "minimax" && reply.Message.Content != said {
+	if said := choice.Message.Content; endpoint.Line(family) == "minimax" && reply.Message.Content != said {
 		reply.Message.Opaque = withThoughts(family, said)
 	}
 	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // The Responses API is the second API of the client. The client uses it without state in the endpoint: each request has the whole
@@ -21,7 +22,7 @@ import (
 // askResponses sends one request in the given form to the Responses API and returns the reply. `renew` is called for each part of a
 // streamed reply: see [endpoint.WithTimeout].
 func (c *Client) askResponses(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
-	body, err := responsesRequest(model, req, form, c.responsesFamily())
+	body, err := responsesRequest(model, req, form, c.responsesFamily(model))
 	if err != nil {
 		return llm.Reply{}, err
 	}
@@ -39,9 +40,11 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	if err := c.sender.Send(r, x.read(r.Context().Err)); err != nil {
 		return recovered(err, req)
 	}
-	return x.reply.reply(req, c.responsesFamily())
+	return x.reply.reply(req, c.responsesFamily(model))
 }
 
-// responsesFamily returns the value of [llm.Opaque.Family] for the client. Encrypted reasoning is bound to the account, so another
-// host refuses it.
-func (c *Client) responsesFamily() string { return "responses:" + c.host }
+// responsesFamily returns the family of the client in [llm.Opaque]. Encrypted reasoning is bound to the account and to the models that
+// can read it.
+func (c *Client) responsesFamily(model string) string {
+	return "responses:" + endpoint.Family(c.host, model)
+}

@@ -15,6 +15,7 @@ import (
 type callIDs struct {
 	current map[string]string // the call's ID → the ID that was sent for its last use
 	taken   map[string]bool   // the IDs that were sent
+	last    map[string]int    // the call's ID → the number of its last use
 }
 
 // responsesCallID matches the IDs that are sent unchanged.
@@ -23,10 +24,11 @@ var responsesCallID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // add returns the ID to send for a new call. If the ID was sent for an earlier call, add appends a number.
 func (c *callIDs) add(id string) string {
 	if c.current == nil {
-		c.current, c.taken = map[string]string{}, map[string]bool{}
+		c.current, c.taken, c.last = map[string]string{}, map[string]bool{}, map[string]int{}
 	}
 	sent := sendableCallID(id)
-	for n := 2; c.taken[sent]; n++ {
+	for n := max(c.last[sent], 1) + 1; c.taken[sent]; n++ {
+		c.last[sendableCallID(id)] = n
 		sent = sendableCallID(fmt.Sprintf("%s_%d", sendableCallID(id), n))
 	}
 	c.current[id], c.taken[sent] = sent, true

@@ -240,7 +240,7 @@ func TestResponsesReasoningThatIsRefusedIsLeftOut(t *testing.T) {
 			client, err := openai.New(openai.Options{API: "responses", BaseURL: server.URL})
 			require.NoError(t, err)
 			message := llm.Message{Role: llm.Assistant, Content: "Sunny.", Opaque: llm.Opaque{
-				Family: "responses:" + server.Listener.Addr().String(),
+				Family: "responses:" + server.Listener.Addr().String() + "/test",
 				Data:   `[{"id":"rs_1","type":"reasoning","encrypted_content":"gAAAA","summary":[]},{"type":"message","length":6}]`,
 			}}
 			for range 2 {

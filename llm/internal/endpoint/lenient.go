@@ -22,15 +22,19 @@ func (t *Text) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// Count is a whole number whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A value that is
+// Count is a number of things whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A negative number
+// becomes 0, and a number above [maxCount] becomes maxCount. A value that is
 // not a number becomes 0.
 type Count int
+
+// maxCount is the largest [Count]. Sums of several counts must not overflow.
+const maxCount = 1 << 40
 
 // UnmarshalJSON accepts any JSON value.
 func (c *Count) UnmarshalJSON(encoded []byte) error {
 	var n float64
 	if json.Unmarshal(encoded, &n) == nil {
-		*c = Count(n)
+		*c = Count(min(max(n, 0), maxCount))
 	}
 	return nil
 }

@@ -161,6 +161,7 @@ var types = map[string]llm.Class{
 
 	// These are the codes of a failed response of OpenAI's Responses API.
 	"invalid_prompt":                 llm.InvalidRequest,
+	"invalid_encrypted_content":      llm.InvalidRequest,
 	"invalid_image":                  llm.InvalidRequest,
 	"invalid_image_format":           llm.InvalidRequest,
 	"invalid_base64_image":           llm.InvalidRequest,
