@@ -62,7 +62,13 @@ func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {
 		found = append(found, m.APIKey)
-		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(m.Headers)), maps.Values(m.Query))
+		for _, values := range []map[string]string{m.Headers, m.Query} {
+			for name, value := range values {
+				if !redact.IsSetting(name) {
+					found = append(found, value)
+				}
+			}
+		}
 	}
 	for _, s := range o.MCPServers {
 		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(s.Env)), maps.Values(s.Headers))

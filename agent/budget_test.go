@@ -163,7 +163,7 @@ func TestImagesAreParts(t *testing.T) {
 // An answer that reached the output limit is an answer, but it says so: in the transcript and in the outcome. Usual finish reasons are
 // not kept.
 func TestAnswerThatWasCutSaysSo(t *testing.T) {
-	for finish, want := range map[string]string{"length": "length", "max_tokens": "max_tokens", "stop": "", "end_turn": "", "": ""} {
+	for finish, want := range map[string]string{"length": "length", "max_tokens": "max_tokens", "MAX_TOKENS": "MAX_TOKENS", "stop": "", "eos": "", "STOP": "", "end_turn": "", "": ""} {
 		s := tree(agent.Limits{})
 		say(s, llm.Reply{Message: llm.Message{Content: "The three steps are"}, FinishReason: finish})
 		require.Equal(t, want, s.Messages[1].FinishReason)
@@ -181,4 +181,23 @@ func TestTokensWrittenToACacheHaveTheirPrice(t *testing.T) {
 	require.Equal(t, agent.Money(10*10+60*1+30*12+50), agent.Price{Input: 10, Cached: 1, CacheWrite: 12, Output: 50}.Of(u))
 	require.Equal(t, agent.Money(10*10+60*1+30*10+50), agent.Price{Input: 10, Cached: 1, Output: 50}.Of(u))
 	require.Equal(t, agent.Money(100*10), agent.Price{Input: 10, Cached: 10}.Of(llm.Usage{InputTokens: 100, CachedTokens: 80, CacheWriteTokens: 80}))
+}
+
+// If a new definition sends the reasoning back, the next model call has the key of what it sends.
+func TestReloadThatSendsTheReasoningKeepsTheKeyTrue(t *testing.T) {
+	s := tree(agent.Limits{})
+	say(s, llm.Reply{Message: llm.Message{Content: "one", Reasoning: "hm"}})
+	changed := *s.Definition
+	changed.SendReasoning = true
+	s.Apply(agent.ReloadAsked{ID: "r"})
+	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: changed})
+	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "m2", Text: "and?"}})
+	s.Advance(0)
+
+	chain := ""
+	for i := range s.SentCount() {
+		chain = agent.HashMessages(chain, s.Sent(i))
+	}
+	require.Equal(t, "hm", s.Sent(1).Reasoning)
+	require.Equal(t, s.ModelIdentity().Key(chain), s.Next().(agent.CallModel).Key)
 }

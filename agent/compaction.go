@@ -167,11 +167,16 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Compactions = append(s.Compactions, c)
 	s.TooLong, s.CutBelow = false, 0
 	s.Compacted++
+	s.hashTranscript()
+	s.advanceTranscript(e.Time)
+}
+
+// hashTranscript computes the hash of the messages that the next model call sends.
+func (s *State) hashTranscript() {
 	s.TranscriptHash = ""
 	for i := range s.SentCount() {
 		s.TranscriptHash = HashMessages(s.TranscriptHash, s.Sent(i))
 	}
-	s.advanceTranscript(e.Time)
 }
 
 // overflowed records that a request for a summary was itself too long for the model. The parameter `step` is the step

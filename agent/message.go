@@ -19,20 +19,21 @@ type Message struct {
 	// assistant says why a turn ended without an answer of the model. A message of the user asks the model to correct
 	// its answer.
 	Notice bool `json:"notice,omitempty"`
-	// FinishReason is the provider's finish reason of a reply that is not a usual one, such as "length" for a reply that
-	// reached the output limit. Otherwise, it is empty. No hash includes it.
+	// FinishReason is the provider's finish reason of a reply that may not be whole, such as "length" for a reply that reached
+	// the output limit. Otherwise, it is empty. No hash includes it.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }
 
-// unusual returns a finish reason, or "" if it is one of those with which providers end a complete reply.
-func unusual(finish string) string {
-	switch finish {
-	case "stop", "tool_calls", "function_call", "end_turn", "tool_use", "stop_sequence":
-		return ""
+// cutReason returns a finish reason if it says that the reply may not be whole, because it reached the output limit or the
+// provider paused it. For any other finish reason, it returns "". Upper and lower case do not matter.
+func cutReason(finish string) string {
+	switch strings.ToLower(finish) {
+	case "length", "max_tokens", "max_output_tokens", "model_length", "incomplete", "pause_turn":
+		return finish
 	}
-	return finish
+	return ""
 }
 
 // sent returns the message m in the form in which requests send it. [HashMessages] hashes this form, too. An endpoint

@@ -23,7 +23,11 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 		s.Reload = false
 		s.Reloads++
 	}
+	reasoned := s.Definition != nil && s.Definition.SendReasoning
 	s.Definition = &e.Definition
+	if s.Definition.SendReasoning != reasoned {
+		s.hashTranscript() // requests send the messages in another form now
+	}
 	if len(s.OutputSchema) > 0 {
 		s.Definition.Params.OutputSchema = s.OutputSchema
 	}
@@ -90,7 +94,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	}
 	s.Asked = ""
 	m := replied(e.Key, e.Reply.Message)
-	s.append(Message{Message: m, Key: e.Key, FinishReason: unusual(e.Reply.FinishReason), Time: e.Time})
+	s.append(Message{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Time: e.Time})
 	s.Turn.ModelCalls++
 	s.Usage.ModelCalls++
 	s.count(e)

@@ -46,6 +46,15 @@ func (r *reader) checkModel(path string, m Model) {
 	if !slices.Contains([]string{"", "never", "turn", "always"}, m.Reasoning.Send) {
 		r.problemf(path+".reasoning.send", "is %q; write never, turn or always", m.Reasoning.Send)
 	}
+	api := m.API
+	if m.Provider == "anthropic" {
+		api = m.Provider
+	}
+	for _, field := range sorted(m.Params.Extra) {
+		if why, ok := reservedBy[api][field]; ok {
+			r.problemf(path+".extra."+field, "cannot be set here: %s", why)
+		}
+	}
 	if m.Provider == "anthropic" {
 		for _, field := range []string{"api", "reasoning"} {
 			if r.present(path + "." + field) {

@@ -25,13 +25,21 @@ var reserved = map[string]string{
 	"reasoning_effort":      "write it beside extra",
 	"parallel_tool_calls":   "write it beside extra",
 	"tool_choice":           "write it beside extra",
-	"store":                 "the worker keeps the conversation itself",
-	"previous_response_id":  "the worker keeps the conversation itself",
-	"input":                 "the worker sends the agent's transcript",
-	"instructions":          "write instructions at the agent",
-	"include":               "the worker sets it",
-	"system":                "write instructions at the agent",
-	"cache_control":         "the worker sets it; prompt_cache: false beside extra turns it off",
+}
+
+// reservedBy has more such fields, for the provider "anthropic" and for the Responses API of the provider "openai".
+var reservedBy = map[string]map[string]string{
+	"anthropic": {
+		"system":        "write instructions at the agent",
+		"cache_control": "the worker sets it; prompt_cache: false beside extra turns it off",
+	},
+	"responses": {
+		"input":                "the worker sends the agent's transcript",
+		"instructions":         "write instructions at the agent",
+		"include":              "the worker sets it",
+		"store":                "the worker keeps the conversation itself",
+		"previous_response_id": "the worker keeps the conversation itself",
+	},
 }
 
 // extra returns a function that reads the field `extra` of a model and stores it in `*into`. The field is a mapping. Its

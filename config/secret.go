@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/redact"
 )
 
 // Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
@@ -28,8 +30,10 @@ func (c *Config) Secrets() []string {
 			add(key)
 		}
 		for _, values := range []map[string]string{resolve(m.Headers, ignore), resolve(m.Query, ignore)} {
-			for _, value := range values {
-				add(value)
+			for name, value := range values {
+				if !redact.IsSetting(name) {
+					add(value)
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -63,16 +64,28 @@ func restore(object map[string]json.RawMessage, o llm.Opaque, family string) {
 	}
 }
 
-// add adds the fields of the next delta of a stream.
-func (c *carried) add(next carried) {
+// carrying collects the fields of [carried] from the deltas of a stream. The zero value is ready for use.
+type carrying struct {
+	whole             carried
+	details, thinking partList
+}
+
+// add adds the fields of the next delta.
+func (c *carrying) add(next carried) {
 	if present(next.ExtraContent) {
-		c.ExtraContent = slices.Clone(next.ExtraContent)
+		c.whole.ExtraContent = slices.Clone(next.ExtraContent)
 	}
-	if present(next.ProviderFields) && (c.ProviderFields == nil || bytes.Contains(next.ProviderFields, []byte("signature"))) {
-		c.ProviderFields = slices.Clone(next.ProviderFields)
+	if present(next.ProviderFields) && (c.whole.ProviderFields == nil || bytes.Contains(next.ProviderFields, []byte("signature"))) {
+		c.whole.ProviderFields = slices.Clone(next.ProviderFields)
 	}
-	c.ReasoningDetails = joinParts(c.ReasoningDetails, next.ReasoningDetails)
-	c.ThinkingBlocks = joinParts(c.ThinkingBlocks, next.ThinkingBlocks)
+	c.details.add(next.ReasoningDetails)
+	c.thinking.add(next.ThinkingBlocks)
+}
+
+// carried returns the fields of all deltas.
+func (c *carrying) carried() carried {
+	c.whole.ReasoningDetails, c.whole.ThinkingBlocks = c.details.list(), c.thinking.list()
+	return c.whole
 }
 
 // size returns the number of bytes of the fields.
@@ -83,47 +96,78 @@ func (c carried) size() int {
 // part is an element of a list in [carried].
 type part = map[string]json.RawMessage
 
-// joinParts appends the elements of `next`, a list in a delta, to `list`, the list so far. If an element continues the last element of
-// the list (see [goesOn]), joinParts joins the two, because the text of one element may arrive in many deltas.
-func joinParts(list, next json.RawMessage) json.RawMessage {
-	var all, more []part
-	if !present(next) || json.Unmarshal(next, &more) != nil {
-		return list
+// partList collects the elements of a list. The text of one element may arrive in many deltas.
+type partList struct {
+	all   []part
+	texts map[string]*strings.Builder // the texts of the last element so far, by member
+	size  int
+}
+
+// add adds the elements of a list in a delta. An element that goes on with the last one is joined to it. If all elements have more than
+// [maxCarried] bytes, they are dropped later, so add ignores the delta.
+func (p *partList) add(list json.RawMessage) {
+	var more []part
+	if p.size += len(list); p.size > 2*maxCarried || !present(list) || json.Unmarshal(list, &more) != nil {
+		return
 	}
-	_ = json.Unmarshal(list, &all) // the list is empty or was made here
-	for _, p := range more {
-		if last := len(all) - 1; last >= 0 && goesOn(all[last], p) {
-			joinPart(all[last], p)
-		} else {
-			all = append(all, p)
+	for _, next := range more {
+		if last := len(p.all) - 1; last < 0 || !goesOn(p.all[last], next) {
+			p.flush()
+			p.all = append(p.all, part{})
 		}
+		p.join(next)
 	}
-	joined, err := encode(all)
-	if err != nil {
-		return list
-	}
-	return joined
 }
 
-// goesOn reports whether the element `p` of a list continues `before`, the element before it. This is true if both have the same type
-// and index, and `before` has no signature yet.
-func goesOn(before, p part) bool {
-	return bytes.Equal(before["type"], p["type"]) && bytes.Equal(before["index"], p["index"]) && !present(before["signature"])
-}
-
-// joinPart adds the element `p` of a list to `before`, the element before it. It appends texts and replaces other values.
-func joinPart(before, p part) {
-	for name, value := range p {
-		var had, has string
+// join adds an element of a list to the last element. It appends the texts and replaces other values.
+func (p *partList) join(next part) {
+	last := p.all[len(p.all)-1]
+	for name, value := range next {
+		var text string
 		switch name {
-		case "text", "summary", "thinking", "data":
-			if json.Unmarshal(before[name], &had) == nil && json.Unmarshal(value, &has) == nil {
-				before[name], _ = encode(had + has) // cannot fail
+		case "text", "summary", "thinking":
+			if json.Unmarshal(value, &text) == nil && string(value) != "null" {
+				if p.texts == nil {
+					p.texts = map[string]*strings.Builder{}
+				}
+				if p.texts[name] == nil {
+					p.texts[name] = &strings.Builder{}
+				}
+				p.texts[name].WriteString(text)
 				continue
 			}
 		}
-		if present(value) || before[name] == nil {
-			before[name] = value
+		if present(value) || last[name] == nil {
+			last[name] = slices.Clone(value)
 		}
 	}
+}
+
+// flush writes the texts into the last element.
+func (p *partList) flush() {
+	for name, text := range p.texts {
+		p.all[len(p.all)-1][name], _ = encode(text.String()) // cannot fail
+	}
+	p.texts = nil
+}
+
+// list returns the list of all elements; nil if there are none.
+func (p *partList) list() json.RawMessage {
+	p.flush()
+	if len(p.all) == 0 {
+		return nil
+	}
+	encoded, _ := encode(p.all) // cannot fail: the elements are JSON
+	return encoded
+}
+
+// goesOn reports whether an element of a list goes on with the element before it. Both must have the same type, index and ID, and the
+// element before it must have no signature yet. Encrypted data is always one element.
+func goesOn(before, next part) bool {
+	for _, name := range []string{"type", "index", "id"} {
+		if present(before[name]) && present(next[name]) && !bytes.Equal(before[name], next[name]) {
+			return false
+		}
+	}
+	return bytes.Equal(before["type"], next["type"]) && !present(before["signature"]) && before["data"] == nil && next["data"] == nil
 }

@@ -50,7 +50,7 @@ type assembly struct {
 	reasoning strings.Builder
 	refusal   strings.Builder
 	calls     assembledCalls
-	carried   carried
+	carrying  carrying
 	unread    *llm.Error // the error for the first event that was ignored; nil if there is none
 	// withText says that a part of the reply came together with the finish reason or after it. goesOn says that a part of the reply
 	// came after the finish reason. Some endpoints send a finish reason in each event.
@@ -130,7 +130,7 @@ func (a *assembly) restart(index count) {
 	a.content.Reset()
 	a.reasoning.Reset()
 	a.refusal.Reset()
-	a.calls, a.carried = nil, carried{}
+	a.calls, a.carrying = nil, carrying{}
 }
 
 // merge adds `m`, a part of the message, to the reply. It calls [assembly.tell] with each delta in `m`.
@@ -146,7 +146,7 @@ func (a *assembly) merge(m *message) {
 		a.tell(llm.Delta{Text: said})
 	}
 	a.refusal.WriteString(string(m.Refusal))
-	a.carried.add(m.carried)
+	a.carrying.add(m.carried)
 	a.size += len(thought) + len(said) + len(m.Refusal) + m.size()
 
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
@@ -185,7 +185,7 @@ func (a *assembly) completion() completion {
 		Refusal:          text(a.refusal.String()),
 		ReasoningContent: text(a.reasoning.String()),
 		ToolCalls:        a.calls.whole(),
-		carried:          a.carried,
+		carried:          a.carrying.carried(),
 	}}}
 	return whole
 }

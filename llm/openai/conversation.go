@@ -25,6 +25,11 @@ func (f form) conversation(messages []llm.Message) []llm.Message {
 		case m.Role == llm.User && i > 0 && messages[i-1].Role == llm.Tool && f.has(bridged):
 			all = append(all, llm.Message{Role: llm.Assistant, Content: bridge})
 		}
+		if last := len(all) - 1; f.has(joined) && m.Role == llm.User && last >= 0 && all[last].Role == llm.User {
+			all[last].Content = strings.TrimSpace(all[last].Content + "\n\n" + m.Content)
+			all[last].Parts = slices.Concat(all[last].Parts, m.Parts)
+			continue
+		}
 		if m.Role == llm.User && len(instructions) > 0 {
 			m.Content = strings.Join(append(instructions, m.Content), "\n\n")
 			instructions = nil

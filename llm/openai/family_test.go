@@ -12,7 +12,7 @@ import (
 func TestFamilyIsAProviderAndALine(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "google/gemini", endpoint.Family("generativelanguage.googleapis.com", "gemini-3-pro"))
-	require.Equal(t, "google/gemini", endpoint.Family("aiplatform.googleapis.com", "google/gemini-2.5-flash"))
+	require.Equal(t, "vertex/gemini", endpoint.Family("aiplatform.googleapis.com", "google/gemini-2.5-flash"), "signatures are bound to the endpoint")
 	require.Equal(t, "openrouter/claude", endpoint.Family("openrouter.ai", "anthropic/claude-sonnet-5"))
 	require.Equal(t, "localhost:4000/gemini", endpoint.Family("localhost:4000", "gemini/gemini-3"))
 	require.NotEqual(t, endpoint.Family("openrouter.ai", "google/gemini-3"), endpoint.Family("generativelanguage.googleapis.com", "gemini-3"))

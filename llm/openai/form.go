@@ -28,6 +28,7 @@ const (
 	strictSchema                   // the schema of the output is strict
 	shortIDs                       // IDs of calls have at most 40 characters
 	nineIDs                        // IDs of calls have nine letters or digits
+	joined                         // messages of the user in a row are one message
 	allReasoning                   // all messages with calls have their reasoning
 	noReasoning                    // no message has its reasoning
 	noOpaque                       // without data of the provider

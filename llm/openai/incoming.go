@@ -54,7 +54,8 @@ type usage struct {
 	CompletionTokens count `json:"completion_tokens"`
 	TotalTokens      count `json:"total_tokens,omitempty"`
 	PromptDetails    struct {
-		CachedTokens count `json:"cached_tokens"`
+		CachedTokens     count `json:"cached_tokens"`
+		CacheWriteTokens count `json:"cache_write_tokens,omitempty"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
 		ReasoningTokens count `json:"reasoning_tokens"`

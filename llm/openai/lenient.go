@@ -114,12 +114,26 @@ func (s *spoken) UnmarshalJSON(encoded []byte) error {
 		case "text":
 			said.WriteString(string(part.Text))
 		case "thinking":
-			var inner spoken
-			if len(part.Thinking) > 0 && inner.UnmarshalJSON(part.Thinking) == nil {
-				thought.WriteString(string(inner.text))
-			}
+			thought.WriteString(innerText(part.Thinking))
 		}
 	}
 	*s = spoken{text: text(said.String()), thinking: text(thought.String())}
 	return nil
+}
+
+// innerText returns the text in a value that is a string or a list of texts. It does not look deeper into the value.
+func innerText(encoded json.RawMessage) string {
+	var whole string
+	if json.Unmarshal(encoded, &whole) == nil {
+		return whole
+	}
+	var list []struct {
+		Text text `json:"text"`
+	}
+	_ = json.Unmarshal(encoded, &list) // what is not a list has no text
+	var all strings.Builder
+	for _, part := range list {
+		all.WriteString(string(part.Text))
+	}
+	return all.String()
 }

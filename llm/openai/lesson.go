@@ -61,7 +61,7 @@ var lessons = []lesson{
 	},
 	{
 		name: "max_tokens for max_completion_tokens", learn: limitKnown, forget: newLimit, api: ChatAPI,
-		words: regexp.MustCompile(`\bmax_completion_tokens\b`),
+		words: regexp.MustCompile(`(?i)\bmax_completion_tokens\b.{0,80}\b(?:unsupported|not supported|not permitted|unexpected|unknown|extra)\b|\b(?:unsupported|unknown|unrecognized|unexpected|extra)\b.{0,80}\bmax_completion_tokens\b`),
 		applies: func(req llm.Request, f form) bool {
 			return req.Params.MaxOutputTokens > 0 && f.has(newLimit) && !f.has(limitKnown)
 		},
@@ -94,7 +94,7 @@ var lessons = []lesson{
 	},
 	{
 		name: "no reasoning", learn: noReasoning, forget: allReasoning, api: ChatAPI,
-		words:   regexp.MustCompile(`(?i)\b(?:reasoning_content|reasoning)\b`),
+		words:   regexp.MustCompile(`(?i)\breasoning_content\b|\breasoning\b.{0,80}\b(?:unsupported|not permitted|unknown|unrecognized|unexpected|extra)\b|\b(?:unsupported|unknown|unrecognized|unexpected|extra)\b.{0,80}\breasoning\b`),
 		applies: sendsReasoning,
 		advice:  "set reasoning.send to never",
 	},
@@ -104,8 +104,13 @@ var lessons = []lesson{
 		applies: func(req llm.Request, _ form) bool { return slices.ContainsFunc(req.Messages, hasOpaque) },
 	},
 	{
+		name: "no signature of another endpoint", learn: noOpaque | noSignature, once: true, api: ChatAPI, // Gemini
+		words:   regexp.MustCompile(`(?i)\bcorrupted thought[_ ]?signature|\bthought[_ ]?signature is (?:not valid|invalid)`),
+		applies: hasCalls,
+	},
+	{
 		name: "calls without a signature", learn: noSignature, api: ChatAPI, // Gemini
-		words:   regexp.MustCompile(`(?i)\bthought_?signature\b`),
+		words:   regexp.MustCompile(`(?i)\bthought[_ ]?signature\b`),
 		applies: hasCalls,
 	},
 	{
@@ -125,8 +130,15 @@ var lessons = []lesson{
 	},
 	{
 		name: "a message between a tool's result and the user", learn: bridged, api: ChatAPI, // Mistral, chat templates
-		words:   regexp.MustCompile(`(?i)\brole ['"]?user['"]? after role ['"]?tool\b|\broles must alternate\b`),
-		applies: func(req llm.Request, _ form) bool { return followsTool(req.Messages) },
+		words:   regexp.MustCompile(`(?i)\brole ['"]?user['"]? after role ['"]?tool\b`),
+		applies: func(req llm.Request, _ form) bool { return follows(req.Messages, llm.Tool) },
+	},
+	{
+		name: "messages that alternate", learn: bridged | joined, api: ChatAPI, // chat templates
+		words: regexp.MustCompile(`(?i)\broles must alternate\b`),
+		applies: func(req llm.Request, _ form) bool {
+			return follows(req.Messages, llm.Tool) || follows(req.Messages, llm.User)
+		},
 	},
 	{
 		name: "the role developer for instructions", learn: developerRole, api: ChatAPI,
@@ -223,10 +235,10 @@ func lacksContent(m llm.Message) bool {
 	return len(m.ToolCalls) > 0 && m.Content == "" && len(m.Parts) == 0
 }
 
-// followsTool reports whether a message of the user directly follows the result of a tool.
-func followsTool(messages []llm.Message) bool {
+// follows reports whether a message of the user directly follows a message with the given role.
+func follows(messages []llm.Message, role llm.Role) bool {
 	for i := 1; i < len(messages); i++ {
-		if messages[i].Role == llm.User && messages[i-1].Role == llm.Tool {
+		if messages[i].Role == llm.User && messages[i-1].Role == role {
 			return true
 		}
 	}

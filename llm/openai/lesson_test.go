@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -386,4 +388,69 @@ func TestNothingIsLearnedFromAReplyThatHasBegun(t *testing.T) {
 		require.Error(t, err)
 		require.Equal(t, 1, asked)
 	}
+}
+
+// A template whose roles must alternate gets neither two messages of the user in a row nor one after the result of a tool.
+func TestMessagesAlternateIfTheyMust(t *testing.T) {
+	t.Parallel()
+	e := &teacher{status: http.StatusBadRequest, says: `{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant/..."}}`,
+		accepts: func(b map[string]any) bool {
+			before := ""
+			for _, m := range messagesOf(b) {
+				role := m["role"].(string)
+				if role == "user" && (before == "user" || before == "tool") {
+					return false
+				}
+				before = role
+			}
+			return true
+		}}
+	client := serve(t, e)
+	req := rich()
+	req.Messages = append(req.Messages, llm.Message{Role: llm.User, Content: "Rather in Rome."})
+
+	_, err := client.Complete(t.Context(), req)
+
+	require.NoError(t, err)
+	last := messagesOf(e.last)
+	require.Equal(t, "And tomorrow?\n\nRather in Rome.", last[len(last)-1]["content"])
+}
+
+// Encrypted data is one element, whatever its index says. Only texts of one element are joined.
+func TestEncryptedDataIsNotJoined(t *testing.T) {
+	t.Parallel()
+	client := serve(t, lines(
+		`{"choices":[{"delta":{"content":"x","reasoning_details":[{"type":"reasoning.encrypted","data":"AAA=","index":0,"id":"1"},{"type":"reasoning.encrypted","data":"BBB=","index":0,"id":"2"}]}}]}`,
+		`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.summary","summary":"a","index":1},{"type":"reasoning.summary","summary":"b","index":1}]}}]}`,
+		stop, `[DONE]`))
+
+	reply, err := client.Complete(t.Context(), ask())
+
+	require.NoError(t, err)
+	require.JSONEq(t, `{"reasoning_details":[{"type":"reasoning.encrypted","data":"AAA=","index":0,"id":"1"},{"type":"reasoning.encrypted","data":"BBB=","index":0,"id":"2"},{"type":"reasoning.summary","summary":"ab","index":1}]}`,
+		reply.Message.Opaque.Data)
+}
+
+// A signature that another endpoint of the same provider made is dropped, and the call gets the word for a call without one.
+func TestForeignSignatureIsReplaced(t *testing.T) {
+	t.Parallel()
+	e := &teacher{status: http.StatusBadRequest, says: `[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`,
+		accepts: func(b map[string]any) bool {
+			return fmt.Sprint(callOf(b)["extra_content"]) == "map[google:map[thought_signature:skip_thought_signature_validator]]"
+		}}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	client, err := openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	req := rich()
+	req.Messages[2].ToolCalls[0].Opaque = llm.Opaque{
+		Family: strings.TrimPrefix(server.URL, "http://") + "/test", Data: `{"extra_content":{"google":{"thought_signature":"foreign"}}}`,
+	}
+
+	for range 2 {
+		_, err = client.Complete(t.Context(), req)
+		require.NoError(t, err)
+	}
+
+	require.Equal(t, 4, e.asked, "the client does not remember it: it is about this conversation")
 }

@@ -87,9 +87,9 @@ func (w writer) complete(message map[string]json.RawMessage, from llm.Message) e
 	calls, err := editEach(calls, func(call map[string]json.RawMessage) error {
 		at++
 		switch {
-		case w.form.has(noOpaque):
-		case !signed && at == 0 && w.form.has(noSignature):
+		case at == 0 && w.form.has(noSignature) && (!signed || w.form.has(noOpaque)):
 			call["extra_content"] = json.RawMessage(withoutSignature)
+		case w.form.has(noOpaque):
 		default:
 			restore(call, from.ToolCalls[at].Opaque, w.family)
 		}

@@ -21,7 +21,7 @@ func Line(model string) string {
 func Provider(host string) string {
 	name, _, _ := strings.Cut(strings.ToLower(host), ":")
 	for _, known := range []struct{ suffix, name string }{
-		{"googleapis.com", "google"}, {"openai.azure.com", "azure"}, {"services.ai.azure.com", "azure"}, {"cognitiveservices.azure.com", "azure"},
+		{"aiplatform.googleapis.com", "vertex"}, {"googleapis.com", "google"}, {"openai.azure.com", "azure"}, {"services.ai.azure.com", "azure"}, {"cognitiveservices.azure.com", "azure"},
 		{"openai.com", "openai"}, {"anthropic.com", "anthropic"}, {"mistral.ai", "mistral"}, {"openrouter.ai", "openrouter"}, {"deepseek.com", "deepseek"},
 		{"moonshot.ai", "moonshot"}, {"moonshot.cn", "moonshot"}, {"kimi.com", "moonshot"}, {"minimax.io", "minimax"}, {"minimaxi.com", "minimax"},
 		{"z.ai", "zhipu"}, {"bigmodel.cn", "zhipu"}, {"xiaomimimo.com", "xiaomi"},

@@ -3,6 +3,8 @@ package endpoint
 import (
 	"net/url"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/redact"
 )
 
 // Secrets returns the texts that must not be in errors: the API key, the words in the values of `headers` and `query`, and the
@@ -11,7 +13,10 @@ import (
 func Secrets(key, baseURL string, headers, query map[string]string) []string {
 	secrets := []string{key}
 	for _, values := range []map[string]string{headers, query} {
-		for _, value := range values {
+		for name, value := range values {
+			if redact.IsSetting(name) {
+				continue
+			}
 			for word := range strings.FieldsSeq(value) {
 				if len(word) >= 8 {
 					secrets = append(secrets, word)
