@@ -56,9 +56,11 @@ const ChildIdleMS = 15 * 60_000
 type childArguments struct {
 	// Task says what the sub-agent is to do.
 	Task string `json:"task"`
-	// Instance is a name of the model's choice. Another name makes a second sub-agent for the same task.
+	// Instance is a name that the model chooses. If the model calls with another name, a second sub-agent gets the same
+	// task.
 	Instance string `json:"instance"`
-	// Continue is the handle (see [Key.Handle]) of a known sub-agent. It is set to wait for this sub-agent again.
+	// Continue is the handle (see [Key.Handle]) of a known sub-agent. A model that sets it waits for this sub-agent
+	// again.
 	Continue string `json:"continue"`
 }
 

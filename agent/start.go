@@ -137,7 +137,7 @@ func (in Start) CheckOrigin(id, continued string) error {
 	case from.ID != id:
 		return fmt.Errorf("start: from.id is %q, which is not this agent's ID, %q; set from.fork to begin with the state of another agent", from.ID, id)
 	case !from.Resume && from.RunID != continued:
-		return fmt.Errorf("start: from.run_id is %q, but this run continues the run %q; to begin with the state of another run, set from.fork or from.resume", from.RunID, continued)
+		return fmt.Errorf("start: the field from.run_id is %q, but the field must name the run that this run continues, %q; to begin with the state of another run, set the field from.fork or from.resume", from.RunID, continued)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type counter struct {
 	keys  map[string]bool
 }
 
-// add counts a call with the given idempotency key. It returns the number of all calls so far, including this one.
+// add counts a call with the given idempotency key. It returns the number of calls with any key so far, including this one.
 func (c *counter) add(key string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

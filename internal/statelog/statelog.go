@@ -165,7 +165,7 @@ func (o *outbound) observe(ctx workflow.Context) {
 	o.worker.record(e)
 }
 
-// text returns the state of the workflow as JSON: the answers to the queries for the transcript, the state and the open
+// text returns the answers to three queries of the workflow as JSON: for the transcript, for the state, and for the open
 // calls. It also sets the summary of the entry.
 func (o *outbound) text(e *Entry) ([]byte, error) {
 	if o.transcript == nil || o.view == nil || o.pending == nil {

@@ -219,7 +219,7 @@ type forms struct {
 	limits map[string]int // the largest output limits, by model
 }
 
-// subjectOf returns the subject of a request.
+// subjectOf returns the model and the parts of a request for which [forms] remembers a form.
 func subjectOf(model string, req llm.Request) subject {
 	return subject{model, req.Params.ReasoningEffort, sha256.Sum256(req.Params.OutputSchema)}
 }

@@ -16,8 +16,8 @@ import (
 var errCutShort = errors.New("the stream ended before the reply was complete")
 
 // readStream reads an event stream from `in` and returns the reply. After the reply is complete, readStream ignores errors in the
-// rest of the stream. `a` has the status and the headers of the response. `quiet` is the body from which `in` reads. readStream
-// sets the time limits of `quiet`.
+// rest of the stream. `a` has the status and the headers of the response. `in` reads from `quiet`, whose time limits
+// readStream sets.
 func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (answer, error) {
 	whole := assembly{renew: x.renew, tell: x.tell}
 	stream := endpoint.NewEvents(in)

@@ -49,7 +49,7 @@ func unit(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// maxDepth is the deepest nesting of a text that [single] searches for duplicate members.
+// maxDepth is the largest number of nested values in a JSON text for which the function [single] removes duplicate members.
 const maxDepth = 100
 
 // errTooDeep is the error for a text that is nested more than [maxDepth] levels deep.
