@@ -60,7 +60,7 @@ type Hub struct {
 type listener struct {
 	// agentID is the ID of the agent; empty means all agents.
 	agentID string
-	// pieces buffers the chunks that the loop has not taken yet.
+	// pieces buffers the chunks that the loop of the listener's caller has not received yet.
 	pieces chan Chunk
 	// missed is the number of chunks that the listener has missed since the last chunk that it got.
 	missed int

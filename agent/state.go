@@ -315,8 +315,8 @@ func (s *State) answered() bool {
 // Answer returns the text of the agent's last message to the user. It returns "" if there is none.
 func (s *State) Answer() string { return s.lastAnswer().Content }
 
-// FinishReason returns the finish reason of the agent's last message to the user: see [Message].FinishReason. A text says
-// that this message may not be whole. For example, "length" means that it reached the model's output limit.
+// FinishReason returns the finish reason of the agent's last message to the user: see [Message].FinishReason. It is empty if
+// the message is whole. For example, "length" means that the message reached the model's output limit.
 func (s *State) FinishReason() string { return s.lastAnswer().FinishReason }
 
 // lastAnswer returns the agent's last message to the user. It returns an empty message if there is none.

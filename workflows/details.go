@@ -159,7 +159,7 @@ func lastTask(s *agent.State) string {
 const detailsCalls = 20
 
 // callLines returns the lines of a list of n calls. Each of the first [detailsCalls] calls has a line. If there are more
-// calls, a last line has their number. The function `call` returns the name and the arguments of the call with a given index.
+// calls, a last line says how many more. The function `call` returns the name and the arguments of the call with a given index.
 func callLines(n int, call func(int) (name, arguments string)) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {

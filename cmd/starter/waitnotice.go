@@ -140,8 +140,8 @@ func (p *waitNotice) turn(kind trouble) {
 	p.kind, p.since, p.told = kind, time.Now(), ""
 }
 
-// print reports the current problem. It does nothing if its last report of this problem was the same. The caller must hold
-// `p.mu`.
+// print writes a notice about the current problem. It writes nothing if this notice has the same text as the last one. The caller
+// must hold `p.mu`.
 func (p *waitNotice) print() {
 	var text string
 	switch p.kind {

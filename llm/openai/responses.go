@@ -43,8 +43,8 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	return x.reply.reply(req, c.responsesFamily(model))
 }
 
-// responsesFamily returns the family of the client in [llm.Opaque]. Encrypted reasoning is bound to the account and to the models that
-// can read it.
+// responsesFamily returns the value of the field Family of [llm.Opaque] for the replies of a model. The family is the host and the line
+// of the model, because an endpoint can decrypt only the reasoning of its own models.
 func (c *Client) responsesFamily(model string) string {
 	return "responses:" + endpoint.Family(c.host, model)
 }

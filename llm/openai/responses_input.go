@@ -17,7 +17,7 @@ type functionCall struct {
 }
 
 // responsesInput converts the conversation into the instructions and the items of the field `input`. The first message becomes the
-// instructions if it is a system message with text only. `family` is the family whose opaque data is sent back; empty means none.
+// instructions if it is a system message with text only. `family` names the endpoints whose data is sent back: see [llm.Opaque]. It is empty if no data is sent back.
 //
 // Items have no IDs, except items of reasoning. With `store` false, the endpoint has not stored the items, and it refuses the ID of an
 // item that it cannot find. An item of reasoning contains its content, so the endpoint accepts its ID.

@@ -63,7 +63,8 @@ var responsesOurs = []string{
 // example, "reasoning":{"summary":"auto"} keeps the effort.
 var responsesMerged = []string{"reasoning", "text"}
 
-// responsesRequest returns the JSON body of a request in the given form. `family` is the family whose opaque data is sent back. The
+// responsesRequest returns the JSON body of a request in the given form. `family` names the endpoints
+// whose data the request sends back: see [llm.Opaque]. The
 // parameter `seed` is not sent, because the API does not have it. A field in [llm.Params.Extra] replaces another field of the same
 // name, except the fields in [responsesMerged].
 func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {

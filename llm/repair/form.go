@@ -16,7 +16,8 @@ type spokenCall struct {
 // not begin with a complete piece of this form. In the second case, it may have moved the cursor.
 type form func(c *cursor) ([]spokenCall, bool)
 
-// forms are the forms of the calls in a text. The first form that can read a piece of the text is used.
+// forms has the functions that read calls in the markup of models. For each piece of a text, the first function that can read it is
+// used.
 var forms = []form{harmonyCall, deepSeekCall, kimiCall, glmCall, mistralCall, functionCall, invokeCall, listedCalls}
 
 // beginTokens and endTokens are tokens before and after calls. [readCalls] skips them, because the forms are complete without them. A
@@ -65,7 +66,7 @@ var (
 	kimiName     = regexp.MustCompile(`^<\|tool_call_begin\|>\s*([A-Za-z0-9_.:-]{1,200})\s*<\|tool_call_argument_begin\|>`)
 )
 
-// one returns a form's result for one call with arguments.
+// one returns the results of a [form] that has read one call with the given name and arguments.
 func one(name, arguments string, ok bool) ([]spokenCall, bool) {
 	return []spokenCall{{name: name, arguments: arguments}}, ok
 }

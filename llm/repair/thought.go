@@ -96,9 +96,9 @@ func unopened(text string) (thought, said string, found bool) {
 // closes reports whether a tag is a closing tag.
 func closes(tag string) bool { return tag[1] == '/' }
 
-// mentioned reports whether the text only mentions the closing tag `text[from:to]`. This is true if there is text before the tag in
-// its line, and if there is also text after the tag in the line, or a space, a quotation mark or a parenthesis directly before the
-// tag.
+// mentioned reports whether the text only mentions the closing tag `text[from:to]`. This is true if two conditions hold. First,
+// there is text before the tag in its line. Second, there is also text after the tag in the line, or the character before the tag is a
+// space, a quotation mark or a parenthesis.
 func mentioned(text string, from, to int) bool {
 	begins, ends := from == 0 || text[from-1] == '\n', to == len(text) || strings.IndexByte("\r\n", text[to]) >= 0
 	return !begins && (!ends || strings.IndexByte(" \t`'\"(", text[from-1]) >= 0)
