@@ -30,7 +30,8 @@ type Options struct {
 	// SearchAttributes are the search attributes to register when the server starts. The keys are their names. The values are
 	// their types, such as Keyword.
 	SearchAttributes map[string]string
-	// DynamicConfig has settings of Temporal, in addition to those of the variable [DynamicConfig], or replaces them. The values are JSON.
+	// DynamicConfig has further settings of Temporal. They replace those of the variable [DynamicConfig] with the same names. The values
+	// are JSON.
 	DynamicConfig map[string]string
 
 	// LogTo receives the server's warnings and errors until [Server.Stop] is called. Nil discards them. If the start fails,
