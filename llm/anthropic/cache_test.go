@@ -143,7 +143,7 @@ func TestNoPromptCacheSetsNoMarks(t *testing.T) {
 // The marks are never at thinking, which the API refuses.
 func TestThinkingIsNotMarked(t *testing.T) {
 	t.Parallel()
-	message := llm.Message{Role: llm.Assistant, Content: "b", Opaque: llm.Opaque{Family: "anthropic/test", Data: `[{"type":"text","length":1},` + redacted + "]"}}
+	message := llm.Message{Role: llm.Assistant, Content: "b", Opaque: llm.Opaque{Family: familyOfA, Data: `[{"type":"text","length":1},` + redacted + "]"}}
 	p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
 	_, err := serve(t, p).Complete(t.Context(), ask(user("a"), message, called(llmtest.ToolCall("1", "f", "{}")), result("1", "")))
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestThinkingIsNotMarked(t *testing.T) {
 // A block that the API made is sent as it is, without a mark.
 func TestBlocksOfTheAPIAreNotMarked(t *testing.T) {
 	t.Parallel()
-	message := llm.Message{Role: llm.Assistant, Content: "b", Opaque: llm.Opaque{Family: "anthropic/test", Data: `[{"type":"text","length":1},{"type":"new"}]`}}
+	message := llm.Message{Role: llm.Assistant, Content: "b", Opaque: llm.Opaque{Family: familyOfA, Data: `[{"type":"text","length":1},{"type":"new"}]`}}
 	p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
 	_, err := serve(t, p).Complete(t.Context(), ask(user("a"), message))
 	require.NoError(t, err)

@@ -178,7 +178,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
 	var refusals []string
-	family := endpoint.Family(c.model.Host, model)
+	family := familyOf(c.model.Host, model, req)
 	ctx, began := endpoint.Began(ctx)
 	for f := known; ; {
 		body, err := encodeBody(model, family, req, f)

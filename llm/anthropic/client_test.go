@@ -37,6 +37,9 @@ func serve(t testing.TB, handler http.Handler, edit ...func(*anthropic.Options))
 	return client
 }
 
+// familyOfA is the family of the replies to requests whose first message is "a".
+var familyOfA = anthropic.FamilyOf("api.anthropic.com", "test-model", ask(llm.Message{Role: llm.User, Content: "a"}))
+
 // ask returns a request with the given messages. If no messages are given, the request has one user message.
 func ask(messages ...llm.Message) llm.Request {
 	if len(messages) == 0 {

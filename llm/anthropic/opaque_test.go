@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
@@ -67,7 +68,7 @@ func TestThinkingComesBackAsItWas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Let me look. ü", reply.Message.Content)
 	require.Equal(t, "First <think>…\n\nFirst <think>…", reply.Message.Reasoning)
-	require.Equal(t, "anthropic/test", reply.Message.Opaque.Family)
+	require.Equal(t, anthropic.FamilyOf("api.anthropic.com", "test-model", req), reply.Message.Opaque.Family)
 	require.NotContains(t, reply.Message.Opaque.Data, "look", "the text is not stored twice")
 
 	encoded, err := json.Marshal(reply.Message) // as in a history
@@ -134,7 +135,7 @@ func TestThinkingStaysInAChangedMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.message.Role, test.message.Opaque = llm.Assistant, llm.Opaque{Family: "anthropic/test", Data: data}
+			test.message.Role, test.message.Opaque = llm.Assistant, llm.Opaque{Family: familyOfA, Data: data}
 			req := ask(user("a"), test.message)
 			for _, call := range test.message.ToolCalls {
 				req.Messages = append(req.Messages, result(call.ID, "x"))
@@ -151,7 +152,7 @@ func TestThinkingStaysInAChangedMessage(t *testing.T) {
 func TestATextThatWasAddedComesBeforeTheCalls(t *testing.T) {
 	t.Parallel()
 	message := llm.Message{Role: llm.Assistant, Content: "Hi", ToolCalls: []llm.ToolCall{llmtest.ToolCall("1", "f", "{}")},
-		Opaque: llm.Opaque{Family: "anthropic/test", Data: "[" + thought1 + `,{"type":"tool_use"}]`}}
+		Opaque: llm.Opaque{Family: familyOfA, Data: "[" + thought1 + `,{"type":"tool_use"}]`}}
 	p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
 	_, err := serve(t, p, noCache).Complete(t.Context(), ask(user("a"), message, result("1", "x")))
 	require.NoError(t, err)
@@ -163,7 +164,7 @@ func TestBrokenDataIsIgnored(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", "null", "{", "{}", `["x",1,null,{"type":7}]`, `[{"type":"text","length":-5}]`, `[{"type":"text","length":99}]`} {
 		message := said("Hi")
-		message.Opaque = llm.Opaque{Family: "anthropic/test", Data: data}
+		message.Opaque = llm.Opaque{Family: familyOfA, Data: data}
 		p := answering(replyBody("end_turn", `{"type":"text","text":"Done."}`))
 		_, err := serve(t, p, noCache).Complete(t.Context(), ask(user("a"), message, user("b")))
 		require.NoError(t, err)
@@ -212,7 +213,7 @@ func TestATurnOfAnotherProviderContinuesWithoutABudget(t *testing.T) {
 func TestRefusedBlocksAreLeftOut(t *testing.T) {
 	t.Parallel()
 	message := said("Hi")
-	message.Opaque = llm.Opaque{Family: "anthropic/test", Data: "[" + thought1 + `,{"type":"text","length":2}]`}
+	message.Opaque = llm.Opaque{Family: familyOfA, Data: "[" + thought1 + `,{"type":"text","length":2}]`}
 	for _, says := range []string{
 		"messages.1.content.0: Invalid `signature` in `thinking` block",
 		"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
@@ -260,4 +261,31 @@ data: {"type":"message_stop"}
 	require.Equal(t, "Found.", reply.Message.Content)
 	require.Equal(t, `[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}},`+
 		`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]},{"type":"text","length":6}]`, reply.Message.Opaque.Data)
+}
+
+// A thinking block is bound to all that was before it. After a compaction or a change of the tools, the client sends the text and the
+// calls without the block.
+func TestThinkingIsBoundToItsConversation(t *testing.T) {
+	t.Parallel()
+	p := answering(replyBody("end_turn", thought1, `{"type":"text","text":"Sunny."}`), replyBody("end_turn", `{"type":"text","text":"Bye."}`))
+	client := serve(t, p, noCache)
+	reply, err := client.Complete(t.Context(), ask(user("a")))
+	require.NoError(t, err)
+	for name, test := range map[string]struct {
+		messages []llm.Message
+		tools    []llm.ToolSpec
+		sent     bool
+	}{
+		"the same":       {[]llm.Message{user("a"), reply.Message, user("b")}, nil, true},
+		"a summary":      {[]llm.Message{user("Summary: a"), reply.Message, user("b")}, nil, false},
+		"another prompt": {[]llm.Message{{Role: llm.System, Content: "s"}, user("a"), reply.Message, user("b")}, nil, false},
+		"other tools":    {[]llm.Message{user("a"), reply.Message, user("b")}, []llm.ToolSpec{{Name: "f"}}, false},
+	} {
+		req := ask(test.messages...)
+		req.Tools = test.tools
+		_, err := client.Complete(t.Context(), req)
+		require.NoError(t, err)
+		bodies := p.bodies()
+		require.Equal(t, test.sent, strings.Contains(string(bodies[len(bodies)-1]), `"signature"`), name)
+	}
 }

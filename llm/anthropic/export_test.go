@@ -1,0 +1,4 @@
+package anthropic
+
+// FamilyOf is familyOf for the tests of the package.
+var FamilyOf = familyOf
