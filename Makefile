@@ -33,7 +33,7 @@ fuzz: ## run every fuzz test for FUZZTIME (20s) each
 	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
 			echo "$$(dirname "$$file") $$name"; \
-			$(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) || exit 1; \
+			$(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x || exit 1; \
 		done; \
 	done
 
