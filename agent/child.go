@@ -25,6 +25,9 @@ type Child struct {
 	// Interrupted reports whether a call for this sub-agent was answered as interrupted (see [Result]) while the
 	// sub-agent goes on. If the model asks for the sub-agent again, the new call waits for the same sub-agent.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// LateTime is the time of the last result of the sub-agent that came as a late result (see [LateResult]), in Unix
+	// milliseconds. It is 0 if there was none.
+	LateTime int64 `json:"late_time,omitempty"`
 	// Started reports whether the sub-agent's workflow has been started, by this run of the parent or by an earlier
 	// run. From then on, the parent only waits for the sub-agent. The parent never starts the workflow again, even if
 	// the workflow no longer exists.
@@ -359,10 +362,15 @@ func (s *State) childFinished(e ChildFinished) bool {
 	if e.Reattached && (changed || !known) {
 		s.Usage.Reattached++
 	}
-	if changed {
+	switch {
+	case changed:
 		child.Interrupted = false
-	} else if !known || child.Interrupted {
-		changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key })
+	case known && e.Result.Time != 0 && e.Result.Time == child.LateTime:
+		// The same result, a second time, is for no other call.
+	case !known || child.Interrupted:
+		if changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key }); changed {
+			child.LateTime = e.Result.Time
+		}
 	}
 	if !failed {
 		// Only one of several interrupted calls gets the late result. The other calls no longer wait for one.

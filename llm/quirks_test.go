@@ -56,8 +56,7 @@ func TestErrorsHaveOneClassInEveryAPI(t *testing.T) {
 				Candidates: []llm.Candidate{{Name: "m", Model: "m"}}, Tools: []llm.ToolSpec{{Name: "look"}},
 				Messages: []llm.Message{{Role: llm.User, Content: "How is the weather?"}},
 			})
-			var told *llm.Error
-			if errors.As(err, &told) {
+			if told, ok := errors.AsType[*llm.Error](err); ok {
 				return told
 			}
 			return &llm.Error{}

@@ -19,7 +19,7 @@ type assembledCall struct {
 	id        string
 	name      string
 	arguments growing
-	carrying
+	provider  carrying // the data of the provider
 }
 
 // add adds the delta `piece`, a part of a tool call, to the call that the delta belongs to. If there is no such call yet, add begins a
@@ -44,7 +44,7 @@ func (all *assembledCalls) add(piece call, i, n int, offers func(string) (begins
 	before := c.name
 	c.rename(string(piece.Function.Name))
 	c.arguments.add(string(piece.Function.Arguments))
-	c.carrying.add(piece.carried)
+	c.provider.add(piece.carried)
 	told := llm.ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
 	if c.name != before {
 		told.Name = c.name
@@ -133,7 +133,7 @@ func (all assembledCalls) whole() []call {
 	}
 	var wire []call
 	for _, c := range sorted {
-		wire = append(wire, call{ID: text(c.id), Function: called{Name: text(c.name), Arguments: text(c.arguments.String())}, carried: c.carrying.carried()})
+		wire = append(wire, call{ID: text(c.id), Function: called{Name: text(c.name), Arguments: text(c.arguments.String())}, carried: c.provider.carried()})
 	}
 	return wire
 }
