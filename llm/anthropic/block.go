@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // block is a content block in a request.
@@ -44,7 +45,7 @@ func (b block) MarshalJSON() ([]byte, error) {
 		return b.raw, nil
 	}
 	type plain block
-	return encode(plain(b))
+	return endpoint.Encode(plain(b))
 }
 
 // thinks reports whether the block is a thinking block.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // defaultMaxTokens is the output limit of a request that has none. The API requires a limit. Anthropic's newer models accept this
@@ -76,7 +77,7 @@ func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	if effort, format := f.effort(p), f.format(p); effort != "" || format != nil {
 		wire.OutputConfig = &outputConfig{effort, format}
 	}
-	encoded, err := encode(wire)
+	encoded, err := endpoint.Encode(wire)
 	if err != nil {
 		return nil, fmt.Errorf("the request has no JSON form: %w", err)
 	}
@@ -123,13 +124,10 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := endpoint.CheckExtra(extra, ours); err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		if slices.Contains(ours, name) {
-			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
-		}
-		if !json.Valid(extra[name]) {
-			return nil, fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
-		}
 		all = slices.DeleteFunc(all, func(m member) bool { return m.name == name })
 		all = append(all, member{name, extra[name]})
 	}

@@ -18,19 +18,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
-	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
@@ -40,8 +35,8 @@ const DefaultBaseURL = "https://api.anthropic.com"
 
 // The defaults of [Options.Timeout] and [Options.IdleTimeout].
 const (
-	DefaultTimeout     = 10 * time.Minute
-	DefaultIdleTimeout = 2 * time.Minute
+	DefaultTimeout     = endpoint.DefaultTimeout
+	DefaultIdleTimeout = endpoint.DefaultIdleTimeout
 )
 
 // Options configure a [Client].
@@ -81,13 +76,9 @@ type Options struct {
 
 // Client is an [llm.Client] for endpoints with Anthropic's Messages API. It is safe for concurrent use.
 type Client struct {
+	*endpoint.Base
 	options Options
-	model   endpoint.Model // for errors
-	// replies hides secrets in replies. It hides only secrets that look random, such as API keys. Other secrets may be words that
-	// occur in harmless texts.
-	replies *redact.Redactor
 	library anthropic.Client
-	sender  endpoint.Sender
 	forms   forms
 }
 
@@ -96,77 +87,30 @@ var _ llm.Client = (*Client)(nil)
 // New returns a client with the given options. It does not connect to the endpoint. If an option is not valid, the error names
 // the option.
 func New(options Options) (*Client, error) {
-	options.APIKey = strings.TrimSpace(options.APIKey)
-	options.BaseURL = strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
-	options.BaseURL = strings.TrimRight(strings.TrimSuffix(options.BaseURL, "/v1"), "/")
-	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
-	options.IdleTimeout = cmp.Or(options.IdleTimeout, DefaultIdleTimeout)
-	options.Headers, options.Query = maps.Clone(options.Headers), maps.Clone(options.Query)
 	options.Log = cmp.Or(options.Log, slog.Default())
-
-	base, err := options.validate()
+	root := strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
+	base, err := endpoint.NewBase(endpoint.Settings{
+		Name: options.Name, BaseURL: strings.TrimSuffix(root, "/v1"), APIKey: options.APIKey,
+		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, HTTPClient: options.HTTPClient,
+	}, "/messages")
 	if err != nil {
-		return nil, fmt.Errorf("model %q: %w", options.Name, err)
-	}
-	if options.HTTPClient == nil {
-		options.HTTPClient = endpoint.NewHTTPClient()
+		return nil, err
 	}
 	library := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), option.WithBaseURL(options.BaseURL), option.WithMaxRetries(0),
+		option.WithoutEnvironmentDefaults(), option.WithBaseURL(base.BaseURL), option.WithMaxRetries(0),
 	}
-	if options.APIKey != "" {
-		library = append(library, option.WithAPIKey(options.APIKey))
+	if base.APIKey != "" {
+		library = append(library, option.WithAPIKey(base.APIKey))
 	}
-	secrets := endpoint.Secrets(options.APIKey, options.BaseURL, options.Headers, options.Query)
-	return &Client{
-		options: options,
-		model:   endpoint.Model{Name: options.Name, Host: base.Host, Timeout: options.Timeout, Secrets: redact.New(secrets...)},
-		replies: redact.Random(secrets...),
-		library: anthropic.NewClient(library...),
-		sender: endpoint.Sender{
-			HTTPClient: options.HTTPClient, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query,
-		},
-	}, nil
-}
-
-// validate checks the options and returns the parsed base URL. The error names the first option that is not valid.
-func (o Options) validate() (*url.URL, error) {
-	// The error of url.Parse is not wrapped: it quotes the URL, which may contain a password.
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("BaseURL is not an http or https URL with a host; set a URL such as https://api.anthropic.com")
-	}
-	switch {
-	case base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("BaseURL has a query or fragment; remove it, and set Query")
-	case strings.HasSuffix(base.Path, "/messages"):
-		return nil, errors.New(`BaseURL ends in "/messages", which the client adds itself; remove it from BaseURL`)
-	case o.Timeout < 0:
-		return nil, errors.New("Timeout is negative; set a positive duration, or 0 for the default") //nolint:staticcheck // begins with the name of the option
-	case o.IdleTimeout < 0:
-		return nil, errors.New("IdleTimeout is negative; set a positive duration, or 0 for the default")
-	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return nil, errors.New("APIKey contains white space or a control character; remove it")
-	}
-	return base, nil
+	return &Client{Base: base, options: options, library: anthropic.NewClient(library...)}, nil
 }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
 // is an [*llm.Error]. If `ctx` ends before the response is complete, the error wraps the error of `ctx` instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
-	if len(req.Candidates) == 0 {
-		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate"}
-	}
-	candidate := req.Candidates[0]
-	limited, renew, cancel := endpoint.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	reply, err := c.negotiate(limited, renew, candidate.Model, req)
-	if err != nil {
-		return llm.Reply{}, c.model.Error(ctx, candidate.Model, err)
-	}
-	reply = reply.MapText(c.replies.Text)
-	reply.Candidate = candidate.Name
-	return reply, nil
+	return c.Base.Complete(ctx, req, func(ctx context.Context, renew func(), model string) (llm.Reply, error) {
+		return c.negotiate(ctx, renew, model, req)
+	})
 }
 
 // negotiate sends the request in a [form] that the endpoint accepts. It begins with the form that [forms.of] returns. If the
@@ -178,7 +122,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
 	var refusals []string
-	family := familyOf(c.model.Host, model, req)
+	family := familyOf(c.Model.Host, model, req)
 	ctx, began := endpoint.Began(ctx)
 	for f := known; ; {
 		body, err := encodeBody(model, family, req, f)
@@ -190,8 +134,8 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 			other, err := encodeBody(model, family, req, next)
 			return err == nil && !bytes.Equal(other, body)
 		})
-		if refused && !began() && len(refusals) < maxLessons {
-			f, refusals = next, append(refusals, endpoint.Shorten(c.model.Secrets.Text(err.Error())))
+		if refused && !began() && len(refusals) < endpoint.MaxLessons {
+			f, refusals = next, append(refusals, endpoint.Shorten(c.Model.Secrets.Text(err.Error())))
 			continue
 		}
 		if err == nil && f != known && c.forms.keep(model, req, f) {
@@ -200,9 +144,6 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 		return reply, err
 	}
 }
-
-// maxLessons limits how many refusals of one request the client learns from.
-const maxLessons = 12
 
 // ask sends one request with the given body and returns the reply. `streams` says whether the body asks for a stream.
 func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {

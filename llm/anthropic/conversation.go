@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // turn is a message in a request. User turns and assistant turns alternate.
@@ -28,7 +29,7 @@ const (
 type conversation struct {
 	system []block
 	turns  []turn
-	ids    callIDs
+	ids    endpoint.CallIDs
 }
 
 // newConversation converts the messages of a request. `family` is the family whose raw blocks of earlier replies are sent, such as
@@ -73,7 +74,7 @@ func (c *conversation) add(m llm.Message, family string) error {
 		}
 		c.append("user", content)
 	case llm.Tool:
-		c.addResult(block{Type: "tool_result", ToolUseID: c.ids.result(m.ToolCallID), Content: content})
+		c.addResult(block{Type: "tool_result", ToolUseID: c.ids.Result(m.ToolCallID), Content: content})
 	case llm.Assistant:
 		calls, err := c.calls(m.ToolCalls)
 		if err != nil {
@@ -92,7 +93,6 @@ func (c *conversation) add(m llm.Message, family string) error {
 
 // calls converts the tool calls of a message.
 func (c *conversation) calls(calls []llm.ToolCall) ([]block, error) {
-	c.ids.begin()
 	var blocks []block
 	for _, call := range calls {
 		input := json.RawMessage(call.Arguments)
@@ -102,7 +102,7 @@ func (c *conversation) calls(calls []llm.ToolCall) ([]block, error) {
 		if !llm.IsObject(string(input)) {
 			return nil, fmt.Errorf("the arguments of %s are not a JSON object", call.Name)
 		}
-		blocks = append(blocks, block{Type: "tool_use", ID: c.ids.call(call.ID), Name: call.Name, Input: input})
+		blocks = append(blocks, block{Type: "tool_use", ID: c.ids.Call(call.ID), Name: call.Name, Input: input})
 	}
 	return blocks, nil
 }

@@ -40,8 +40,8 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 
 // send sends the request and returns the reply.
 func (x *exchange) send(r *http.Request) (reply answer, err error) {
-	x.client.sender.Prepare(r, x.key, x.streams)
-	err = x.client.sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
+	x.client.Sender.Prepare(r, x.key, x.streams)
+	err = x.client.Sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
 		if a.Status < http.StatusMultipleChoices && endpoint.IsStream(a.Header, body) {
 			reply, err = x.readStream(a, body, quiet)
 		} else {

@@ -15,7 +15,7 @@ import (
 func familyOf(host, model string, req llm.Request) string {
 	sum := sha256.New()
 	write := func(v any) {
-		encoded, _ := encode(v) // texts and JSON schemas, which the request was checked for
+		encoded, _ := endpoint.Encode(v) // texts and JSON schemas, which the request was checked for
 		sum.Write(append(encoded, '\n'))
 	}
 	write(req.Tools)

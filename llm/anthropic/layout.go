@@ -1,11 +1,11 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // place is one element of a layout. A layout is a list that describes the blocks of a reply, in their order. The client stores
@@ -28,9 +28,9 @@ func layoutOf(pieces []piece, family string) llm.Opaque {
 		case p.raw != nil:
 			needed = true
 		case p.kind == "text" && p.text != "":
-			element, err = encode(place{Type: p.kind, Length: len(p.text)})
+			element, err = endpoint.Encode(place{Type: p.kind, Length: len(p.text)})
 		case p.kind == "tool_use":
-			element, err = encode(place{Type: p.kind})
+			element, err = endpoint.Encode(place{Type: p.kind})
 		default:
 			continue
 		}
@@ -41,7 +41,7 @@ func layoutOf(pieces []piece, family string) llm.Opaque {
 	if !needed {
 		return llm.Opaque{}
 	}
-	data, err := encode(elements)
+	data, err := endpoint.Encode(elements)
 	if err != nil {
 		return llm.Opaque{} // the endpoint sent invalid JSON
 	}
@@ -111,15 +111,4 @@ func withoutText(elements []json.RawMessage) []json.RawMessage {
 		}
 	}
 	return kept
-}
-
-// encode is like [json.Marshal], but without HTML escaping.
-func encode(v any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // toolSpec is a tool in a request.
@@ -66,7 +67,7 @@ func outputSchema(schema json.RawMessage) json.RawMessage {
 	for i := range list {
 		list[i] = outputSchema(list[i])
 	}
-	encoded, err := encode(list)
+	encoded, err := endpoint.Encode(list)
 	if err != nil {
 		return schema
 	}
@@ -147,7 +148,7 @@ func object(all []member) json.RawMessage {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		name, _ := encode(m.name) // a string has a JSON form
+		name, _ := endpoint.Encode(m.name) // a string has a JSON form
 		out.Write(name)
 		out.WriteByte(':')
 		out.Write(m.value)

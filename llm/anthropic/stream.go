@@ -44,7 +44,7 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 			quiet.Closing(endpoint.AfterFinish)
 		case whole.spoke:
 			// There is no such limit earlier, because a model may need a long time before its first text.
-			quiet.LimitTo(x.client.options.IdleTimeout)
+			quiet.LimitTo(x.client.IdleTimeout)
 		}
 	}
 	return whole.answer(), nil
@@ -302,7 +302,7 @@ func (g *growing) whole() piece {
 		var start wireBlock
 		_ = json.Unmarshal(g.start, &start)
 		if signature := string(start.Signature) + g.signature.String(); signature != "" {
-			p.raw, _ = encode(signedBlock{p.kind, p.text, signature}) // strings have a JSON form
+			p.raw, _ = endpoint.Encode(signedBlock{p.kind, p.text, signature}) // strings have a JSON form
 		}
 	default:
 		p.raw = g.start

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // carried has the fields of a message or a tool call that a provider needs back in later requests. The client does not interpret
@@ -49,7 +50,7 @@ func (c carried) opaque(family string) llm.Opaque {
 // opaque returns an [llm.Opaque] whose data is an object with the given fields. It returns the zero value if there are no fields, or
 // if the data is longer than [maxCarried].
 func opaque(family string, fields map[string]json.RawMessage) llm.Opaque {
-	data, err := encode(fields)
+	data, err := endpoint.Encode(fields)
 	if err != nil || len(fields) == 0 || len(data) > maxCarried {
 		return llm.Opaque{}
 	}
@@ -146,7 +147,7 @@ func (p *partList) join(next part) {
 // flush writes the texts into the last element.
 func (p *partList) flush() {
 	for name, text := range p.texts {
-		p.all[len(p.all)-1][name], _ = encode(text.String()) // cannot fail
+		p.all[len(p.all)-1][name], _ = endpoint.Encode(text.String()) // cannot fail
 	}
 	p.texts = nil
 }
@@ -157,7 +158,7 @@ func (p *partList) list() json.RawMessage {
 	if len(p.all) == 0 {
 		return nil
 	}
-	encoded, _ := encode(p.all) // cannot fail: the elements are JSON
+	encoded, _ := endpoint.Encode(p.all) // cannot fail: the elements are JSON
 	return encoded
 }
 

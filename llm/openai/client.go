@@ -14,19 +14,15 @@ package openai
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
@@ -36,8 +32,8 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // The defaults of [Options.Timeout] and [Options.IdleTimeout].
 const (
-	DefaultTimeout     = 10 * time.Minute
-	DefaultIdleTimeout = 2 * time.Minute
+	DefaultTimeout     = endpoint.DefaultTimeout
+	DefaultIdleTimeout = endpoint.DefaultIdleTimeout
 )
 
 // The values of [Options.API].
@@ -88,13 +84,9 @@ type Options struct {
 
 // Client is an [llm.Client] for endpoints with OpenAI's chat completions API or Responses API. It is safe for concurrent use.
 type Client struct {
+	*endpoint.Base
 	options Options
-	host    string
-	model   endpoint.Model // for errors
-	// replies hides only secrets that look random, such as API keys. Other secrets may be words that occur in harmless texts.
-	replies *redact.Redactor
 	library openai.ClientConfig
-	sender  endpoint.Sender
 	forms   forms
 }
 
@@ -103,83 +95,43 @@ var _ llm.Client = (*Client)(nil)
 // New returns a client with the given options. It does not connect to the endpoint. If an option is not valid, the error names
 // the option.
 func New(options Options) (*Client, error) {
-	options.APIKey = strings.TrimSpace(options.APIKey)
-	options.BaseURL = strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
-	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
-	options.IdleTimeout = cmp.Or(options.IdleTimeout, DefaultIdleTimeout)
 	options.Provider = cmp.Or(options.Provider, "openai")
 	options.API = cmp.Or(options.API, AutoAPI)
-	options.Headers, options.Query = maps.Clone(options.Headers), maps.Clone(options.Query)
 	options.Log = cmp.Or(options.Log, slog.Default())
-
-	base, err := options.validate()
-	if err != nil {
+	if err := options.check(); err != nil {
 		return nil, fmt.Errorf("model %q: %w", options.Name, err)
 	}
-	if options.HTTPClient == nil {
-		options.HTTPClient = endpoint.NewHTTPClient()
+	base, err := endpoint.NewBase(endpoint.Settings{
+		Name: options.Name, BaseURL: cmp.Or(options.BaseURL, DefaultBaseURL), APIKey: options.APIKey,
+		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, HTTPClient: options.HTTPClient,
+	}, "/chat/completions", "/responses")
+	if err != nil {
+		return nil, err
 	}
-	library := openai.DefaultConfig(options.APIKey)
-	library.BaseURL = options.BaseURL
-	secrets := endpoint.Secrets(options.APIKey, options.BaseURL, options.Headers, options.Query)
-	return &Client{
-		options: options,
-		host:    base.Host,
-		model:   endpoint.Model{Name: options.Name, Host: base.Host, Timeout: options.Timeout, Secrets: redact.New(secrets...)},
-		replies: redact.Random(secrets...),
-		library: library,
-		sender: endpoint.Sender{
-			HTTPClient: options.HTTPClient, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query,
-		},
-	}, nil
+	library := openai.DefaultConfig(base.APIKey)
+	library.BaseURL = base.BaseURL
+	return &Client{Base: base, options: options, library: library}, nil
 }
 
-// validate checks the options and returns the parsed base URL. The error names the first option that is not valid.
-func (o Options) validate() (*url.URL, error) {
-	// The error of url.Parse is not wrapped: it quotes the URL, which may contain a password.
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("BaseURL is not an http or https URL with a host; set a URL such as https://api.openai.com/v1")
-	}
+// check checks the options that only this client has. The error names the first option that is not valid.
+func (o Options) check() error {
 	switch {
-	case base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("BaseURL has a query or fragment; remove it")
-	case strings.HasSuffix(base.Path, "/chat/completions"):
-		return nil, errors.New(`BaseURL ends in "/chat/completions", which the client adds itself; remove it from BaseURL`)
 	case o.Provider != "openai":
-		return nil, fmt.Errorf("unknown Provider %q; the only provider is \"openai\"", o.Provider)
+		return fmt.Errorf("unknown Provider %q; the only provider is \"openai\"", o.Provider)
 	case !slices.Contains([]string{ChatAPI, ResponsesAPI, AutoAPI}, o.API):
-		return nil, fmt.Errorf("unknown API %q; set \"chat\", \"responses\" or \"auto\"", o.API)
-	case strings.HasSuffix(base.Path, "/responses"):
-		return nil, errors.New(`BaseURL ends in "/responses", which the client adds itself; remove it from BaseURL`)
-	case o.Timeout < 0:
-		return nil, errors.New("Timeout is negative; set a positive duration, or 0 for the default") //nolint:staticcheck // begins with the name of the option
-	case o.IdleTimeout < 0:
-		return nil, errors.New("IdleTimeout is negative; set a positive duration, or 0 for the default")
+		return fmt.Errorf("unknown API %q; set \"chat\", \"responses\" or \"auto\"", o.API)
 	case !slices.Contains([]string{"", Never, WithinTurn, Always}, o.Reasoning.Send):
-		return nil, fmt.Errorf("Reasoning.Send is %q; set never, turn or always", o.Reasoning.Send)
-	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return nil, errors.New("APIKey contains white space or a control character; remove it")
+		return fmt.Errorf("Reasoning.Send is %q; set never, turn or always", o.Reasoning.Send)
 	}
-	return base, nil
+	return nil
 }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
 // is an [*llm.Error]. If `ctx` ends before the response is complete, the error wraps the error of `ctx` instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
-	if len(req.Candidates) == 0 {
-		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate"}
-	}
-	candidate := req.Candidates[0]
-	limited, renew, cancel := endpoint.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	reply, err := c.negotiate(limited, renew, candidate.Model, req)
-	if err != nil {
-		return llm.Reply{}, c.model.Error(ctx, candidate.Model, err)
-	}
-	reply = reply.MapText(c.replies.Text)
-	reply.Candidate = candidate.Name
-	return reply, nil
+	return c.Base.Complete(ctx, req, func(ctx context.Context, renew func(), model string) (llm.Reply, error) {
+		return c.negotiate(ctx, renew, model, req)
+	})
 }
 
 // negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form that is
@@ -187,7 +139,7 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 // form that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the refused
 // requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
-	first := usual(c.host, model, c.options.API, c.deployment())
+	first := usual(c.Model.Host, model, c.options.API, c.deployment())
 	if c.options.NoStream {
 		first |= noStream
 	}
@@ -196,7 +148,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	ctx, began := endpoint.Began(ctx)
 	for form := c.forms.of(model, first); ; {
 		reply, err := c.ask(ctx, renew, model, req, form)
-		if next, l, ok := form.learn(req, c.options.API == AutoAPI && !c.deployment(), err); ok && !began() && len(learned) < maxLessons {
+		if next, l, ok := form.learn(req, c.options.API == AutoAPI && !c.deployment(), err); ok && !began() && len(learned) < endpoint.MaxLessons {
 			if l.once {
 				once |= l.learn
 			}
@@ -211,15 +163,12 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	}
 }
 
-// maxLessons limits how many refusals of one request the client learns from.
-const maxLessons = 12
-
 // deployment reports whether the URL is that of one deployment of classic Azure, where the Responses API is not.
-func (c *Client) deployment() bool { return strings.Contains(c.options.BaseURL, "/deployments/") }
+func (c *Client) deployment() bool { return strings.Contains(c.BaseURL, "/deployments/") }
 
 // reasoning returns how the reasoning is sent to a model.
 func (c *Client) reasoning(model string) Reasoning {
-	r := DefaultReasoning(c.host, model)
+	r := DefaultReasoning(c.Model.Host, model)
 	return Reasoning{Send: cmp.Or(c.options.Reasoning.Send, r.Send), Field: cmp.Or(c.options.Reasoning.Field, r.Field)}
 }
 
@@ -235,7 +184,7 @@ func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Re
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	family, conversation := endpoint.Family(c.host, model), form.conversation(req.Messages)
+	family, conversation := endpoint.Family(c.Model.Host, model), form.conversation(req.Messages)
 	x := &exchange{
 		client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx),
 		messages: conversation, writer: writer{form, family, c.reasoning(model)},

@@ -40,7 +40,7 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var reply completion
-	err := x.client.sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
+	err := x.client.Sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
 		if a.Status < http.StatusMultipleChoices && endpoint.IsStream(a.Header, body) {
 			reply, err = x.readStream(a, body, quiet)
 		} else {
@@ -101,6 +101,6 @@ func (x *exchange) prepare(r *http.Request) error {
 	r.Body = io.NopCloser(bytes.NewReader(rewritten))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(rewritten)), nil }
 	r.ContentLength = int64(len(rewritten))
-	x.client.sender.Prepare(r, x.key, !x.form.has(noStream))
+	x.client.Sender.Prepare(r, x.key, !x.form.has(noStream))
 	return nil
 }

@@ -1,6 +1,10 @@
 package openai
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+)
 
 // completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
 // its fields accept any JSON value. The types of go-openai are stricter. For example, they cannot decode a response whose
@@ -90,7 +94,7 @@ func (reply completion) rewrite() ([]byte, error) {
 		reply.Choices[i].Message.normalize()
 		reply.Choices[i].FinishReason = reply.Choices[i].FinishReason.or(reply.Choices[i].Native)
 	}
-	return encode(reply)
+	return endpoint.Encode(reply)
 }
 
 // normalize moves values to the fields that go-openai reads. Some endpoints send these values in other fields. For example,

@@ -93,7 +93,7 @@ type spoken struct {
 }
 
 // MarshalJSON returns the text as a JSON string.
-func (s spoken) MarshalJSON() ([]byte, error) { return encode(s.text) }
+func (s spoken) MarshalJSON() ([]byte, error) { return endpoint.Encode(s.text) }
 
 // UnmarshalJSON accepts any JSON value. It joins the parts of a list.
 func (s *spoken) UnmarshalJSON(encoded []byte) error {

@@ -1,13 +1,13 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // writer adds to requests the values that go-openai cannot write.
@@ -49,11 +49,11 @@ func (w writer) rewrite(encoded []byte, fields map[string]json.RawMessage, from 
 		}
 	}
 	var err error
-	if whole["messages"], err = encode(messages); err != nil {
+	if whole["messages"], err = endpoint.Encode(messages); err != nil {
 		return nil, err
 	}
 	maps.Copy(whole, fields)
-	return encode(whole)
+	return endpoint.Encode(whole)
 }
 
 // complete adds the fields of a message that go-openai omits if they are empty: the content, the text of parts, and the IDs, names and
@@ -101,7 +101,7 @@ func (w writer) complete(message map[string]json.RawMessage, from llm.Message) e
 		setDefault(function, "name")
 		setDefault(function, "arguments")
 		var err error
-		call["function"], err = encode(function)
+		call["function"], err = endpoint.Encode(function)
 		return err
 	})
 	message["tool_calls"] = calls
@@ -124,7 +124,7 @@ func editEach(array json.RawMessage, edit func(map[string]json.RawMessage) error
 			return nil, err
 		}
 	}
-	return encode(objects)
+	return endpoint.Encode(objects)
 }
 
 // setDefault adds the member `key` with the value "" to a JSON object. If the object already has this member, setDefault does
@@ -133,15 +133,4 @@ func setDefault(object map[string]json.RawMessage, key string) {
 	if object[key] == nil {
 		object[key] = json.RawMessage(`""`)
 	}
-}
-
-// encode is like [json.Marshal], but without HTML escaping.
-func encode(v any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
 }

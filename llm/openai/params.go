@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // body has some fields of a request's JSON body: the tools and the parameters, such as the temperature. Other types have the
@@ -86,7 +86,7 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 		wire.Tools = append(wire.Tools, toolSpec{"function", function(t)})
 	}
 
-	encoded, err := encode(wire)
+	encoded, err := endpoint.Encode(wire)
 	if err != nil {
 		return nil, fmt.Errorf("the parameters of a tool or the output schema are not valid JSON: %w", err)
 	}
@@ -94,38 +94,27 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 	if err := json.Unmarshal(encoded, &all); err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
-		if slices.Contains(ours, name) {
-			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
-		}
-		if !json.Valid(p.Extra[name]) {
-			return nil, fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
-		}
-		all[name] = p.Extra[name]
+	if err := endpoint.CheckExtra(p.Extra, ours); err != nil {
+		return nil, err
 	}
+	maps.Copy(all, p.Extra)
 	return all, nil
 }
 
-// parameters returns the JSON schema of a tool's parameters in the given form. It adds empty `properties` to an object schema without
-// them, because OpenAI refuses such a schema. If the form has [noEmptySchema] and the object schema has no properties, parameters
-// returns nil.
+// parameters returns the JSON schema of a tool's parameters in the given form: see [withProperties]. If the form has [noEmptySchema] and
+// the schema has no properties, parameters returns nil.
 func parameters(schema json.RawMessage, form form) json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(schema, &object) != nil || string(object["type"]) != `"object"` {
+	var object struct {
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &object) != nil {
 		return schema
 	}
-	switch properties := object["properties"]; {
-	case form.has(noEmptySchema) && !present(properties):
+	if form.has(noEmptySchema) && object.Type == "object" && !present(object.Properties) {
 		return nil
-	case properties != nil:
-		return schema
 	}
-	object["properties"] = json.RawMessage("{}")
-	completed, err := encode(object)
-	if err != nil {
-		return schema
-	}
-	return completed
+	return withProperties(schema)
 }
 
 // toolChoice returns the value of the field `tool_choice`. For "", it returns nil, and the field is not sent. It returns

@@ -71,6 +71,6 @@ func reasoningText(m llm.Message, family string) json.RawMessage {
 	if endpoint.Line(family) == "kimi" {
 		text = cmp.Or(text, noThought)
 	}
-	encoded, _ := encode(text) // cannot fail
+	encoded, _ := endpoint.Encode(text) // cannot fail
 	return encoded
 }

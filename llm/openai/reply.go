@@ -93,7 +93,7 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 // withThoughts returns opaque data with `said`, the original text of a MiniMax reply, which contains the reasoning in tags. MiniMax
 // needs this text back (MiniMax: "Interleaved thinking").
 func withThoughts(family, said string) llm.Opaque {
-	encoded, _ := encode(said) // cannot fail
+	encoded, _ := endpoint.Encode(said) // cannot fail
 	return opaque(family, map[string]json.RawMessage{"content": encoded})
 }
 

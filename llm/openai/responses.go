@@ -26,18 +26,18 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.BaseURL+"/responses", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.BaseURL+"/responses", bytes.NewReader(body))
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if c.options.APIKey != "" {
-		r.Header.Set("Authorization", "Bearer "+c.options.APIKey)
+	if c.APIKey != "" {
+		r.Header.Set("Authorization", "Bearer "+c.APIKey)
 	}
-	c.sender.Prepare(r, req.Key, !form.has(noStream))
+	c.Sender.Prepare(r, req.Key, !form.has(noStream))
 
 	x := responsesExchange{client: c, tell: renewing(renew, llm.Stream(ctx)), renew: renew}
-	if err := c.sender.Send(r, x.read(r.Context().Err)); err != nil {
+	if err := c.Sender.Send(r, x.read(r.Context().Err)); err != nil {
 		return recovered(err, req)
 	}
 	return x.reply.reply(req, c.responsesFamily(model))
@@ -46,5 +46,5 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 // responsesFamily returns the value of the field Family of [llm.Opaque] for the replies of a model. The family is the host and the line
 // of the model, because an endpoint can decrypt only the reasoning of its own models.
 func (c *Client) responsesFamily(model string) string {
-	return "responses:" + endpoint.Family(c.host, model)
+	return "responses:" + endpoint.Family(c.Model.Host, model)
 }

@@ -6,6 +6,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // functionCall is the item of a tool call. go-openai's type omits empty arguments.
@@ -26,14 +27,14 @@ func responsesInput(conversation []llm.Message, family string) (instructions str
 		instructions, conversation = conversation[0].Content, conversation[1:]
 	}
 	items = []any{}
-	var ids callIDs
+	var ids endpoint.CallIDs
 	for _, m := range conversation {
 		switch m.Role {
 		case llm.Assistant:
 			items = append(items, assistantItems(m, family, &ids)...)
 		case llm.Tool:
 			items = append(items, openai.ResponseFunctionCallOutput{
-				Type: "function_call_output", CallID: ids.of(m.ToolCallID), Output: inputContent(m),
+				Type: "function_call_output", CallID: ids.Result(m.ToolCallID), Output: inputContent(m),
 			})
 		default:
 			items = append(items, openai.ResponseInputMessage{Type: "message", Role: string(m.Role), Content: inputContent(m)})
@@ -64,7 +65,7 @@ func inputContent(m llm.Message) any {
 // assistantItems returns the items of an assistant message. If the message has opaque data of the given family, the items have the
 // order of the reply, and the reasoning is among them. The text and the calls are always those of the message, which may have been
 // corrected. Reasoning at the end is omitted, because the endpoint refuses reasoning without an item after it.
-func assistantItems(m llm.Message, family string, ids *callIDs) []any {
+func assistantItems(m llm.Message, family string, ids *endpoint.CallIDs) []any {
 	text := []string{m.Content}
 	for _, part := range m.Parts {
 		text = append(text, part.Text) // an assistant message cannot have images
@@ -74,7 +75,7 @@ func assistantItems(m llm.Message, family string, ids *callIDs) []any {
 	calls, last := m.ToolCalls, -1 // last is the position of the last item that is not reasoning
 	add := func(item any) { items, last = append(items, item), len(items) }
 	call := func() {
-		add(functionCall{"function_call", ids.add(calls[0].ID), calls[0].Name, calls[0].Arguments})
+		add(functionCall{"function_call", ids.Call(calls[0].ID), calls[0].Name, calls[0].Arguments})
 		calls = calls[1:]
 	}
 	marks := marksOf(m.Opaque, family)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // mark is one element of the list in [llm.Opaque.Data]. It stands for one item of a reply. An item of reasoning is in the list as it
@@ -51,7 +52,7 @@ func opaqueOf(items []outputItem, family string) llm.Opaque {
 	if !needed {
 		return llm.Opaque{}
 	}
-	data, err := encode(list)
+	data, err := endpoint.Encode(list)
 	if err != nil {
 		return llm.Opaque{} // an item of reasoning is not JSON
 	}

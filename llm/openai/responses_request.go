@@ -10,6 +10,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // responsesBody is the JSON body of a request to the Responses API.
@@ -63,10 +64,9 @@ var responsesOurs = []string{
 // example, "reasoning":{"summary":"auto"} keeps the effort.
 var responsesMerged = []string{"reasoning", "text"}
 
-// responsesRequest returns the JSON body of a request in the given form. `family` names the endpoints
-// whose data the request sends back: see [llm.Opaque]. The
-// parameter `seed` is not sent, because the API does not have it. A field in [llm.Params.Extra] replaces another field of the same
-// name, except the fields in [responsesMerged].
+// responsesRequest returns the JSON body of a request in the given form. `family` names the endpoints whose data the request sends back:
+// see [llm.Opaque]. The request does not have the parameter `seed`, because the API does not have it. A field in [llm.Params.Extra]
+// replaces another field of the same name, except the fields in [responsesMerged].
 func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {
 	p := req.Params
 	body := responsesBody{
@@ -104,7 +104,7 @@ func responsesRequest(model string, req llm.Request, form form, family string) (
 			Type: "function", Name: t.Name, Description: t.Description, Parameters: withProperties(t.Parameters),
 		})
 	}
-	encoded, err := encode(body)
+	encoded, err := endpoint.Encode(body)
 	if err != nil {
 		return nil, fmt.Errorf("the parameters of a tool or the output schema are not valid JSON: %w", err)
 	}
@@ -116,22 +116,18 @@ func addExtra(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) 
 	if len(extra) == 0 {
 		return encoded, nil
 	}
+	if err := endpoint.CheckExtra(extra, responsesOurs); err != nil {
+		return nil, err
+	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &all); err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		value := extra[name]
-		if slices.Contains(responsesOurs, name) {
-			return nil, fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
-		}
-		if !json.Valid(value) {
-			return nil, fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
-		}
+	for name, value := range extra {
 		var ours, theirs map[string]json.RawMessage
 		if slices.Contains(responsesMerged, name) && json.Unmarshal(all[name], &ours) == nil && json.Unmarshal(value, &theirs) == nil && theirs != nil {
 			maps.Copy(ours, theirs)
-			merged, err := encode(ours)
+			merged, err := endpoint.Encode(ours)
 			if err != nil {
 				return nil, err
 			}
@@ -139,7 +135,7 @@ func addExtra(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) 
 		}
 		all[name] = value
 	}
-	return encode(all)
+	return endpoint.Encode(all)
 }
 
 // responsesChoice returns the value of the field `tool_choice`. It is like [toolChoice], but the object for a name has another form.

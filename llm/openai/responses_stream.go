@@ -82,7 +82,7 @@ func (x *responsesExchange) readStream(a endpoint.Response, in *bufio.Reader, qu
 			quiet.Closing(endpoint.AfterFinish)
 		case whole.spoke():
 			// There is no such limit earlier, because a model may need a long time before its first text.
-			quiet.LimitTo(x.client.options.IdleTimeout)
+			quiet.LimitTo(x.client.IdleTimeout)
 		}
 	}
 }

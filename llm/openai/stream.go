@@ -53,14 +53,14 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 			return completion{}, err
 		case whole.finished() && whole.goesOn:
 			quiet.Reopen()
-			quiet.LimitTo(x.client.options.IdleTimeout)
+			quiet.LimitTo(x.client.IdleTimeout)
 		case whole.finished() && whole.withText:
 			quiet.Closing(afterText)
 		case whole.finished():
 			quiet.Closing(endpoint.AfterFinish)
 		case whole.spoke():
 			// There is no such limit earlier, because a model may need a long time before its first text.
-			quiet.LimitTo(x.client.options.IdleTimeout)
+			quiet.LimitTo(x.client.IdleTimeout)
 		}
 	}
 }
