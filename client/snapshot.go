@@ -80,7 +80,7 @@ type Snapshot struct {
 	Spent *agent.Spending
 	// Answer is the text of the agent's last answer; empty if there is none.
 	Answer string
-	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length" for an answer that
+	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
 	// reached the model's output limit. Otherwise, it is empty.
 	FinishReason string
 	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty

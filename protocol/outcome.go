@@ -68,7 +68,7 @@ func OmitDefaults(reply llm.Reply, first llm.Candidate) llm.Reply {
 type AgentEnd struct {
 	// Answer is the agent's last answer; empty if the agent failed.
 	Answer string `json:"answer,omitempty"`
-	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length" for an answer that
+	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
 	// reached the model's output limit. Otherwise, it is empty.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn early. It is empty if no limit ended the turn.

@@ -69,7 +69,7 @@ type StateView struct {
 	ChildCount int `json:"child_count,omitempty"`
 	// Answer is the agent's last answer. A long answer is cut.
 	Answer string `json:"answer,omitempty"`
-	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length" for an answer that
+	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
 	// reached the model's output limit. Otherwise, it is empty.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.

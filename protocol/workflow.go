@@ -27,7 +27,7 @@ type Result struct {
 	// Answer is the agent's last answer. If the field AnswerBytes of [agent.Start] is not 0, the answer is cut to at most
 	// that size.
 	Answer string `json:"answer"`
-	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length" for an answer that
+	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
 	// reached the model's output limit. Otherwise, it is empty.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit

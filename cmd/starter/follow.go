@@ -82,7 +82,7 @@ type ending struct {
 	ID     string
 	Status client.Status
 	Answer string
-	// FinishReason is the provider's finish reason of an answer that may not be whole; empty for other answers
+	// FinishReason is the provider's finish reason if the provider may have cut the answer; otherwise, it is empty
 	FinishReason string
 	Stopped      string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
 	Failure      string

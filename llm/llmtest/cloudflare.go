@@ -18,7 +18,7 @@ func Cloudflare() *Provider {
 	return &Provider{rules: []rule{cloudflareContent}, problem: cloudflareProblem}
 }
 
-// cloudflareContent refuses messages without content.
+// cloudflareContent returns an error response if the content of a message is missing or null.
 func cloudflareContent(_ *Provider, r *posted) *refusal {
 	var faults []string
 	for i, m := range r.each {

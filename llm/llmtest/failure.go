@@ -86,7 +86,7 @@ func fail(w http.ResponseWriter, a API, err error) {
 	refuse(w, a, &r)
 }
 
-// refuse sends an error response in the form of the given API.
+// refuse sends the error response `r` in the format of the API `a`.
 func refuse(w http.ResponseWriter, a API, r *refusal) {
 	if wait := r.retryAfter; wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))

@@ -193,7 +193,7 @@ func compactText(encoded string) string {
 	return out.String()
 }
 
-// filledSchema returns the schema of a tool with the member "properties", which the API requires.
+// filledSchema adds the member "properties" to the schema of a tool if it is missing, because the API requires it.
 func filledSchema(schema json.RawMessage) json.RawMessage {
 	all := strings.TrimSpace(string(schema))
 	if all == "" {

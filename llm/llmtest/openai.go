@@ -19,7 +19,7 @@ var openAIMembers = map[string][]string{
 	"tool":      {"role", "content", "tool_call_id"},
 }
 
-// openAIRules are the rules of OpenAI's own API beyond those that each [Endpoint] has.
+// openAIRules are the rules of OpenAI's own API that an [Endpoint] does not check by itself.
 var openAIRules = []rule{openAIKnows, openAICallIDs, openAISchemas, openAIParameters, openAITools}
 
 // OpenAI returns a [Provider] that behaves like OpenAI's own API.

@@ -94,8 +94,8 @@ func (a *assembly) add(c chunk) error {
 	}
 	before, finished := a.size, a.finish != ""
 	for _, choice := range c.Choices {
-		// The request asked for one choice. Other choices are ignored. The choice with index 0 is read, as in [firstChoice]. If no
-		// choice has index 0, the first one is read.
+		// The request asks for one choice, but a response may have more. This loop reads the choice with index 0, or the first one
+		// if none has index 0: see [firstChoice].
 		if a.choice == nil || choice.Index == 0 && *a.choice != 0 && !a.finished() {
 			a.restart(choice.Index)
 		}

@@ -25,8 +25,8 @@ import (
 
 var quirks = flag.String("quirks", "testdata/quirks,testdata/quirks-2", "directories of the cases of TestQuirks, separated by commas")
 
-// aroundCalls is the reason for the cases with a call in the middle of other text.
-const aroundCalls = "beside other text, a model may quote a call that stands in a file or in a tool's result; such a call must never run"
+// besideText is the reason for the cases with a call at the beginning or the end of other text.
+const besideText = "a model may copy a call from a file or a tool's result, so the call must not run; the note of the case permits to tell the model"
 
 // otherwise has the cases in which the client intentionally does not do what the case expects. outcome is what the client does
 // instead.
@@ -38,12 +38,12 @@ var otherwise = map[string]struct{ outcome, reason string }{
 	"args-large":         {"proceed", "the arguments arrive completely; the limit for a Temporal payload is known to the caller, not to the client"},
 	"args-nul-character": {"proceed", "the arguments are valid JSON and match the schema; the tool refuses the path"},
 
-	"say-prose-then-tag":       {"a reply", aroundCalls},
-	"say-prose-then-tag-sse":   {"a reply", aroundCalls},
-	"say-tag-then-prose":       {"a reply", aroundCalls},
-	"say-tag-then-prose-sse":   {"a reply", aroundCalls},
-	"say-dsml-after-prose":     {"a reply", aroundCalls},
-	"say-dsml-after-prose-sse": {"a reply", aroundCalls},
+	"say-prose-then-tag":       {"tool_error", besideText},
+	"say-prose-then-tag-sse":   {"tool_error", besideText},
+	"say-tag-then-prose":       {"tool_error", besideText},
+	"say-tag-then-prose-sse":   {"tool_error", besideText},
+	"say-dsml-after-prose":     {"tool_error", besideText},
+	"say-dsml-after-prose-sse": {"tool_error", besideText},
 
 	"history-400-bad-arguments":             {"fail", "the core never sends such a request: it replaces arguments that are not a JSON object by {}; if the error comes anyway, it is a clear failure"},
 	"history-400-content-absent":            {"fail", "such a request is never sent: outgoing.go adds the content, and the core replaces an empty result by a text"},

@@ -48,10 +48,12 @@ var (
 	}
 )
 
-// opening matches a text that begins with the markup of a call.
-var opening = regexp.MustCompile(`^(?:<(?:(?:antml:|minimax:|seed:|longcat_)?(?:tool_calls?|function_calls|TOOLCALL)>|function=|(?:antml:)?invoke name=)` +
+// opening matches a text that begins with the markup of a call, and anyOpening matches a text that contains such a beginning.
+var opening, anyOpening = regexp.MustCompile(`^(?:` + markupBegin + `)`), regexp.MustCompile(markupBegin)
+
+const markupBegin = `<(?:(?:antml:|minimax:|seed:|longcat_)?(?:tool_calls?|function_calls|TOOLCALL)>|function=|(?:antml:)?invoke name=)` +
 	`|<｜DSML｜(?:tool_calls|function_calls|invoke)|<｜tool▁calls?▁begin｜>|<\|tool_calls?(?:_section)?(?:_begin)?\|>` +
-	`|<\|START_ACTION\|>|<\|python_tag\|>|\[TOOL_CALLS\]|(?:<\|start\|>assistant[^<>|]{0,100})?<\|channel\|>)`)
+	`|<\|START_ACTION\|>|<\|python_tag\|>|\[TOOL_CALLS\]|(?:<\|start\|>assistant[^<>|]{0,100})?<\|channel\|>`
 
 var (
 	functionTag  = regexp.MustCompile(`^<function=([A-Za-z0-9_.:-]{1,200})[=>(]*`)

@@ -42,7 +42,7 @@ func object(parameters []parameter, tool llm.ToolSpec) (string, bool) {
 }
 
 // json returns the value of the parameter as JSON. `types` are the types that the schema allows; none means that the schema has no
-// types. json returns false in the second case of [object].
+// types. json returns false if the markup declares that the value is not a string, but the value is not valid JSON.
 func (p parameter) json(types []string) ([]byte, bool) {
 	text := p.value
 	if p.declared != "true" && (p.declared == "false" || !slices.Contains(types, "string")) {

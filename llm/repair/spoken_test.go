@@ -86,8 +86,44 @@ func TestAttackQuotedCallIsNotRun(t *testing.T) {
 		} {
 			other := around[0] + text + around[1]
 			got := written(other, llm.Params{})
-			require.Empty(t, got.Message.ToolCalls, "%s: %s", name, other)
+			requireNotRun(t, got)
 			require.NotEmpty(t, got.Message.Content, name)
+		}
+	}
+}
+
+// requireNotRun checks that the agent runs no call of a reply.
+func requireNotRun(t *testing.T, reply llm.Reply) {
+	t.Helper()
+	for _, call := range reply.Message.ToolCalls {
+		require.False(t, llm.IsObject(call.Arguments), call.Arguments)
+	}
+}
+
+// A text with a call is not an answer, and the call is not run. The model learns it once, so that it can still answer with such a text.
+func TestCallBesideTextIsRefusedOnce(t *testing.T) {
+	t.Parallel()
+	for name, text := range markups {
+		if name == "harmony, thinks" {
+			continue // a text with reasoning has nothing but messages
+		}
+		for _, around := range [][2]string{{"I'll look that up.\n\n", ""}, {"", "\n\nI am waiting."}, {"I'll look.", ""}} {
+			other := around[0] + text + around[1]
+			got := written(other, llm.Params{})
+			require.Len(t, got.Message.ToolCalls, 1, "%s: %s", name, other)
+			require.Equal(t, "get_weather", got.Message.ToolCalls[0].Name, name)
+			require.Contains(t, got.Message.ToolCalls[0].Arguments, "Paris", name)
+			require.Equal(t, strings.TrimSpace(around[0]+around[1]), got.Message.Content, name)
+			requireNotRun(t, got)
+
+			result := llm.Message{Role: llm.Tool, ToolCallID: got.Message.ToolCalls[0].ID, Content: "error"}
+			req := llm.Request{Tools: typed, Messages: []llm.Message{got.Message, result}}
+			again := repair.Reply(llm.Reply{Message: llm.Message{Role: llm.Assistant, Content: other}}, req)
+			require.Empty(t, again.Message.ToolCalls, name)
+			require.Equal(t, other, again.Message.Content, name)
+		}
+		for _, other := range []string{"> " + text, "```\n" + text, "Write `" + text, strings.ReplaceAll("See.\n"+text, "get_weather", "fetch_url")} {
+			require.Equal(t, strings.TrimSpace(other), written(other, llm.Params{}).Message.Content, name)
 		}
 	}
 }
@@ -96,7 +132,7 @@ func TestAttackQuotedCallIsNotRun(t *testing.T) {
 func TestCallIsNotRunWithAPartOfAValue(t *testing.T) {
 	t.Parallel()
 	got := written("<tool_call>\n<function=get_weather>\n<parameter=city>\nClose with\n</parameter>\n</function>\nand go on.\n</parameter>\n</function>\n</tool_call>", llm.Params{})
-	require.Empty(t, got.Message.ToolCalls)
+	requireNotRun(t, got)
 }
 
 func TestCallWithoutMarkupIsACallOnlyAlone(t *testing.T) {
@@ -213,5 +249,5 @@ func TestSeveralCallsOfOneText(t *testing.T) {
 	t.Parallel()
 	text := "<tool_call>\n" + `{"name":"get_weather","arguments":{"city":"Paris"}}` + "\n</tool_call>\n<tool_call>list_files\n</tool_call>"
 	require.Len(t, written(text, llm.Params{}).Message.ToolCalls, 2)
-	require.Empty(t, written(text[:len(text)-3], llm.Params{}).Message.ToolCalls, "the second call is cut off")
+	requireNotRun(t, written(text[:len(text)-3], llm.Params{})) // the second call is cut off
 }
