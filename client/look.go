@@ -229,6 +229,11 @@ type description struct {
 	words *PartialText
 	// runID is the ID of the run.
 	runID string
+	// events is the number of events in the history of the run.
+	events int64
+	// workflowTask is the workflow task that has not ended; nil if there is none. activities are those that have not ended.
+	workflowTask *workflowpb.PendingWorkflowTaskInfo
+	activities   []*workflowpb.PendingActivityInfo
 	// version is the worker deployment version of the run. It is nil if the workers have no version.
 	version *workflowpb.WorkflowExecutionVersioningInfo
 }
@@ -248,7 +253,7 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), protocol.MemoAgent),
 		task: c.memo(info.GetMemo(), protocol.MemoTask), queue: info.GetTaskQueue(),
 		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
-		version: info.GetVersioningInfo(),
+		version: info.GetVersioningInfo(), events: info.GetHistoryLength(), workflowTask: found.GetPendingWorkflowTask(), activities: found.GetPendingActivities(),
 	}, nil
 }
 

@@ -25,7 +25,7 @@ type Progress struct {
 	// Status is the agent's status. It is set only when [Client.Watch] has yielded all messages that the transcript has so
 	// far.
 	Status Status
-	// NoWorker says that no worker answers for the agent at this time.
+	// NoWorker says that work of the agent has waited for several seconds, and no worker has taken it.
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.
 	NoServer bool
@@ -40,141 +40,29 @@ type Progress struct {
 }
 
 const (
-	// minPause is the shortest pause between two requests. The pause grows as long as nothing changes.
+	// minPause is the shortest pause before a request is sent again. The pause grows with each try.
 	minPause = 20 * time.Millisecond
-	// maxPause is the longest pause between two requests.
+	// maxPause is the longest pause before a request is sent again.
 	maxPause = 500 * time.Millisecond
-	// slowAnswer is the duration after which the answer to a query counts as slow. A slow answer means that Temporal refused
-	// the query at first, because many clients query the same agent.
-	slowAnswer = 500 * time.Millisecond
-	// crowdedPause is the pause of [Client.Watch] after a slow answer. With more queries, Temporal would no longer send them
-	// to the worker that has the agent's state in memory. Each answer would then take even longer.
-	crowdedPause = 2 * time.Second
-	// lookPause is the time for which [Client.Watch] keeps the description of a running agent. After that, Watch asks
-	// Temporal for a new description.
-	lookPause = 500 * time.Millisecond
 )
 
 // Watch yields the messages of an agent as they come, beginning with the message at index `from`, counted from 0. If that
 // message was summarised, Watch begins with the first message that was not summarised. When Watch has yielded all messages,
-// it yields the agent's status, again and again until there is a new message. Watch continues if workers or Temporal restart.
+// it yields the agent's status. While the agent is working, it yields the status again and again, several times in a second.
+// Watch continues if workers or Temporal restart.
+//
+// Watch reads the messages from the agent's history, by long polls. So it needs no worker, and Temporal sends each event when
+// it is written. It sends no queries, which Temporal Cloud bills. While the agent waits for a message, Watch only waits for the
+// next event, and checks once a minute that Temporal answers.
 //
 // The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as
-// its last item. If ctx ends, this error is context.Cause(ctx).
+// its last item. If ctx ends, this error is context.Cause(ctx). The error wraps a [*history.UnreadableError] if the history
+// does not fit this version of the workflow or cannot be decoded.
 func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
-		// A query to an agent that has ended would need a worker, and would replay the history with code that may have changed
-		// since.
-		if c.watchEnded(ctx, id, from, yield) {
-			return
-		}
-		pause := minPause
-		var found description // of a running agent
-		var looked time.Time
-		for {
-			asked := time.Now()
-			page, err := c.page(ctx, id, from)
-			rest := time.Duration(0)
-			if time.Since(asked) >= slowAnswer {
-				rest = crowdedPause
-			}
-			switch {
-			case ctx.Err() != nil:
-				yield(Progress{}, context.Cause(ctx))
-				return
-			case errors.Is(err, ErrNoWorker), errors.Is(err, ErrNoServer):
-				down := c.temporalIsDown(ctx)
-				if !down && c.watchEnded(ctx, id, from, yield) {
-					return
-				}
-				if !yield(Progress{NoWorker: !down, NoServer: down, Index: from}, nil) {
-					return
-				}
-			case err != nil:
-				yield(Progress{}, err)
-				return
-			case page.Reading:
-				// The agent has no messages yet, which is not a reset. It may also have ended before it had a state.
-				if time.Since(looked) >= lookPause {
-					if c.watchEnded(ctx, id, from, yield) {
-						return
-					}
-					looked = time.Now()
-				}
-				if !yield(Progress{Index: from}, nil) {
-					return
-				}
-			case page.Count < from:
-				from = page.Count
-				if !yield(Progress{Rewound: true, Index: from}, nil) {
-					return
-				}
-				continue
-			default:
-				from = max(from, page.First) // the agent does not hold messages before First; they were summarised
-				for i := range page.Messages {
-					if !yield(Progress{Message: &page.Messages[i], Index: from}, nil) {
-						return
-					}
-					from++
-					pause = minPause
-					found = description{} // the description is older than this message
-				}
-				if from < page.Count {
-					continue
-				}
-				status, seen := page.Status, description{}
-				if status.Ended() || len(page.Messages) == 0 && status == Running {
-					// The worker may report that the agent has ended before Temporal does. It does not report that the agent was
-					// terminated. So describe the agent.
-					if status.Ended() || time.Since(looked) >= lookPause {
-						if now, err := c.describe(ctx, id); err == nil {
-							found = now
-						}
-						if found.status.Ended() {
-							yield(Progress{Index: from, Status: found.status}, nil)
-							return
-						}
-						looked = time.Now()
-					}
-					status, seen = Running, found
-				}
-				if len(page.Inbox) > 0 && status == Waiting {
-					status = Running
-				}
-				if !yield(Progress{Index: from, Status: status, Retry: seen.retry, PartialText: seen.words}, nil) {
-					return
-				}
-			}
-			if !sleep(ctx, max(pause, rest)) {
-				yield(Progress{}, context.Cause(ctx))
-				return
-			}
-			pause = min(pause*5/4+time.Millisecond, maxPause)
-		}
+		w := &watcher{client: c, id: id, from: from, yield: yield}
+		w.watch(ctx)
 	}
-}
-
-// watchEnded does the work of [Client.Watch] for an agent that has ended, and returns true. It needs no worker, because it
-// reads the messages and the status from the agent's history. If the agent has not ended, or if the request for its status
-// fails, watchEnded yields nothing and returns false.
-func (c *Client) watchEnded(ctx context.Context, id string, from int, yield func(Progress, error) bool) bool {
-	found, err := c.describe(ctx, id)
-	if err != nil || !found.status.Ended() {
-		return false
-	}
-	snap, err := c.Read(ctx, id)
-	if err != nil {
-		yield(Progress{}, err)
-		return true
-	}
-	for from = max(from, snap.First); from < snap.First+len(snap.Messages); from++ {
-		if !yield(Progress{Message: &snap.Messages[from-snap.First], Index: from}, nil) {
-			return true
-		}
-	}
-	yield(Progress{Index: from, Status: snap.Status}, nil)
-	return true
 }
 
 // unavailable reports whether err says that Temporal could not be reached.

@@ -1,147 +1,218 @@
 package client_test
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/temporalproto"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
-
-	commonpb "go.temporal.io/api/common/v1"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// pages is a Temporal client with one running agent, which answers each query for its transcript with the next page.
-type pages struct {
+// growing is a Temporal client with one agent. The agent's history grows while it is read by a long poll, by a few events in each
+// second. Other methods panic: in particular, there are no queries.
+type growing struct {
 	sdk.Client
-	next   []protocol.TranscriptPage
-	status enumspb.WorkflowExecutionStatus // from the first query on; running before
-	asked  bool
+	runID  string
+	events []*historypb.HistoryEvent
+	random *rand.Rand
+	// ended is the status from the end of the history on.
+	ended enumspb.WorkflowExecutionStatus
+	// written is the number of events that were written so far. described counts the descriptions.
+	written, described int
+	// deleted says that the history can be read only by a long poll.
+	deleted bool
 }
 
-func (p *pages) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (g *growing) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	g.described++
 	status := enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	if p.asked {
-		status = p.status
+	if g.written == len(g.events) {
+		status = g.ended
 	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
 		Type: &commonpb.WorkflowType{Name: protocol.AgentWorkflow}, Status: status,
+		Execution: &commonpb.WorkflowExecution{RunId: g.runID}, HistoryLength: int64(g.written),
 	}}, nil
 }
 
-// GetWorkflowHistory returns a history that is deleted.
-func (p *pages) GetWorkflowHistory(context.Context, string, string, bool, enumspb.HistoryEventFilterType) sdk.HistoryEventIterator {
-	return deleted{}
+func (g *growing) CheckHealth(context.Context, *sdk.CheckHealthRequest) (*sdk.CheckHealthResponse, error) {
+	return &sdk.CheckHealthResponse{}, nil
 }
 
-type deleted struct{}
-
-func (deleted) HasNext() bool { return true }
-
-func (deleted) Next() (*historypb.HistoryEvent, error) {
-	return nil, serviceerror.NewNotFound("deleted")
+func (g *growing) GetWorkflowHistory(ctx context.Context, _, _ string, poll bool, _ enumspb.HistoryEventFilterType) sdk.HistoryEventIterator {
+	return &iterator{growing: g, ctx: ctx, poll: poll}
 }
 
-func (p *pages) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
-	p.asked = true
-	page := p.next[0]
-	if len(p.next) > 1 {
-		p.next = p.next[1:]
+type iterator struct {
+	*growing
+	ctx  context.Context
+	poll bool
+	next int
+}
+
+func (i *iterator) HasNext() bool { return i.deleted && !i.poll || i.next < len(i.events) }
+
+func (i *iterator) Next() (*historypb.HistoryEvent, error) {
+	if i.deleted && !i.poll {
+		return nil, serviceerror.NewNotFound("deleted")
 	}
-	encoded, err := converter.GetDefaultDataConverter().ToPayloads(page)
-	return sdk.NewValue(encoded), err
-}
-
-// While a resumed agent reads its state it has no messages. A program that watches it from a later message is not told that the
-// agent was reset, and gets no message twice.
-func TestAgentThatReadsItsStateIsNotRewound(t *testing.T) {
-	said := func(text string) agent.Message {
-		return agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}}
-	}
-	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, next: []protocol.TranscriptPage{
-		{Status: agent.Running, Reading: true},
-		{Status: agent.Waiting, Count: 3, Messages: []agent.Message{said("third")}},
-		{Status: agent.Waiting, Count: 3},
-	}}, "")
-	var got []string
-	for p, err := range c.Watch(t.Context(), "x", 2) {
-		require.NoError(t, err)
-		require.False(t, p.Rewound)
-		if p.Message != nil {
-			got = append(got, p.Message.Content)
+	if i.poll && i.next == i.written {
+		select {
+		case <-time.After(time.Second):
+		case <-i.ctx.Done():
+			return nil, i.ctx.Err()
 		}
-		if p.Status == client.Waiting {
+		i.written = min(len(i.events), i.written+1+i.random.IntN(4))
+	}
+	if i.next++; i.next%10 == 0 {
+		time.Sleep(50 * time.Millisecond) // a request for the next page
+	}
+	return i.events[i.next-1], nil
+}
+
+// recorded returns a client with the agent of a recorded history, and the ID of the agent.
+func recorded(t *testing.T, file string) (*growing, string) {
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	var h historypb.History
+	require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &h))
+	id, run, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
+	if uuid.Validate(run) != nil {
+		run = ""
+	}
+	return &growing{runID: run, events: h.GetEvents(), random: rand.New(rand.NewPCG(1, 0)), ended: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}, id
+}
+
+// A program that watches an agent gets each message once and in order, whatever events Temporal sends at a time. It sends no query.
+func TestWatchYieldsEachMessageOnce(t *testing.T) {
+	files, err := filepath.Glob("../workflows/testdata/histories/*/*.json.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		temporal, id := recorded(t, file)
+		if history.Closes(temporal.events[len(temporal.events)-1].GetEventType()) && temporal.events[len(temporal.events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes() == nil {
+			t.Run(file, func(t *testing.T) { watchWhole(t, temporal, id) })
+		}
+	}
+}
+
+func watchWhole(t *testing.T, temporal *growing, id string) {
+	whole, err := history.Of(id, temporal.runID, temporal.events, nil)
+	require.NoError(t, err)
+	if whole.State == nil || whole.State.Dropped > 0 {
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, from := range []int{0, 1, whole.State.Count()} {
+			temporal.written = 0
+			if from > 0 {
+				temporal.written = len(temporal.events) - 1
+			}
+			var got []agent.Message
+			var last client.Progress
+			for p, err := range client.New(temporal, "").Watch(t.Context(), id, from) {
+				require.NoError(t, err)
+				require.False(t, p.Rewound, "a run that has no state yet was not reset")
+				if last = p; p.Message != nil {
+					require.Equal(t, from+len(got), p.Index)
+					got = append(got, *p.Message)
+				}
+			}
+			require.Equal(t, whole.State.Messages[from:], append([]agent.Message{}, got...))
+			require.Equal(t, client.Completed, last.Status)
+		}
+	})
+}
+
+// While an agent waits for a message, a program that watches it costs nothing but one long poll and a health check a minute.
+func TestWatchingAnIdleAgentCostsNothing(t *testing.T) {
+	temporal, id := recorded(t, "../workflows/testdata/histories/v0.1/chat.json.gz")
+	for i, e := range temporal.events {
+		if run, err := history.Of(id, temporal.runID, temporal.events[:i+1], nil); err == nil && run.State != nil && run.State.Status() == agent.Waiting && len(run.State.Inbox) == 0 && e.GetWorkflowTaskCompletedEventAttributes() != nil {
+			temporal.events = temporal.events[:i+1] // up to the first answer
 			break
 		}
 	}
-	require.Equal(t, []string{"third"}, got)
+	temporal.ended = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		statuses, messages := 0, 0
+		var described int
+		for p, err := range client.New(&endless{temporal}, "").Watch(ctx, id, 0) {
+			if err != nil {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			}
+			if p.Message != nil {
+				messages++
+			}
+			if p.Status == client.Waiting {
+				require.Equal(t, 2, messages, "the question and the answer come before the status")
+				statuses++
+				described = temporal.described
+			}
+		}
+		require.Equal(t, 1, statuses)
+		require.Equal(t, described, temporal.described)
+	})
 }
 
-// An agent may end before it has read its state. A worker that answers queries then says for ever that the agent reads its state.
+// endless is a Temporal client whose long polls never end.
+type endless struct{ *growing }
+
+func (e *endless) GetWorkflowHistory(ctx context.Context, id, run string, poll bool, filter enumspb.HistoryEventFilterType) sdk.HistoryEventIterator {
+	return &open{e.growing.GetWorkflowHistory(ctx, id, run, poll, filter).(*iterator)}
+}
+
+type open struct{ *iterator }
+
+func (o *open) HasNext() bool { return true }
+
+func (o *open) Next() (*historypb.HistoryEvent, error) {
+	if o.iterator.HasNext() {
+		return o.iterator.Next()
+	}
+	<-o.ctx.Done()
+	return nil, o.ctx.Err()
+}
+
+// An agent may end before it has a state. A program that watches it is told so.
 func TestAgentThatEndsBeforeItHasAStateIsNotWatchedForEver(t *testing.T) {
-	c := client.New(&pages{status: enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, next: []protocol.TranscriptPage{{Status: agent.Running, Reading: true}}}, "")
-	var last error
-	for _, err := range c.Watch(t.Context(), "x", 0) {
-		last = err
-	}
-	require.ErrorIs(t, last, client.ErrNotFound)
-}
-
-// A program whose context ends while an agent reads its state is told that, and gets no empty state.
-func TestStateThatIsNotReadIsAnError(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	c := client.New(&reading{cancel: cancel}, "")
-	_, err := c.Look(ctx, "x")
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-// reading is a Temporal client with an agent that reads its state. It ends the context of the caller at the first query.
-type reading struct {
-	pages
-	cancel func()
-}
-
-func (r *reading) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
-	r.cancel()
-	encoded, err := converter.GetDefaultDataConverter().ToPayloads(protocol.StateView{Reading: true})
-	return sdk.NewValue(encoded), err
-}
-
-// A query that Temporal refuses, because many clients query the agent, or that fails in a worker, is repeated.
-func TestRefusedQueryIsRepeated(t *testing.T) {
-	for _, err := range []error{
-		serviceerror.NewResourceExhausted(enumspb.RESOURCE_EXHAUSTED_CAUSE_BUSY_WORKFLOW, "consistent query buffer is full"),
-		serviceerror.NewQueryFailed("the SDK replayed a part of the history twice"),
-	} {
-		c := client.New(&refusing{errs: []error{err, err, err}}, "")
-		look, err := c.Look(t.Context(), "x")
-		require.NoError(t, err)
-		require.Equal(t, client.Waiting, look.Status)
-	}
-}
-
-// refusing is a Temporal client with an agent that waits. Its first queries fail with the given errors.
-type refusing struct {
-	pages
-	errs []error
-}
-
-func (r *refusing) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
-	if len(r.errs) > 0 {
-		err := r.errs[0]
-		r.errs = r.errs[1:]
-		return nil, err
-	}
-	encoded, err := converter.GetDefaultDataConverter().ToPayloads(protocol.StateView{Status: agent.Waiting})
-	return sdk.NewValue(encoded), err
+	temporal, id := recorded(t, "../workflows/testdata/histories/v0.1/task.json.gz")
+	closed := temporal.events[len(temporal.events)-1]
+	closed.EventId = 2
+	temporal.events, temporal.deleted, temporal.ended = append(temporal.events[:1:1], closed), true, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED
+	synctest.Test(t, func(t *testing.T) {
+		var last error
+		for _, err := range client.New(temporal, "").Watch(t.Context(), id, 0) {
+			last = err
+		}
+		require.ErrorIs(t, last, client.ErrNotFound)
+	})
 }

@@ -40,9 +40,9 @@ func TestTailShowsMessagesAsTheyComeOverTheDeathOfTheWorker(t *testing.T) {
 	says(w, tail, "reply 1\n")
 	says(w, tail, ": waiting\n")
 	first.Kill()
-	says(w, tail, "No worker has answered yet on task queue")
+	idle := w.Start("starter", "tail", t.Name()) // an agent that waits for a message needs no worker to be shown
+	says(w, idle, ": waiting\n")
 	w.Worker()
-	says(w, tail, "A worker answers.")
 	require.Equal(t, "reply 2\n", w.Must("send", t.Name(), "two"))
 	says(w, tail, "reply 2\n")
 	w.Must("close", t.Name())
@@ -70,6 +70,28 @@ func TestTailShowsMessagesAsTheyComeOverTheDeathOfTheWorker(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"2 two", "3 reply 2", "completed"}, lines)
+}
+
+// `starter tail` says that no worker takes the work of an agent, and goes on when another worker has started.
+func TestTailSaysThatNoWorkerTakesTheWork(t *testing.T) {
+	t.Parallel()
+	g := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if err := g.Pass(ctx); err != nil {
+			return llm.Reply{}, err
+		}
+		return llmtest.Say("at last"), nil
+	}, nil, "")
+	first := w.Worker()
+	w.Must("run", "--detach", "--id", t.Name(), "one")
+	g.Wait(t)
+	tail := w.Start("starter", "tail", t.Name())
+	first.Kill()
+	says(w, tail, "No worker has answered yet on task queue")
+	w.Worker()
+	says(w, tail, "A worker answers.")
+	says(w, tail, "at last\n")
+	w.Eventually("tail ends", tail.Ended)
 }
 
 func TestTailOfAnEndedAgentNeedsNoWorker(t *testing.T) {

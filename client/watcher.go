@@ -1,0 +1,344 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/history"
+)
+
+const (
+	// statusPause is the time between two statuses that [Client.Watch] yields while the agent is working.
+	statusPause = 250 * time.Millisecond
+	// minLook and maxLook are the shortest and the longest time between two descriptions of a working agent. A description has
+	// what the history does not have: calls that are tried again, partial text, and work that no worker has taken. The time
+	// grows as long as nothing changes.
+	minLook, maxLook = 500 * time.Millisecond, 10 * time.Second
+	// maxHealthPause is the longest time between two checks that Temporal answers, while the agent waits for a message.
+	maxHealthPause = time.Minute
+	// lookTimeout is the time limit of a description.
+	lookTimeout = 5 * time.Second
+	// batchPause is the time without an event after which a group of events that were written together is complete.
+	batchPause = 2 * time.Millisecond
+	// unservedTime is the time for which work of the agent must have waited for a worker, before [Client.Watch] reports that
+	// there is none.
+	unservedTime = 5 * time.Second
+)
+
+// watcher does the work of one call of [Client.Watch]. It follows one run of the agent after the other.
+type watcher struct {
+	client *Client
+	id     string
+	// from is the index of the message that is yielded next.
+	from  int
+	yield func(Progress, error) bool
+
+	// runID is the ID of the run that the watcher follows, and queue is the name of the run's task queue.
+	runID, queue string
+	events       []*historypb.HistoryEvent
+	// status is the status after the events; empty while the agent has no state.
+	status Status
+	// found is a description of the agent that is newer than the last message.
+	found description
+	// pause is the time until the next description or health check, which is due at the time `next`.
+	pause time.Duration
+	next  time.Time
+	// down says that Temporal did not answer the last description or health check.
+	down bool
+	// unserved names the work that waits for a worker, and since is the time at which the watcher first saw it.
+	unserved string
+	since    time.Time
+}
+
+// watch follows the agent until it has ended, the caller stops the iteration, or an error occurs.
+func (w *watcher) watch(ctx context.Context) {
+	for first := true; ; first = false {
+		if !first && !sleep(ctx, minPause) {
+			w.yield(Progress{}, context.Cause(ctx))
+			return
+		}
+		found, err := w.describe(ctx)
+		switch {
+		case ctx.Err() != nil:
+			w.yield(Progress{}, context.Cause(ctx))
+			return
+		case errors.Is(err, ErrNoServer):
+			if !w.yield(Progress{NoServer: true, Index: w.from}, nil) {
+				return
+			}
+			sleep(ctx, maxPause)
+			continue
+		case err != nil:
+			w.yield(Progress{}, err)
+			return
+		case found.status.Ended():
+			w.end(ctx)
+			return
+		}
+		if !w.follow(ctx, found) {
+			return
+		}
+	}
+}
+
+// describe is [Client.describe] with a time limit. If Temporal does not answer, the error wraps [ErrNoServer].
+func (w *watcher) describe(ctx context.Context) (description, error) {
+	limited, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	found, err := w.client.describe(limited, w.id)
+	if errors.Is(err, ErrNoWorker) { // the request has timed out, and a description needs no worker
+		err = ErrNoServer
+	}
+	return found, err
+}
+
+// end yields the messages and the status of an agent that has ended.
+func (w *watcher) end(ctx context.Context) {
+	snap, err := w.client.Read(ctx, w.id)
+	if err != nil {
+		w.yield(Progress{}, err)
+		return
+	}
+	for w.from = max(w.from, snap.First); w.from < snap.First+len(snap.Messages); w.from++ {
+		if !w.yield(Progress{Message: &snap.Messages[w.from-snap.First], Index: w.from}, nil) {
+			return
+		}
+	}
+	w.yield(Progress{Index: w.from, Status: snap.Status}, nil)
+}
+
+// follow yields the progress of the agent's newest run, which `found` describes. It returns true when the run has ended, or when
+// its history has to be read again from the beginning. It returns false if the iteration is over.
+func (w *watcher) follow(ctx context.Context, found description) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w.runID, w.queue, w.events, w.status, w.found = found.runID, found.queue, nil, "", description{}
+	w.look(time.Now())
+	feed := follow(ctx, w.client.temporal, w.id, found.runID)
+	changed := false       // since the last replay
+	var took time.Duration // by the last replay
+	tick := time.NewTicker(statusPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			w.yield(Progress{}, context.Cause(ctx))
+			return false
+		case first := <-feed:
+			before := len(w.events)
+			if err := w.collect(first, feed); err != nil {
+				return w.lost(ctx, err)
+			}
+			changed = changed || changes(w.events[before:])
+			if history.Closes(w.events[len(w.events)-1].GetEventType()) {
+				return true
+			}
+			// The replay of a long history takes a moment. With this pause, a watcher uses at most half of a processor.
+			if !changed || int64(len(w.events)) < found.events || !sleep(ctx, took) {
+				continue
+			}
+			began := time.Now()
+			changed = false
+			if !w.replay(ctx) {
+				return false
+			}
+			took = time.Since(began)
+			w.look(time.Now())
+		case now := <-tick.C:
+			quiet := w.idle() && !w.down
+			if now.After(w.next) {
+				w.refresh(ctx)
+			}
+			if quiet = quiet && !w.down; !quiet && ctx.Err() == nil && !w.report() {
+				return false
+			}
+		}
+	}
+}
+
+// collect adds an event to the events, and all events that follow it at once. It returns the error of the history, if there is
+// one.
+func (w *watcher) collect(item followed, feed <-chan followed) error {
+	for {
+		if item.err != nil {
+			return item.err
+		}
+		w.events = append(w.events, item.event)
+		select {
+		case item = <-feed:
+		case <-time.After(batchPause):
+			return nil
+		}
+	}
+}
+
+// followed is an event of a run, or the error because of which no event follows.
+type followed struct {
+	event *historypb.HistoryEvent
+	err   error
+}
+
+// follow returns a channel with the events of a run, from the first one on. Later events follow as soon as they are written. If
+// the request for events fails, the channel gets the error. The SDK repeats a request that failed for a moment, and goes on after
+// the last event. follow stops when the context ends.
+func follow(ctx context.Context, temporal client.Client, id, runID string) <-chan followed {
+	feed := make(chan followed)
+	go func() {
+		events := temporal.GetWorkflowHistory(ctx, id, runID, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			select {
+			case feed <- followed{event, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return feed
+}
+
+// idle reports whether the agent waits for a message or a person, so that only a new event can change anything.
+func (w *watcher) idle() bool { return w.status == Waiting || w.status == Held }
+
+// changes reports whether the workflow has handled events in the batch, so that its state may have changed.
+func changes(batch []*historypb.HistoryEvent) bool {
+	for _, e := range batch {
+		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			return true
+		}
+	}
+	return false
+}
+
+// lost decides what follows after the end of the event feed, whose error is given. It returns true if the history has to be read
+// again.
+func (w *watcher) lost(ctx context.Context, err error) bool {
+	switch {
+	case ctx.Err() != nil:
+		w.yield(Progress{}, context.Cause(ctx))
+		return false
+	case unavailable(err):
+		return true
+	}
+	// The run may have been deleted, but the agent may have a newer one.
+	found, gone := w.describe(ctx)
+	if gone == nil && found.runID != w.runID {
+		return true
+	}
+	w.yield(Progress{}, wrap("read", w.id, err))
+	return false
+}
+
+// replay computes the agent's state from the events, and yields the new messages and the status. It returns false if the
+// iteration is over.
+func (w *watcher) replay(ctx context.Context) bool {
+	began := time.Now()
+	run, err := history.Of(w.id, w.runID, w.events, w.client.converter)
+	for pause := minPause; err != nil; pause *= 2 {
+		// A codec server may not answer for a moment.
+		if time.Since(began) > busyTimeout || !sleep(ctx, pause) {
+			w.yield(Progress{}, wrap("read", w.id, err))
+			return false
+		}
+		run, err = history.Of(w.id, w.runID, w.events, w.client.converter)
+	}
+	s := run.State
+	if s == nil {
+		w.status = ""
+		return w.yield(Progress{Index: w.from}, nil)
+	}
+	if s.Count() < w.from {
+		w.from, w.found = s.Count(), description{}
+		if !w.yield(Progress{Rewound: true, Index: w.from}, nil) {
+			return false
+		}
+	}
+	for w.from = max(w.from, s.Dropped); w.from < s.Count(); w.from++ {
+		w.found = description{}
+		if !w.yield(Progress{Message: &s.Messages[w.from-s.Dropped], Index: w.from}, nil) {
+			return false
+		}
+	}
+	w.status = s.Status()
+	if w.status.Ended() || w.status == Waiting && len(s.Inbox) > 0 {
+		w.status = Running // the workflow has not ended yet, or takes a message next
+	}
+	return w.report()
+}
+
+// report yields the agent's status, or why the agent does not go on. It returns false if the caller stops the iteration.
+func (w *watcher) report() bool {
+	p := Progress{Index: w.from}
+	switch {
+	case w.down:
+		p.NoServer = true
+	case !w.idle() && w.unserved != "" && time.Since(w.since) >= unservedTime:
+		p.NoWorker = true
+	default:
+		p.Status = w.status
+		if w.status == Running {
+			p.Retry, p.PartialText = w.found.retry, w.found.words
+		}
+	}
+	return w.yield(p, nil)
+}
+
+// look makes the next description or health check follow soon after the given time, because something has changed.
+func (w *watcher) look(now time.Time) { w.pause, w.next = minLook, now.Add(minLook) }
+
+// refresh describes a working agent anew. If the agent waits for a message, refresh only checks that Temporal answers.
+func (w *watcher) refresh(ctx context.Context) {
+	limit, changed, wasDown := maxLook, false, w.down
+	if w.idle() {
+		limit, w.down = maxHealthPause, w.client.temporalIsDown(ctx)
+	} else if found, err := w.describe(ctx); err != nil {
+		w.down = errors.Is(err, ErrNoServer)
+	} else {
+		w.down = false
+		changed = found.retry != nil || found.words != nil && (w.found.words == nil || *found.words != *w.found.words)
+		w.found = found
+		if work := w.waits(found); work != w.unserved {
+			w.unserved, w.since = work, time.Now()
+		}
+		changed = changed || w.unserved != ""
+	}
+	if w.pause = min(w.pause*3/2, limit); w.down || wasDown || changed {
+		w.pause = minLook
+	}
+	w.next = time.Now().Add(w.pause)
+}
+
+// waits returns a name for work of the agent that waits for a worker: a workflow task, or an activity on the agent's task queue.
+// The result is empty if there is no such work.
+func (w *watcher) waits(found description) string {
+	if task := found.workflowTask; task.GetState() == enumspb.PENDING_WORKFLOW_TASK_STATE_SCHEDULED {
+		return fmt.Sprint("workflow task ", task.GetScheduledTime().AsTime(), task.GetAttempt())
+	}
+	for _, a := range found.activities {
+		due := a.GetNextAttemptScheduleTime() == nil || a.GetNextAttemptScheduleTime().AsTime().Before(time.Now())
+		if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED && due && w.queueOf(a.GetActivityId()) == w.queue {
+			return fmt.Sprint("activity ", a.GetActivityId(), a.GetAttempt())
+		}
+	}
+	return ""
+}
+
+// queueOf returns the task queue of an activity; empty if it is not known.
+func (w *watcher) queueOf(activityID string) string {
+	for _, e := range slices.Backward(w.events) {
+		if a := e.GetActivityTaskScheduledEventAttributes(); a.GetActivityId() == activityID {
+			return a.GetTaskQueue().GetName()
+		}
+	}
+	return ""
+}
