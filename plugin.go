@@ -25,6 +25,8 @@ const (
 	// stickyTimeout is the time for which Temporal keeps a workflow task for the worker that has the workflow in memory. If that
 	// worker has not fetched the task then, any worker may get it. The SDK's default is 5 seconds.
 	stickyTimeout = time.Second
+	// minRecovery is the smallest value of [Options.Recovery]. Temporal notices a missing heartbeat only about once a second.
+	minRecovery = time.Second
 	// stopTimeout is the time that running activities have to end when a worker stops.
 	stopTimeout = 2 * time.Minute
 )
@@ -79,6 +81,9 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	o.TaskQueue = cmp.Or(o.TaskQueue, DefaultTaskQueue)
 	hide := redact.New(o.secrets()...)
 	o.Logger = slog.New(hide.Handler(cmp.Or(o.Logger, slog.Default()).Handler()))
+	if o.Recovery != 0 && o.Recovery < minRecovery {
+		return nil, fmt.Errorf("reagent: Options.Recovery is %v: set it to %v or more, or to 0 for the default", o.Recovery, minRecovery)
+	}
 	if len(o.Agents) == 0 {
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
 	}
@@ -170,7 +175,7 @@ func (p *Plugin) StartWorker(
 	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
 	}
-	workflows.New(workflows.Options{}).Register(o.WorkerRegistry)
+	workflows.New(workflows.Options{Recovery: p.options.Recovery}).Register(o.WorkerRegistry)
 	p.activities.Register(o.WorkerRegistry)
 	err := p.startOthers()
 	if err == nil {

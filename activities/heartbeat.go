@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	// heartbeatInterval is the maximum time between two heartbeats. It is short, because people see the partial text of a
-	// model call only as often as a heartbeat is sent.
-	heartbeatInterval = time.Second
+	// textInterval is the maximum time between two heartbeats of a model call that reports its partial text.
+	textInterval = time.Second
 	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
 	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
@@ -44,6 +43,8 @@ type heartbeat struct {
 	redact func(string) string
 	// info is what the SDK knows about the attempt.
 	info activity.Info
+	// tells says that the heartbeats report the partial text of a model call.
+	tells bool
 	// beating is the context in which heartbeats are sent. It ends when [heartbeat.stop] is called, or when the context of
 	// the attempt ends.
 	beating context.Context
@@ -90,10 +91,11 @@ const maxDoingBytes = 200
 // arriving from the model: the field `Text` of [protocol.Progress].
 const maxProgressBytes = 2000
 
-// startHeartbeat begins to send heartbeats for the activity attempt with the given context. When the attempt ends, the caller
-// must call [heartbeat.stop].
-func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
-	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
+// startHeartbeat begins to send heartbeats for the activity attempt with the given context. If `tells` is true, the heartbeats
+// report the partial text of a model call, once a second. Otherwise, they only show that the attempt is alive, so there are two in
+// the heartbeat timeout, because Temporal Cloud bills each heartbeat. When the attempt ends, the caller must call [heartbeat.stop].
+func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat {
+	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, tells: tells, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
@@ -111,17 +113,22 @@ func (a *Activities) startHeartbeat(ctx context.Context) *heartbeat {
 // beat sends heartbeats until the attempt ends or [heartbeat.stop] is called. If the attempt's context ends, the attempt is
 // marked as ended: see [heartbeat.finish].
 func (h *heartbeat) beat() {
-	var ticks <-chan time.Time
-	if h.info.HeartbeatTimeout > 0 {
-		ticker := time.NewTicker(min(h.info.HeartbeatTimeout/3, heartbeatInterval))
-		defer ticker.Stop()
-		ticks = ticker.C
+	interval := h.interval()
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	if interval == 0 {
+		timer.Stop() // the activity has no heartbeat timeout
 	}
 	for {
 		select {
-		case <-ticks:
-			// record calls finish if Temporal has ended the attempt. After any other error the attempt continues.
-			_ = h.record(h.beating)
+		case <-timer.C:
+			// record calls finish if Temporal has ended the attempt. After any other error the attempt continues, and the next
+			// heartbeat follows soon.
+			if h.record(h.beating) == nil {
+				timer.Reset(interval)
+			} else {
+				timer.Reset(interval / 4)
+			}
 		case <-h.over:
 			return
 		case <-h.beating.Done():
@@ -138,11 +145,20 @@ func (h *heartbeat) beat() {
 	}
 }
 
+// interval returns the time between two heartbeats. It is 0 if the activity has no heartbeat timeout.
+func (h *heartbeat) interval() time.Duration {
+	timeout := h.info.HeartbeatTimeout
+	if h.tells {
+		return min(timeout/3, textInterval)
+	}
+	return timeout / 2
+}
+
 // record sends a heartbeat and returns nil if Temporal has accepted the heartbeat. Temporal may answer that the activity is
 // cancelled, or that the attempt is unknown. In both cases the attempt is also marked as ended: see [heartbeat.finish]. After
 // any other error the attempt continues, because the usual reason is that Temporal could not be reached for a moment.
 func (h *heartbeat) record(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout, minHeartbeatWait))
+	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout/3, minHeartbeatWait))
 	defer cancel()
 	sent := time.Now()
 	progress := h.progress()
@@ -324,8 +340,11 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 }
 
 // addDelta appends a piece of a streamed reply to the partial text in the heartbeats. Only the last [maxProgressBytes] bytes
-// of the partial text are kept.
+// of the partial text are kept. If the heartbeats do not report the text, addDelta does nothing.
 func (h *heartbeat) addDelta(d llm.Delta) {
+	if !h.tells {
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Said += len(d.Text)

@@ -27,7 +27,7 @@ const (
 // model call fails, the type of the error is an [llm.Class]. Most other errors have an error type that the package `protocol`
 // defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	beat := a.startHeartbeat(ctx)
+	beat := a.startHeartbeat(ctx, in.PartialText)
 	defer beat.stop()
 	result, err := a.callModel(ctx, beat, in)
 	if err != nil {

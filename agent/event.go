@@ -179,6 +179,10 @@ type (
 	// CancelRequested ends the agent at once. Its open calls are answered as interrupted: see [Result].
 	CancelRequested struct{ Time int64 }
 
+	// PartialTextAsked says that somebody wants to see the text of replies while it grows, until the time Until. One hour after
+	// Time is the latest time.
+	PartialTextAsked struct{ Until, Time int64 }
+
 	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] changes the state.
 	Ended struct{}
 )
@@ -204,6 +208,7 @@ func (ReloadAsked) event()      {}
 func (Rewound) event()          {}
 func (MessagesFound) event()    {}
 func (ResumeLost) event()       {}
+func (PartialTextAsked) event() {}
 func (Closed) event()           {}
 func (CancelRequested) event()  {}
 func (Ended) event()            {}
@@ -272,6 +277,8 @@ func (s *State) apply(e Event) bool {
 		return s.rewound(e)
 	case MessagesFound:
 		return s.messagesFound(e)
+	case PartialTextAsked:
+		return s.partialTextAsked(e)
 	case Closed:
 		changed := !s.Closing
 		s.Closing = true

@@ -26,6 +26,9 @@ type InboxMessage struct {
 	// Steer reports whether this is a steering message. A steering message enters the running turn before the next
 	// model call. Any other message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
+	// PartialText asks for the text of the replies while it grows, in the turn that takes the message. Each model call of this
+	// turn then reports its text once a second.
+	PartialText bool `json:"partial_text,omitempty"`
 	// After is the number of messages that the transcript must have before a steering message may enter the running
 	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. After a reset,
 	// Temporal delivers all earlier messages at once. The number keeps each message at its position in the transcript.
@@ -312,6 +315,7 @@ func (s *State) messageTaken(e MessageTaken) bool {
 	if s.answered() || s.Count() == 0 {
 		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
 	}
+	s.Turn.PartialText = s.Turn.PartialText || m.PartialText
 	if m.Late != nil {
 		if child := s.child(m.Late.Child); child != nil {
 			child.Interrupted = false

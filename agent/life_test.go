@@ -133,6 +133,7 @@ func (l *life) happen() {
 		l.resume()
 	case n < 98:
 		l.apply(agent.ReloadAsked{ID: fmt.Sprint(l.r.IntN(100))})
+		l.apply(agent.PartialTextAsked{Until: l.now + int64(l.r.IntN(10_000)), Time: l.now})
 	default: // an event that the agent did not ask for
 		l.apply(pick[agent.Event](l.r,
 			agent.ToolFinished{Key: "tool-0", Result: agent.Result{Content: "stray"}},

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -121,6 +122,10 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.Resumed{RunID: arg, Reload: text == "reload", Time: s.now}
 	case "reload": // reload ID
 		e = agent.ReloadAsked{ID: arg}
+	case "watch": // watch SECONDS
+		seconds, err := strconv.Atoi(arg)
+		require.NoError(t, err)
+		e = agent.PartialTextAsked{Until: s.now + int64(seconds)*1000, Time: s.now}
 	case "undefine": // undefine CLASS MESSAGE
 		e = agent.DefinitionFailed{Key: s.state.Next().(agent.Load).Key, Class: arg, Message: text}
 	case "define":

@@ -112,6 +112,10 @@ type State struct {
 	// a [ReloadAsked] event asked for count here.
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
+	// PartialTextUntil is the time until which model calls report their partial text, whatever the message of the turn asks for.
+	// It is in Unix milliseconds: see [PartialTextAsked].
+	PartialTextUntil int64 `json:"partial_text_until,omitempty"`
+
 	// Reset contains the last characters of the ID of the newest run that began by a reset. It is empty if there was
 	// no reset.
 	Reset string `json:"reset,omitempty"`
@@ -164,6 +168,8 @@ type Turn struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Corrections counts the answers in this turn that did not fit the output schema.
 	Corrections int `json:"corrections,omitempty"`
+	// PartialText reports whether a message of the turn asks for partial text: see [InboxMessage].PartialText.
+	PartialText bool `json:"partial_text,omitempty"`
 }
 
 // Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.

@@ -249,6 +249,22 @@ func (s *State) reloads() bool {
 	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.Asked == "" && !compacts
 }
 
+// maxPartialText is the longest time, in milliseconds, for which one [PartialTextAsked] asks for partial text.
+const maxPartialText = 60 * 60 * 1000
+
+func (s *State) partialTextAsked(e PartialTextAsked) bool {
+	until := min(e.Until, e.Time+maxPartialText)
+	if until <= s.PartialTextUntil {
+		return false
+	}
+	s.PartialTextUntil = until
+	return true
+}
+
+// ReportsText reports whether a model call that begins now reports its text while the text grows. `now` is in Unix
+// milliseconds.
+func (s *State) ReportsText(now int64) bool { return s.Turn.PartialText || now < s.PartialTextUntil }
+
 func (s *State) resumeLost(e ResumeLost) bool {
 	id := "resume " + e.ID // has a space, so it is never the message ID of a client
 	if slices.Contains(s.SeenMessageIDs, id) {

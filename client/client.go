@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -113,6 +114,9 @@ type StartOptions struct {
 	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
 	// these limits.
 	Images []string
+	// PartialText asks for the text of the replies to the message while it grows: see [Progress.PartialText]. Each model call then
+	// sends a heartbeat a second, which Temporal Cloud bills.
+	PartialText bool
 	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. If the worker cannot
 	// use the schema, it does not call the model, and the turn fails.
 	OutputSchema json.RawMessage
@@ -176,7 +180,7 @@ func (o StartOptions) start() (agent.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Images: o.Images})
+	in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Images: o.Images, PartialText: o.PartialText})
 	return in, err
 }
 
@@ -249,6 +253,8 @@ type Message struct {
 	// Steer makes this a steering message: the agent takes it before its next model call. Without Steer, the agent takes the
 	// message when it has answered the earlier messages.
 	Steer bool
+	// PartialText asks for the text of the replies to the message while it grows: see [StartOptions].
+	PartialText bool
 }
 
 // Sent is the result of [Client.Send]. It has the ID of the message.
@@ -273,7 +279,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 		m.ID = uuid.NewString()
 	}
 	sent := Sent{MessageID: m.ID}
-	in := agent.InboxMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer}
+	in := agent.InboxMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", id, err)
 	}
@@ -288,6 +294,13 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 // returns when the agent has received the request.
 func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
+}
+
+// AskPartialText asks an agent for the text of its replies while it grows: see [Progress.PartialText]. The model calls that begin
+// within the given time report their text; the time is at most one hour. Programs that start an agent or send it a message ask with
+// the options instead, which costs nothing more. AskPartialText needs a running worker.
+func (c *Client) AskPartialText(ctx context.Context, id string, d time.Duration) error {
+	return c.update(ctx, id, nil, protocol.PartialTextUpdate, d.Milliseconds())
 }
 
 // update sends a Temporal update with the given name to an agent, and decodes the result into `out`, which may be nil. If the

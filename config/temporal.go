@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -87,4 +88,18 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 		return client.Options{}, nil, errors.New("TEMPORAL_CODEC_AUTH is set but TEMPORAL_CODEC_ENDPOINT is not, so payloads would not be encrypted: set both, or neither")
 	}
 	return opts, remote(*profile.Codec, opts.Namespace), nil
+}
+
+// OnTemporalCloud reports whether a client with these options connects to Temporal Cloud, by the name of the host. The options must
+// come from [ClientOptions] or [WorkerOptions].
+func OnTemporalCloud(opts client.Options) bool {
+	host, _, _ := strings.Cut(opts.HostPort, ":")
+	names := []string{host}
+	if tls := opts.ConnectionOptions.TLS; tls != nil {
+		names = append(names, tls.ServerName) // of a private endpoint, whose address has another name
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		name = strings.ToLower(name)
+		return strings.HasSuffix(name, ".tmprl.cloud") || strings.HasSuffix(name, ".api.temporal.io")
+	})
 }

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"crypto/tls"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 )
 
 func TestClientOptionsPrecedence(t *testing.T) {
@@ -57,4 +59,17 @@ func TestClientOptionsSayWhatIsWrong(t *testing.T) {
 	t.Setenv("TEMPORAL_PROFILE", "cluod")
 	_, err = ClientOptions("", "")
 	require.EqualError(t, err, "configuration of the Temporal client (TEMPORAL_… or temporal.toml): unable to find profile cluod in config data")
+}
+
+func TestTemporalCloudIsKnownByItsHost(t *testing.T) {
+	for address, cloud := range map[string]bool{
+		"127.0.0.1:7233": false, "temporal.example.com:7233": false, "tmprl.cloud.example.com:7233": false,
+		"shop.a1b2c.tmprl.cloud:7233": true, "us-east-1.aws.api.temporal.io:7233": true,
+	} {
+		opts, err := ClientOptions(address, "")
+		require.NoError(t, err)
+		require.Equal(t, cloud, OnTemporalCloud(opts), address)
+	}
+	private := client.Options{HostPort: "vpce-1.example.com:7233", ConnectionOptions: client.ConnectionOptions{TLS: &tls.Config{ServerName: "shop.a1b2c.tmprl.cloud"}}}
+	require.True(t, OnTemporalCloud(private))
 }

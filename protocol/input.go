@@ -29,6 +29,8 @@ type CallModelInput struct {
 	Reasoning bool `json:"reasoning,omitempty"`
 	// Compact says that the request asks for a summary of the conversation.
 	Compact bool `json:"compact,omitempty"`
+	// PartialText says that the activity reports the text of the reply while the text grows.
+	PartialText bool `json:"partial_text,omitempty"`
 }
 
 // CallToolInput is the input of the activity [CallTool], which makes one tool call.

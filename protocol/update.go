@@ -22,6 +22,9 @@ const (
 	// tool call has its result. The argument is an ID that the sender chooses. The agent ignores a second update with the same
 	// ID.
 	ReloadUpdate = "reload"
+	// PartialTextUpdate asks for the text of replies while it grows. Its argument is the duration, in milliseconds, at most one
+	// hour. The model calls that begin in this time report their text.
+	PartialTextUpdate = "partial-text"
 	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
 	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
@@ -56,6 +59,10 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 		var id string
 		err := decode(&id)
 		return agent.ReloadAsked{ID: id}, err
+	case PartialTextUpdate:
+		var duration int64
+		err := decode(&duration)
+		return agent.PartialTextAsked{Until: now + duration, Time: now}, err
 	}
 	return nil, nil
 }

@@ -16,11 +16,13 @@ import (
 // Options are the options of the agent workflow. Different workers may have different options. You may change them at any
 // time, because a replay does not compare them with the history.
 type Options struct {
-	// HeartbeatTimeout is how long an activity may send no heartbeat before Temporal gives it to another worker. Zero means 3
-	// seconds. An activity sends a heartbeat every second. If HeartbeatTimeout is shorter than 3 seconds, it sends three
-	// heartbeats in that time.
-	HeartbeatTimeout time.Duration
+	// Recovery is the heartbeat timeout of activities: how long an activity may send no heartbeat before Temporal gives it to
+	// another worker. Zero means [DefaultRecovery]. An activity sends two heartbeats in this time.
+	Recovery time.Duration
 }
+
+// DefaultRecovery is the default of [Options.Recovery].
+const DefaultRecovery = 3 * time.Second
 
 // Workflows holds the workflow function of an agent, [Workflows.Agent], and the options of this function. [New] returns a
 // Workflows.
@@ -28,8 +30,8 @@ type Workflows struct{ options Options }
 
 // New returns the agent workflow with the given options. The zero Options select the defaults.
 func New(o Options) *Workflows {
-	if o.HeartbeatTimeout == 0 {
-		o.HeartbeatTimeout = 3 * time.Second
+	if o.Recovery == 0 {
+		o.Recovery = DefaultRecovery
 	}
 	return &Workflows{o}
 }

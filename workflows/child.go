@@ -249,7 +249,7 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	defer d.endEffect(f)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key), Summary: oneLine("recall · " + call.Name),
-		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 	})
 	in := protocol.RecallCallInput{Effect: d.effect(call.Key), Call: call}
 	in.Call.Arguments, in.Call.Result = "", nil

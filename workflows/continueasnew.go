@@ -51,7 +51,7 @@ func (d *driver) read() ([]byte, error) {
 	for in := (protocol.ReadAgentInput{From: from}); ; in.From = from {
 		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
 			ActivityID: string(start.StateKey(id, in.Page)), Summary: oneLine(fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1)),
-			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 		})
 		var page protocol.Page
 		if err := workflow.ExecuteActivity(ctx, protocol.ReadAgent, in).Get(ctx, &page); err != nil {

@@ -31,7 +31,8 @@ type bench struct {
 	model func(count int) (llm.Reply, error)
 	tool  func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error)
 
-	loaded int // number of calls of LoadAgent
+	loaded int    // number of calls of LoadAgent
+	texts  []bool // for each model call, whether it reports its text
 
 	mu  sync.Mutex
 	ran map[agent.Key]int
@@ -66,6 +67,7 @@ func newBench(t *testing.T) *bench {
 	}, activity.RegisterOptions{Name: protocol.LoadAgent})
 	b.RegisterActivityWithOptions(func(ctx context.Context, in protocol.CallModelInput) (llm.Reply, error) {
 		b.count(ctx)
+		b.texts = append(b.texts, in.PartialText)
 		return b.model(in.Count)
 	}, activity.RegisterOptions{Name: protocol.CallModel})
 	b.RegisterActivityWithOptions(func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
@@ -147,6 +149,25 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
 	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
+}
+
+// A model call reports its text while the text grows if the message of the turn asks for it, or if somebody has asked for it lately.
+func TestPartialTextIsReportedWhereItIsWanted(t *testing.T) {
+	b := newBench(t)
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two"), 5: llmtest.Say("three"), 7: llmtest.Say("four")})
+	send := func(after time.Duration, update string, args ...any) {
+		b.RegisterDelayedCallback(func() {
+			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
+		}, after)
+	}
+	send(time.Hour, protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "asks", PartialText: true})
+	send(2*time.Hour, protocol.PartialTextUpdate, (10 * time.Minute).Milliseconds())
+	send(2*time.Hour+9*time.Minute, protocol.MessageUpdate, agent.InboxMessage{ID: "b", Text: "is watched"})
+	send(2*time.Hour+11*time.Minute, protocol.MessageUpdate, agent.InboxMessage{ID: "c", Text: "is not watched any more"})
+	send(3*time.Hour, protocol.CloseUpdate)
+	b.start(agent.Chat, "first")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []bool{false, true, true, false}, b.texts)
 }
 
 // Messages that come while the agent reads its state enter the inbox in the order in which they came.

@@ -47,7 +47,7 @@ func backoff() *temporal.RetryPolicy {
 func (d *driver) load(ctx workflow.Context, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
-		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 	})
 	var def agent.Definition
 	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
@@ -70,7 +70,7 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
-	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count)}
+	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
 	if len(in.Delta) > 0 {
 		origin := d.state.ModelIdentity()
 		in.Origin = &origin
@@ -92,7 +92,7 @@ func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in 
 		Summary: oneLine(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), label,
 			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
 		TaskQueue:           d.state.Definition.Queue,
-		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
+		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
 		RetryPolicy: backoff(),
 	})
 	var result protocol.ModelResult
@@ -117,7 +117,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 		}
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			ActivityID: id, Summary: "messages of other runs",
-			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 		})
 		var out protocol.FoundMessages
 		if err := workflow.ExecuteActivity(ctx, protocol.FindMessages, in).Get(ctx, &out); err != nil {
@@ -162,7 +162,7 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(call.Key), Summary: oneLine(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
-		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
+		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
 		RetryPolicy: backoff(),
 	})
 	limit := d.state.Definition.Limits.ToolResultBytes

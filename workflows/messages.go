@@ -54,6 +54,15 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.PartialTextUpdate,
+		func(ctx workflow.Context, duration int64) error {
+			_, err := d.receive(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
+			return err
+		},
+		workflow.UpdateHandlerOptions{Description: "lets the model calls report their text while it grows"})
+	if err != nil {
+		return err
+	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpgradeUpdate,
 		func(ctx workflow.Context) error {
 			d.upgrade = true

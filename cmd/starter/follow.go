@@ -19,6 +19,8 @@ type following struct {
 	detach, json, quiet bool
 	// limit is how long the command waits for a worker to answer; 0 means no limit.
 	limit time.Duration
+	// asked says that the agent's message has asked for partial text.
+	asked bool
 	// link is the address of the agent's page in the Web UI; empty means unknown.
 	link string
 }
@@ -48,6 +50,9 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	plain := !f.json && !f.quiet
 	follow := newFollower(stdout, stderr, queue, started.ID, f.limit, plain)
 	defer follow.end()
+	if f.asked {
+		follow.asked = time.Now()
+	}
 	if !plain {
 		follow.messages = nil
 	}

@@ -19,6 +19,26 @@ type follower struct {
 	wait           *waitNotice
 	// messages prints the agent's messages; nil prints none.
 	messages *transcriptPrinter
+	// asked is the time at which [follower.askText] last asked for partial text.
+	asked time.Time
+}
+
+// textTime is the time for which [follower.askText] asks for partial text.
+const textTime = 10 * time.Minute
+
+// askText asks the agent for the text of its replies while it grows, if the follower shows this text and the agent is working. It
+// asks again before the time of the last request has passed. An agent that waits is not asked, because Temporal Cloud bills the
+// request.
+func (f *follower) askText(ctx context.Context, c *client.Client, p client.Progress) {
+	if f.words == nil || p.Status != client.Running || time.Since(f.asked) < textTime*9/10 {
+		return
+	}
+	f.asked = time.Now()
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		_ = c.AskPartialText(ctx, f.id, textTime) // without the text, the command shows the complete messages
+	}()
 }
 
 // newFollower returns a follower of the agent with the given ID and task queue. The command waits for a worker to answer, at
@@ -71,6 +91,7 @@ func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, 
 			answered()
 		}
 		f.see(p)
+		f.askText(ctx, c, p)
 		if p.Status != "" && p.Status != client.Running {
 			return p.Status, nil
 		}

@@ -30,10 +30,10 @@ type preview struct {
 // newPreview returns the preview for a command's standard output. It returns nil if the caller wants no preview. It also
 // returns nil if standard output is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
-	file, ok := printable.Unwrap(stdout).(*os.File)
-	if !ok || !wanted || !term.IsTerminal(file.Fd()) || os.Getenv("TERM") == "dumb" {
+	if !wanted || !redraws(stdout) {
 		return nil
 	}
+	file := printable.Unwrap(stdout).(*os.File)
 	return &preview{out: file, size: func() (width, height int) {
 		width, height, err := term.GetSize(file.Fd())
 		if err != nil || width <= 0 || height <= 0 {
@@ -41,6 +41,12 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 		}
 		return width, height
 	}}
+}
+
+// redraws reports whether a command's standard output is a terminal that can redraw lines.
+func redraws(stdout io.Writer) bool {
+	file, ok := printable.Unwrap(stdout).(*os.File)
+	return ok && term.IsTerminal(file.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
 // update shows the text of the running model call. Below the text, it shows the line `work`, which says what the agent works

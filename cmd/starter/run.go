@@ -101,6 +101,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 			return exitf(exitUsage, "%w", err)
 		}
 	}
+	start.PartialText = !o.detach && !o.json && !o.quiet && redraws(cmd.OutOrStdout())
 	started, err := c.Start(ctx, start)
 	if err != nil {
 		return withExitCode(err, queue)
@@ -126,6 +127,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	if !o.quiet && !o.detach {
 		o.link = g.link(ctx, started.ID)
 	}
+	o.asked = start.PartialText && !started.Found
 	return o.show(cmd, c, queue, started)
 }
 

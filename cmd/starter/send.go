@@ -58,7 +58,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			}
 			steer := !next && before.Status != client.Waiting
 			bounded, _, cancel := within(ctx, limit)
-			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer})
+			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer, PartialText: follow.words != nil})
 			cancel()
 			if err != nil {
 				return unanswered(err, follow.wait, fmt.Sprintf(

@@ -81,6 +81,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 			return err
 		}
 		follow.see(p)
+		follow.askText(ctx, c, p)
 		switch {
 		case p.Rewound:
 			fmt.Fprintf(follow.stderr, "The agent was reset: %d of its messages are left.\n", p.Index)

@@ -64,7 +64,7 @@ func TestWordsComeWhileTheModelSpeaks(t *testing.T) {
 	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(said), nil }, nil, "", s.paces)
 	defer s.release()
 	w.Worker()
-	_, err := w.Client.Start(t.Context(), reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "speak"})
+	_, err := w.Client.Start(t.Context(), reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "speak", PartialText: true})
 	require.NoError(t, err)
 
 	var heard []reagent.PartialText

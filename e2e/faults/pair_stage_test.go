@@ -89,7 +89,7 @@ func startDoing(t *testing.T) {
 	children := worker.New(world.Temporal, childrenQueue, worker.Options{
 		LocalActivityWorkerOnly: true, Interceptors: []interceptor.WorkerInterceptor{&apart{}},
 	})
-	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(children)
+	workflows.New(workflows.Options{Recovery: time.Hour}).Register(children)
 	require.NoError(t, children.Start())
 	t.Cleanup(children.Stop)
 }
@@ -164,7 +164,7 @@ func (s *stage) serve() {
 		LocalActivityWorkerOnly: true, MaxConcurrentWorkflowTaskPollers: 2, StickyScheduleToStartTimeout: 100 * time.Millisecond,
 		Interceptors: []interceptor.WorkerInterceptor{&apart{}, statelog.Interceptor(false, record)},
 	})
-	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(s.worker)
+	workflows.New(workflows.Options{Recovery: time.Hour}).Register(s.worker)
 	require.NoError(s.t, s.worker.Start())
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,15 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // connectTimeout limits each of two steps of the start. The first step connects to Temporal and reads the namespace. The second
 // step reads the worker deployment.
 const connectTimeout = 10 * time.Second
+
+// cloudRecovery is the default of [Options.Recovery] on Temporal Cloud, which bills each heartbeat.
+const cloudRecovery = 30 * time.Second
 
 // agentWorker holds the parts of a worker process.
 type agentWorker struct {
@@ -35,6 +40,7 @@ type agentWorker struct {
 	namespace string
 	address   string
 	retention time.Duration // of the namespace; 0 means unknown
+	recovery  time.Duration
 	version   deployment
 	agents    *reagent.Plugin
 	worker    worker.Worker
@@ -54,6 +60,9 @@ func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Log
 
 func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) error {
 	var err error
+	if o.Recovery != 0 && o.Recovery < time.Second {
+		return fmt.Errorf("--recovery is %v: set it to 1s or more", o.Recovery)
+	}
 	if w.version, err = newDeployment(o); err != nil {
 		return err
 	}
@@ -67,7 +76,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	options.Converter, options.Logger = w.converter, log
+	options.Converter, options.Logger, options.Recovery = w.converter, log, w.recovery
 	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
 		return err
 	}
@@ -91,6 +100,11 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	opts.Logger = sdklog.NewStructuredLogger(log)
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
+	w.recovery = workflows.DefaultRecovery
+	if config.OnTemporalCloud(opts) {
+		w.recovery = cloudRecovery
+	}
+	w.recovery = cmp.Or(o.Recovery, w.recovery)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
@@ -136,6 +150,7 @@ func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
+	fmt.Fprintf(&b, "Recovery    a lost worker's calls go to another worker after %v\n", w.recovery)
 	b.WriteString(w.version.greeting(w.address, w.namespace))
 	if w.converter != nil {
 		b.WriteString("Payloads    pass through a codec server\n")
