@@ -60,7 +60,13 @@ func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol
 	}
 	d, err := a.define(ctx, in.Agent)
 	var fixed *temporal.ApplicationError
-	if err == nil || errors.As(err, &fixed) {
+	if err == nil {
+		// The first model call needs the prefix, and a query for it would be billed.
+		head := d.RequestPrefix()
+		a.cache.putHead(agent.HashPrefix(head), head)
+		return d, nil
+	}
+	if errors.As(err, &fixed) {
 		return d, err
 	}
 	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)

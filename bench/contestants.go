@@ -174,7 +174,7 @@ func counting(ctx context.Context, req llm.Request) (llm.Reply, error) {
 // possible. In each turn, ByHand runs the activity [Model] once and the activity [Tool] once. [Model] gets two numbers, not
 // the messages of the conversation. ByHand has no idempotency keys, no updates and no queries.
 func ByHand(ctx workflow.Context, turns int) (string, error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 5 * time.Minute})
 	var transcript []string
 	for i := range turns + 1 {
 		var reply string

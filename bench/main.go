@@ -32,27 +32,35 @@ type lab struct {
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each measurement is repeated; the table shows medians")
+	only := flag.String("only", "", "run one measurement: actions")
 	long := flag.Int("long", 10_000, "turns of the long agent; 0 leaves it out")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *long); err != nil {
+	if err := run(context.Background(), *rounds, *long, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds, long int) error {
+func run(ctx context.Context, rounds, long int, only string) error {
 	began, load := time.Now(), loadAverage()
 	l, err := newLab(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.close()
+	if only == "actions" {
+		if err := l.actions(ctx); err != nil {
+			return err
+		}
+		return l.report.print(os.Stdout)
+	}
 	for _, turns := range []int{20, 50, 200, 500} {
 		if err := l.turns(ctx, turns, rounds); err != nil {
 			return err
 		}
 	}
 	for _, measure := range []func() error{
+		func() error { return l.actions(ctx) },
 		func() error { return l.crowd(ctx, 50, 10, rounds) },
 		func() error { return l.replay(ctx, 200, rounds) },
 		func() error { return l.kills(ctx, rounds) },
@@ -72,7 +80,7 @@ func run(ctx context.Context, rounds, long int) error {
 func newLab(ctx context.Context) (*lab, error) {
 	l := new(lab)
 	var err error
-	if l.server, err = devserver.Start(ctx, devserver.Options{Progress: os.Stderr}); err != nil {
+	if l.server, err = devserver.Start(ctx, devserver.Options{Progress: os.Stderr, Metrics: true}); err != nil {
 		return nil, err
 	}
 	if err := l.serve(); err != nil {

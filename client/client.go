@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -76,6 +77,9 @@ type Client struct {
 	converter converter.DataConverter
 	// unindexed is true if it is known that the namespace has no search attributes for agents.
 	unindexed *atomic.Bool
+	// replays limits how many watchers replay a history at the same time. Each of them keeps its place for twice the time of the
+	// replay, so that many watchers use a quarter of the processors.
+	replays chan struct{}
 }
 
 // New returns a client for the agents in the namespace of the Temporal client. Agents that this client starts, schedules,
@@ -85,7 +89,7 @@ func New(temporal client.Client, taskQueue string) *Client {
 	if taskQueue == "" {
 		taskQueue = DefaultTaskQueue
 	}
-	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool)}
+	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool), make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // WithConverter returns a copy of the client that decodes histories, memos and heartbeats with `dc`. Call WithConverter if
@@ -96,7 +100,7 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
-	return &Client{c.temporal, c.taskQueue, dc, c.unindexed}
+	return &Client{c.temporal, c.taskQueue, dc, c.unindexed, c.replays}
 }
 
 // StartOptions say which agent to start.

@@ -19,14 +19,24 @@ const (
 	statusPause = 250 * time.Millisecond
 	// minLook and maxLook are the shortest and the longest time between two descriptions of a working agent. A description has
 	// what the history does not have: calls that are tried again, partial text, and work that no worker has taken. The time
-	// grows as long as nothing changes.
-	minLook, maxLook = 500 * time.Millisecond, 10 * time.Second
+	// grows as long as there is nothing of this kind. textLook is the time if the agent reports its partial text.
+	minLook, maxLook, textLook = time.Second, 5 * time.Second, 500 * time.Millisecond
 	// maxHealthPause is the longest time between two checks that Temporal answers, while the agent waits for a message.
 	maxHealthPause = time.Minute
 	// lookTimeout is the time limit of a description.
 	lookTimeout = 5 * time.Second
 	// batchPause is the time without an event after which a group of events that were written together is complete.
 	batchPause = 2 * time.Millisecond
+	// restFactor is the ratio of the pause after a replay to the time of the replay. Events in a quick sequence then cause few
+	// replays of a long history.
+	restFactor = 4
+	// minRest and maxRest are the shortest and the longest rest between two requests for events that come one after the other. The
+	// rests begin anew when no event has come for the time `calm`.
+	minRest, maxRest, calm = 2 * time.Millisecond, 500 * time.Millisecond, time.Second
+	// replayPause is the time until the next try to replay a history, while other watchers do so.
+	replayPause = 10 * time.Millisecond
+	// maxReplayFailures is the number of times that the replay of a history is tried again after an error.
+	maxReplayFailures = 60
 	// unservedTime is the time for which work of the agent must have waited for a worker, before [Client.Watch] reports that
 	// there is none.
 	unservedTime = 5 * time.Second
@@ -45,6 +55,8 @@ type watcher struct {
 	events       []*historypb.HistoryEvent
 	// status is the status after the events; empty while the agent has no state.
 	status Status
+	// text says that the agent's model calls report their partial text.
+	text bool
 	// found is a description of the agent that is newer than the last message.
 	found description
 	// pause is the time until the next description or health check, which is due at the time `next`.
@@ -121,9 +133,11 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 	defer cancel()
 	w.runID, w.queue, w.events, w.status, w.found = found.runID, found.queue, nil, "", description{}
 	w.look(time.Now())
-	feed := follow(ctx, w.client.temporal, w.id, found.runID)
-	changed := false       // since the last replay
-	var took time.Duration // by the last replay
+	feed := follow(ctx, w.client.temporal, w.id, found)
+	changed := false         // since the last replay
+	var rested time.Time     // the earliest time of the next replay
+	var due <-chan time.Time // when the next replay is due; nil if there is none
+	failures := 0            // of the last replays
 	tick := time.NewTicker(statusPause)
 	defer tick.Stop()
 	for {
@@ -140,17 +154,33 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 			if history.Closes(w.events[len(w.events)-1].GetEventType()) {
 				return true
 			}
-			// The replay of a long history takes a moment. With this pause, a watcher uses at most half of a processor.
-			if !changed || int64(len(w.events)) < found.events || !sleep(ctx, took) {
+			if changed && due == nil && int64(len(w.events)) >= found.events {
+				due = time.After(time.Until(rested))
+			}
+		case <-due:
+			select {
+			case w.client.replays <- struct{}{}:
+			default: // other watchers replay their histories; more events may come meanwhile
+				due = time.After(replayPause)
 				continue
 			}
 			began := time.Now()
-			changed = false
-			if !w.replay(ctx) {
+			run, err := history.Of(w.id, w.runID, w.events, w.client.converter)
+			took := time.Since(began)
+			time.AfterFunc(took, func() { <-w.client.replays })
+			rested, due, changed = time.Now().Add(restFactor*took), nil, false
+			if err != nil && failures < maxReplayFailures {
+				failures++
+				due = time.After(maxPause) // a codec server may not answer for a moment
+				continue
+			}
+			wasIdle := w.idle()
+			if failures = 0; !w.show(run, err) {
 				return false
 			}
-			took = time.Since(began)
-			w.look(time.Now())
+			if wasIdle || w.text || w.idle() {
+				w.look(time.Now())
+			}
 		case now := <-tick.C:
 			quiet := w.idle() && !w.down
 			if now.After(w.next) {
@@ -185,22 +215,36 @@ type followed struct {
 	err   error
 }
 
-// follow returns a channel with the events of a run, from the first one on. Later events follow as soon as they are written. If
-// the request for events fails, the channel gets the error. The SDK repeats a request that failed for a moment, and goes on after
-// the last event. follow stops when the context ends.
-func follow(ctx context.Context, temporal client.Client, id, runID string) <-chan followed {
+// follow returns a channel with the events of a run, from the first one on. Later events follow as soon as they are written. But if
+// many events come one after the other, follow rests between two requests, so that many watchers of one agent do not keep Temporal
+// busy. If a request fails, the channel gets the error. The SDK repeats a request that failed for a moment, and goes on after the
+// last event. follow stops when the context ends.
+func follow(ctx context.Context, temporal client.Client, id string, run description) <-chan followed {
 	feed := make(chan followed)
 	go func() {
-		events := temporal.GetWorkflowHistory(ctx, id, runID, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for events.HasNext() {
+		events := temporal.GetWorkflowHistory(ctx, id, run.runID, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		last, rest := time.Now(), time.Duration(0)
+		for {
+			asked := time.Now()
+			if !events.HasNext() {
+				return
+			}
+			took, since := time.Since(asked), time.Since(last)
+			last = time.Now()
 			event, err := events.Next()
 			select {
 			case feed <- followed{event, err}:
 			case <-ctx.Done():
 				return
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return
+			case since >= calm:
+				rest = 0
+			case took >= time.Millisecond && event.GetEventId() > run.events: // the event was not in memory
+				rest = min(2*rest+minRest, maxRest)
+				sleep(ctx, rest)
 			}
 		}
 	}()
@@ -239,18 +283,12 @@ func (w *watcher) lost(ctx context.Context, err error) bool {
 	return false
 }
 
-// replay computes the agent's state from the events, and yields the new messages and the status. It returns false if the
-// iteration is over.
-func (w *watcher) replay(ctx context.Context) bool {
-	began := time.Now()
-	run, err := history.Of(w.id, w.runID, w.events, w.client.converter)
-	for pause := minPause; err != nil; pause *= 2 {
-		// A codec server may not answer for a moment.
-		if time.Since(began) > busyTimeout || !sleep(ctx, pause) {
-			w.yield(Progress{}, wrap("read", w.id, err))
-			return false
-		}
-		run, err = history.Of(w.id, w.runID, w.events, w.client.converter)
+// show yields the new messages and the status of a run that was read from the events, or the error of the reading. It returns false
+// if the iteration is over.
+func (w *watcher) show(run *history.Run, err error) bool {
+	if err != nil {
+		w.yield(Progress{}, wrap("read", w.id, err))
+		return false
 	}
 	s := run.State
 	if s == nil {
@@ -269,7 +307,7 @@ func (w *watcher) replay(ctx context.Context) bool {
 			return false
 		}
 	}
-	w.status = s.Status()
+	w.status, w.text = s.Status(), s.ReportsText(time.Now().UnixMilli())
 	if w.status.Ended() || w.status == Waiting && len(s.Inbox) > 0 {
 		w.status = Running // the workflow has not ended yet, or takes a message next
 	}
@@ -294,26 +332,33 @@ func (w *watcher) report() bool {
 }
 
 // look makes the next description or health check follow soon after the given time, because something has changed.
-func (w *watcher) look(now time.Time) { w.pause, w.next = minLook, now.Add(minLook) }
+func (w *watcher) look(now time.Time) {
+	w.pause = minLook
+	if w.text {
+		w.pause = textLook
+	}
+	w.next = now.Add(w.pause)
+}
 
 // refresh describes a working agent anew. If the agent waits for a message, refresh only checks that Temporal answers.
 func (w *watcher) refresh(ctx context.Context) {
-	limit, changed, wasDown := maxLook, false, w.down
+	limit, soon, wasDown := maxLook, false, w.down
 	if w.idle() {
 		limit, w.down = maxHealthPause, w.client.temporalIsDown(ctx)
 	} else if found, err := w.describe(ctx); err != nil {
 		w.down = errors.Is(err, ErrNoServer)
 	} else {
-		w.down = false
-		changed = found.retry != nil || found.words != nil && (w.found.words == nil || *found.words != *w.found.words)
-		w.found = found
+		w.down, w.found = false, found
 		if work := w.waits(found); work != w.unserved {
 			w.unserved, w.since = work, time.Now()
 		}
-		changed = changed || w.unserved != ""
+		soon = found.retry != nil || w.unserved != ""
 	}
-	if w.pause = min(w.pause*3/2, limit); w.down || wasDown || changed {
+	switch w.pause = min(w.pause*3/2, limit); {
+	case w.down, wasDown, soon:
 		w.pause = minLook
+	case w.text && !w.idle():
+		w.pause = textLook
 	}
 	w.next = time.Now().Add(w.pause)
 }

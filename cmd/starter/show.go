@@ -14,21 +14,27 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/usage"
 	"github.com/reagent-dev/reagent/llm"
 )
 
 func newShow(g *globals) *cobra.Command {
-	var asJSON, all bool
+	var asJSON, all, actions bool
+	var price float64
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what an agent said and did",
 		Long: `show prints an agent's messages, open calls, unread messages, sub-agents and usage. The
 agent may be running or have ended. If the beginning of the conversation was
 summarised, show prints only the messages after it; --all reads the others from
-Temporal's histories.`,
-		Example:           "  starter show talk\n  starter show --json talk | jq .usage",
+Temporal's histories.
+
+With --actions, show also estimates the actions that Temporal Cloud bills for the
+agent, from its histories. Queries, and heartbeats that carry text as it grows, are not
+in a history. With --action-price, show prints what the actions cost.`,
+		Example:           "  starter show talk\n  starter show --json talk | jq .usage\n  starter show --actions --action-price 50 talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,14 +58,29 @@ Temporal's histories.`,
 				}
 				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
 			}
+			var billed *actionsView
+			if actions || cmd.Flags().Changed("action-price") {
+				counted, err := c.Actions(cmd.Context(), args[0])
+				if err != nil {
+					return withExitCode(err, queue)
+				}
+				billed = &actionsView{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
+			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), view(snap))
+				v := view(snap)
+				v.Actions = billed
+				return printJSON(cmd.OutOrStdout(), v)
 			}
 			printSnapshot(cmd.OutOrStdout(), snap)
+			if billed != nil {
+				fmt.Fprintln(cmd.OutOrStdout(), billed)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&actions, "actions", false, "estimate the actions that Temporal Cloud bills for the agent")
+	cmd.Flags().Float64Var(&price, "action-price", 0, "the price of a million actions, in `dollars`")
 	cmd.Flags().BoolVar(&all, "all", false, "show also the messages that were summarised")
 	return cmd
 }
@@ -82,7 +103,9 @@ type agentView struct {
 	// sub-agents that have not started yet.
 	EarlierChildren int       `json:"earlier_children,omitempty"`
 	Usage           usageView `json:"usage"`
-	Result          string    `json:"result,omitempty"`
+	// Actions is an estimate of the billed actions. The field is absent without the flag `--actions`.
+	Actions *actionsView `json:"actions,omitempty"`
+	Result  string       `json:"result,omitempty"`
 	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length". The field is absent for
 	// other answers.
 	FinishReason string `json:"finish_reason,omitempty"`
@@ -168,6 +191,24 @@ type usageView struct {
 
 	ResumeConflicts int `json:"resume_conflicts"`
 	DuplicateEvents int `json:"duplicate_events_ignored"`
+}
+
+// actionsView is the JSON form of the actions that Temporal Cloud bills for an agent.
+type actionsView struct {
+	history.Actions
+	Total int `json:"total"`
+	// CostUSD is the cost in US dollars. The field is absent if the price is not known.
+	CostUSD float64 `json:"cost_usd,omitempty"`
+}
+
+// String returns one line about the actions.
+func (v *actionsView) String() string {
+	text := fmt.Sprintf("billed actions: about %d (starts %d, activities %d, retries %d, heartbeats %d, timers %d, updates %d, signals %d, changes of search attributes %d)",
+		v.Total, v.Starts, v.Activities, v.Retries, v.Heartbeats, v.Timers, v.Updates, v.Signals, v.Attributes)
+	if v.CostUSD > 0 {
+		text += fmt.Sprintf("; $%.6f", v.CostUSD)
+	}
+	return text
 }
 
 type treeUsage struct {

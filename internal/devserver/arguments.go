@@ -28,6 +28,9 @@ func arguments(s *Server, opts Options) []string {
 		"--ui-port", strconv.Itoa(s.uiPort),
 		"--log-level", "warn",
 	}
+	if s.metrics != 0 {
+		args = append(args, "--metrics-port", strconv.Itoa(s.metrics))
+	}
 	// The server always creates the namespace "default".
 	if opts.Namespace != "default" {
 		args = append(args, "--namespace", opts.Namespace)

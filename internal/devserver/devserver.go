@@ -34,6 +34,9 @@ type Options struct {
 	// are JSON.
 	DynamicConfig map[string]string
 
+	// Metrics makes the server report its metrics at [Server.MetricsURL].
+	Metrics bool
+
 	// LogTo receives the server's warnings and errors until [Server.Stop] is called. Nil discards them. If the start fails,
 	// the error contains the last lines even if LogTo is nil.
 	LogTo io.Writer
@@ -59,6 +62,7 @@ type Server struct {
 	child     *child
 	port      int
 	uiPort    int
+	metrics   int // the port of the metrics; 0 if the server does not report them
 	namespace string
 }
 
@@ -100,7 +104,11 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 // start makes one attempt to start the server, and waits until the server is ready.
 func start(ctx context.Context, binary string, opts Options) (*Server, error) {
 	s := &Server{port: opts.Port, uiPort: opts.UIPort, namespace: opts.Namespace}
-	for _, port := range []*int{&s.port, &s.uiPort} {
+	ports := []*int{&s.port, &s.uiPort}
+	if opts.Metrics {
+		ports = append(ports, &s.metrics)
+	}
+	for _, port := range ports {
 		if *port == 0 {
 			var err error
 			if *port, err = freePort(); err != nil {
@@ -126,6 +134,9 @@ func (s *Server) Address() string { return address(s.port) }
 
 // UIURL returns the URL of the Web UI.
 func (s *Server) UIURL() string { return "http://" + address(s.uiPort) }
+
+// MetricsURL returns the URL of the server's metrics, in Prometheus' text format. It is for servers with [Options].Metrics.
+func (s *Server) MetricsURL() string { return "http://" + address(s.metrics) + "/metrics" }
 
 // Namespace returns the name of the namespace that the options set, or "default" if the options set none. The namespace
 // exists, and workflows can be started in it.

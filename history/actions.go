@@ -1,0 +1,89 @@
+package history
+
+import (
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+)
+
+// Actions counts what Temporal Cloud bills for a run, as far as the history shows it. Each count is a number of actions: see
+// https://docs.temporal.io/cloud/actions. Queries, refused updates, heartbeats with partial text, and actions before a reset are not in
+// the history, so they are not counted.
+type Actions struct {
+	// Starts counts the start of the run, or its start by a continue-as-new. Sub-agents count their own starts.
+	Starts int `json:"starts"`
+	// Activities counts activities, and Retries counts their further attempts.
+	Activities int `json:"activities"`
+	Retries    int `json:"retries"`
+	// Heartbeats is an estimate: an activity sends two heartbeats in its heartbeat timeout. Only the last attempt of an activity
+	// counts.
+	Heartbeats int `json:"heartbeats"`
+	Timers     int `json:"timers"`
+	Updates    int `json:"updates"`
+	Signals    int `json:"signals"`
+	// Attributes counts the changes of search attributes.
+	Attributes int `json:"search_attributes"`
+}
+
+// Total returns the sum of all counts.
+func (a Actions) Total() int {
+	return a.Starts + a.Activities + a.Retries + a.Heartbeats + a.Timers + a.Updates + a.Signals + a.Attributes
+}
+
+// Add returns the sums of the counts of `a` and `b`.
+func (a Actions) Add(b Actions) Actions {
+	return Actions{
+		Starts: a.Starts + b.Starts, Activities: a.Activities + b.Activities, Retries: a.Retries + b.Retries, Heartbeats: a.Heartbeats + b.Heartbeats,
+		Timers: a.Timers + b.Timers, Updates: a.Updates + b.Updates, Signals: a.Signals + b.Signals, Attributes: a.Attributes + b.Attributes,
+	}
+}
+
+// CountActions counts the actions in the events of a run. In a run that began by a reset, the events of the run before the reset are
+// in the history, too; CountActions counts only the events after them.
+func CountActions(events []*historypb.HistoryEvent) Actions {
+	a := Actions{Starts: 1}
+	timeouts, started := map[int64]time.Duration{}, map[int64]*historypb.HistoryEvent{}
+	for _, e := range events {
+		if task := e.GetWorkflowTaskFailedEventAttributes(); task.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW {
+			a = Actions{Starts: 1} // the reset is an action, too
+		}
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+			a.Activities++
+			timeouts[e.GetEventId()] = e.GetActivityTaskScheduledEventAttributes().GetHeartbeatTimeout().AsDuration()
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+			attributes := e.GetActivityTaskStartedEventAttributes()
+			a.Retries += int(attributes.GetAttempt()) - 1
+			started[attributes.GetScheduledEventId()] = e
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+			scheduled := scheduledID(e)
+			if begun, timeout := started[scheduled], timeouts[scheduled]; begun != nil && timeout > 0 {
+				a.Heartbeats += int(e.GetEventTime().AsTime().Sub(begun.GetEventTime().AsTime()) / (timeout / 2))
+			}
+		case enumspb.EVENT_TYPE_TIMER_STARTED:
+			a.Timers++
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+			a.Updates++
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enumspb.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED:
+			a.Signals++
+		case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+			fields := e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
+			if _, version := fields["TemporalChangeVersion"]; !version || len(fields) > 1 { // a workflow version is not billed
+				a.Attributes++
+			}
+		}
+	}
+	return a
+}
+
+// scheduledID returns the ID of the event that scheduled an activity which has ended.
+func scheduledID(e *historypb.HistoryEvent) int64 {
+	switch {
+	case e.GetActivityTaskCompletedEventAttributes() != nil:
+		return e.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()
+	case e.GetActivityTaskFailedEventAttributes() != nil:
+		return e.GetActivityTaskFailedEventAttributes().GetScheduledEventId()
+	}
+	return e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId()
+}
