@@ -102,11 +102,12 @@ func register(temporal client.Client, w worker.Worker) error {
 		Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
 		Models: map[string]activities.Model{
 			"main": {Client: clientFunc(model), Model: "m"}, "counting": {Client: clientFunc(counting), Model: "m"},
-			"big": {Client: clientFunc(bigModel), Model: "m"},
+			"big": {Client: clientFunc(bigModel), Model: "m"}, "thinking": {Client: clientFunc(slowModel), Model: "m"},
 		},
 		Agents: []activities.Agent{
 			{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}},
 			{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls, ContextTokens: window}},
+			{Name: "thinking", Model: "thinking"},
 			{Name: "resumed", Model: "big", Tools: []string{bigTool, agent.ReadResult}, Limits: agent.Limits{ModelCalls: manyCalls, ToolResultBytes: 5000}},
 		},
 	})

@@ -32,7 +32,7 @@ type lab struct {
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each measurement is repeated; the table shows medians")
-	only := flag.String("only", "", "run one measurement: actions")
+	only := flag.String("only", "", "run one measurement: actions or latency")
 	long := flag.Int("long", 10_000, "turns of the long agent; 0 leaves it out")
 	flag.Parse()
 	if err := run(context.Background(), *rounds, *long, *only); err != nil {
@@ -48,11 +48,17 @@ func run(ctx context.Context, rounds, long int, only string) error {
 		return err
 	}
 	defer l.close()
-	if only == "actions" {
-		if err := l.actions(ctx); err != nil {
+	alone := map[string]func() error{
+		"actions": func() error { return l.actions(ctx) },
+		"latency": func() error { return l.latency(ctx, 30) },
+	}
+	if measure, ok := alone[only]; ok {
+		if err := measure(); err != nil {
 			return err
 		}
 		return l.report.print(os.Stdout)
+	} else if only != "" {
+		return fmt.Errorf("-only %s: there is no such measurement; use actions or latency", only)
 	}
 	for _, turns := range []int{20, 50, 200, 500} {
 		if err := l.turns(ctx, turns, rounds); err != nil {
@@ -61,6 +67,7 @@ func run(ctx context.Context, rounds, long int, only string) error {
 	}
 	for _, measure := range []func() error{
 		func() error { return l.actions(ctx) },
+		func() error { return l.latency(ctx, 30) },
 		func() error { return l.crowd(ctx, 50, 10, rounds) },
 		func() error { return l.replay(ctx, 200, rounds) },
 		func() error { return l.kills(ctx, rounds) },

@@ -9,6 +9,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/history"
@@ -37,6 +38,8 @@ const (
 	replayPause = 10 * time.Millisecond
 	// maxReplayFailures is the number of times that the replay of a history is tried again after an error.
 	maxReplayFailures = 60
+	// maxLosses is the number of requests for events that may fail in a row.
+	maxLosses = 20
 	// unservedTime is the time for which work of the agent must have waited for a worker, before [Client.Watch] reports that
 	// there is none.
 	unservedTime = 5 * time.Second
@@ -53,6 +56,8 @@ type watcher struct {
 	// runID is the ID of the run that the watcher follows, and queue is the name of the run's task queue.
 	runID, queue string
 	events       []*historypb.HistoryEvent
+	// losses is the number of failed requests for events since the last event.
+	losses int
 	// status is the status after the events; empty while the agent has no state.
 	status Status
 	// text says that the agent's model calls report their partial text.
@@ -91,8 +96,10 @@ func (w *watcher) watch(ctx context.Context) {
 			w.yield(Progress{}, err)
 			return
 		case found.status.Ended():
-			w.end(ctx)
-			return
+			if w.end(ctx) {
+				return
+			}
+			continue
 		}
 		if !w.follow(ctx, found) {
 			return
@@ -111,19 +118,23 @@ func (w *watcher) describe(ctx context.Context) (description, error) {
 	return found, err
 }
 
-// end yields the messages and the status of an agent that has ended.
-func (w *watcher) end(ctx context.Context) {
+// end yields the messages and the status of an agent that has ended. It returns false if the agent was resumed meanwhile.
+func (w *watcher) end(ctx context.Context) bool {
 	snap, err := w.client.Read(ctx, w.id)
-	if err != nil {
+	switch {
+	case err != nil:
 		w.yield(Progress{}, err)
-		return
+		return true
+	case !snap.Status.Ended():
+		return false
 	}
 	for w.from = max(w.from, snap.First); w.from < snap.First+len(snap.Messages); w.from++ {
 		if !w.yield(Progress{Message: &snap.Messages[w.from-snap.First], Index: w.from}, nil) {
-			return
+			return true
 		}
 	}
 	w.yield(Progress{Index: w.from, Status: snap.Status}, nil)
+	return true
 }
 
 // follow yields the progress of the agent's newest run, which `found` describes. It returns true when the run has ended, or when
@@ -200,7 +211,7 @@ func (w *watcher) collect(item followed, feed <-chan followed) error {
 		if item.err != nil {
 			return item.err
 		}
-		w.events = append(w.events, item.event)
+		w.events, w.losses = append(w.events, item.event), 0
 		select {
 		case item = <-feed:
 		case <-time.After(batchPause):
@@ -264,20 +275,20 @@ func changes(batch []*historypb.HistoryEvent) bool {
 	return false
 }
 
-// lost decides what follows after the end of the event feed, whose error is given. It returns true if the history has to be read
-// again.
+// lost decides what follows after a request for events has failed with the given error. It returns true if the history has to be
+// read again: the failure may pass, or the run was deleted and the agent has a newer one. The SDK has repeated the request already.
 func (w *watcher) lost(ctx context.Context, err error) bool {
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		w.yield(Progress{}, context.Cause(ctx))
 		return false
-	case unavailable(err):
-		return true
 	}
-	// The run may have been deleted, but the agent may have a newer one.
-	found, gone := w.describe(ctx)
-	if gone == nil && found.runID != w.runID {
-		return true
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		found, gone := w.describe(ctx)
+		if gone == nil && found.runID != w.runID {
+			return true
+		}
+	} else if w.losses++; w.losses < maxLosses {
+		return sleep(ctx, maxPause) || w.lost(ctx, err)
 	}
 	w.yield(Progress{}, wrap("read", w.id, err))
 	return false
@@ -290,6 +301,7 @@ func (w *watcher) show(run *history.Run, err error) bool {
 		w.yield(Progress{}, wrap("read", w.id, err))
 		return false
 	}
+	w.unserved, w.down = "", false // a worker has done something, and Temporal has told it
 	s := run.State
 	if s == nil {
 		w.status = ""
