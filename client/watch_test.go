@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,20 +40,20 @@ type growing struct {
 	// ended is the status from the end of the history on.
 	ended enumspb.WorkflowExecutionStatus
 	// written is the number of events that were written so far. described counts the descriptions.
-	written, described int
+	written, described atomic.Int64
 	// deleted says that the history can be read only by a long poll.
 	deleted bool
 }
 
 func (g *growing) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	g.described++
+	g.described.Add(1)
 	status := enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	if g.written == len(g.events) {
+	if g.written.Load() == int64(len(g.events)) {
 		status = g.ended
 	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
 		Type: &commonpb.WorkflowType{Name: protocol.AgentWorkflow}, Status: status,
-		Execution: &commonpb.WorkflowExecution{RunId: g.runID}, HistoryLength: int64(g.written),
+		Execution: &commonpb.WorkflowExecution{RunId: g.runID}, HistoryLength: g.written.Load(),
 	}}, nil
 }
 
@@ -77,13 +78,13 @@ func (i *iterator) Next() (*historypb.HistoryEvent, error) {
 	if i.deleted && !i.poll {
 		return nil, serviceerror.NewNotFound("deleted")
 	}
-	if i.poll && i.next == i.written {
+	if written := int(i.written.Load()); i.poll && i.next == written {
 		select {
 		case <-time.After(time.Second):
 		case <-i.ctx.Done():
 			return nil, i.ctx.Err()
 		}
-		i.written = min(len(i.events), i.written+1+i.random.IntN(4))
+		i.written.Store(int64(min(len(i.events), written+1+i.random.IntN(4))))
 	}
 	if i.next++; i.next%10 == 0 {
 		time.Sleep(50 * time.Millisecond) // a request for the next page
@@ -130,9 +131,9 @@ func watchWhole(t *testing.T, temporal *growing, id string) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for _, from := range []int{0, 1, whole.State.Count()} {
-			temporal.written = 0
+			temporal.written.Store(0)
 			if from > 0 {
-				temporal.written = len(temporal.events) - 1
+				temporal.written.Store(int64(len(temporal.events) - 1))
 			}
 			var got []agent.Message
 			var last client.Progress
@@ -164,7 +165,7 @@ func TestWatchingAnIdleAgentCostsNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer cancel()
 		statuses, messages := 0, 0
-		var described int
+		var described int64
 		for p, err := range client.New(&endless{temporal}, "").Watch(ctx, id, 0) {
 			if err != nil {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -175,11 +176,11 @@ func TestWatchingAnIdleAgentCostsNothing(t *testing.T) {
 			if p.Status == client.Waiting {
 				require.Equal(t, 2, messages, "the question and the answer come before the status")
 				statuses++
-				described = temporal.described
+				described = temporal.described.Load()
 			}
 		}
 		require.Equal(t, 1, statuses)
-		require.Equal(t, described, temporal.described)
+		require.Equal(t, described, temporal.described.Load())
 	})
 }
 
