@@ -59,17 +59,16 @@ func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol
 		return agent.Definition{}, a.unknownAgent(ctx, in.Agent)
 	}
 	d, err := a.define(ctx, in.Agent)
-	var fixed *temporal.ApplicationError
-	if err == nil {
-		// The first model call needs the prefix, and a query for it would be billed.
-		head := d.RequestPrefix()
-		a.cache.putHead(agent.HashPrefix(head), head)
-		return d, nil
+	if err != nil {
+		if _, fixed := errors.AsType[*temporal.ApplicationError](err); fixed {
+			return d, err
+		}
+		return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
 	}
-	if errors.As(err, &fixed) {
-		return d, err
-	}
-	return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
+	// The first model call needs the prefix, and a query for it would be billed.
+	head := d.RequestPrefix()
+	a.cache.putHead(agent.HashPrefix(head), head)
+	return d, nil
 }
 
 // unknownDelay is the retry delay of [Activities.LoadAgent] for an agent that this worker does not serve.

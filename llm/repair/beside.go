@@ -2,6 +2,7 @@ package repair
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -71,8 +72,8 @@ func refusedCalls(found []spokenCall, tools []llm.ToolSpec) ([]llm.ToolCall, boo
 
 // refusedBefore reports whether the last reply in a conversation had calls that [beside] returned.
 func refusedBefore(messages []llm.Message) bool {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if m := messages[i]; m.Role == llm.Assistant {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == llm.Assistant {
 			return len(m.ToolCalls) > 0 && m.ToolCalls[0].ID == besideID
 		}
 	}
