@@ -24,6 +24,8 @@ const (
 	textInterval = time.Second
 	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
+	// minBeatWait is the minimum timeout of a periodic heartbeat. If a request hangs, another one must still be in time.
+	minBeatWait = 250 * time.Millisecond
 	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
 	// that crashes its worker would crash workers for ever.
 	maxLost = 5
@@ -124,11 +126,13 @@ func (h *heartbeat) beat() {
 		case <-timer.C:
 			// record calls finish if Temporal has ended the attempt. After any other error the attempt continues, and the next
 			// heartbeat follows soon.
-			if h.record(h.beating) == nil {
-				timer.Reset(interval)
-			} else {
-				timer.Reset(interval / 4)
+			sent, wait := time.Now(), interval
+			ctx, cancel := context.WithTimeout(h.beating, max(h.info.HeartbeatTimeout/4, minBeatWait))
+			if h.record(ctx) != nil {
+				wait /= 4
 			}
+			cancel()
+			timer.Reset(max(0, wait-time.Since(sent)))
 		case <-h.over:
 			return
 		case <-h.beating.Done():

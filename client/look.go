@@ -1,9 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -249,6 +251,10 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	if info.GetType().GetName() != protocol.AgentWorkflow {
 		return description{}, notFoundError(id, ": the workflow with this ID has the type "+info.GetType().GetName())
 	}
+	// Temporal returns the activities in another order each time.
+	slices.SortFunc(found.GetPendingActivities(), func(a, b *workflowpb.PendingActivityInfo) int {
+		return cmp.Compare(a.GetActivityId(), b.GetActivityId())
+	})
 	return description{
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), protocol.MemoAgent),
 		task: c.memo(info.GetMemo(), protocol.MemoTask), queue: info.GetTaskQueue(),

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,6 +28,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -41,6 +43,8 @@ type growing struct {
 	ended enumspb.WorkflowExecutionStatus
 	// written is the number of events that were written so far. described counts the descriptions.
 	written, described atomic.Int64
+	// slow says that each event comes alone.
+	slow bool
 	// deleted says that the history can be read only by a long poll.
 	deleted bool
 }
@@ -86,7 +90,7 @@ func (i *iterator) Next() (*historypb.HistoryEvent, error) {
 		}
 		i.written.Store(int64(min(len(i.events), written+1+i.random.IntN(4))))
 	}
-	if i.next++; i.next%10 == 0 {
+	if i.next++; i.next%10 == 0 || i.slow {
 		time.Sleep(50 * time.Millisecond) // a request for the next page
 	}
 	return i.events[i.next-1], nil
@@ -201,6 +205,33 @@ func (o *open) Next() (*historypb.HistoryEvent, error) {
 	}
 	<-o.ctx.Done()
 	return nil, o.ctx.Err()
+}
+
+// A message is seen when the agent has received it, even if the events of one workflow task come one by one.
+func TestMessageIsSeenAlthoughItsEventsComeSlowly(t *testing.T) {
+	temporal, id := recorded(t, "../workflows/testdata/histories/v0.1/chat.json.gz")
+	accepted := slices.IndexFunc(temporal.events, func(e *historypb.HistoryEvent) bool {
+		return e.GetWorkflowExecutionUpdateAcceptedEventAttributes() != nil
+	})
+	scheduled := slices.IndexFunc(temporal.events[accepted:], func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskScheduledEventAttributes() != nil })
+	temporal.events, temporal.ended = temporal.events[:accepted+scheduled+1], enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	temporal.slow = true
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		var last agent.Message
+		var status client.Status
+		for p := range client.New(&endless{temporal}, "").Watch(ctx, id, 0) {
+			if p.Message != nil {
+				last = *p.Message
+			}
+			if p.Status != "" {
+				status = p.Status
+			}
+		}
+		require.Equal(t, llm.User, last.Role)
+		require.Equal(t, client.Running, status)
+	})
 }
 
 // An agent may end before it has a state. A program that watches it is told so.

@@ -3,13 +3,13 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/history"
@@ -31,8 +31,9 @@ const (
 	// restFactor is the ratio of the pause after a replay to the time of the replay. Events in a quick sequence then cause few
 	// replays of a long history.
 	restFactor = 4
-	// minRest and maxRest are the shortest and the longest rest between two requests for events that come one after the other. The
-	// rests begin anew when no event has come for the time `calm`.
+	// maxQuick is the number of requests for events that follow each other without a rest. minRest and maxRest are the shortest and
+	// the longest rest after these. All begins anew when no event has come for the time `calm`.
+	maxQuick               = 10
 	minRest, maxRest, calm = 2 * time.Millisecond, 500 * time.Millisecond, time.Second
 	// replayPause is the time until the next try to replay a history, while other watchers do so.
 	replayPause = 10 * time.Millisecond
@@ -42,7 +43,7 @@ const (
 	maxLosses = 20
 	// unservedTime is the time for which work of the agent must have waited for a worker, before [Client.Watch] reports that
 	// there is none.
-	unservedTime = 5 * time.Second
+	unservedTime = 2 * time.Second
 )
 
 // watcher does the work of one call of [Client.Watch]. It follows one run of the agent after the other.
@@ -56,8 +57,9 @@ type watcher struct {
 	// runID is the ID of the run that the watcher follows, and queue is the name of the run's task queue.
 	runID, queue string
 	events       []*historypb.HistoryEvent
-	// losses is the number of failed requests for events since the last event.
+	// losses is the number of failed requests for events since the event with the ID `seen`, which is the newest event of the run.
 	losses int
+	seen   int64
 	// status is the status after the events; empty while the agent has no state.
 	status Status
 	// text says that the agent's model calls report their partial text.
@@ -69,8 +71,8 @@ type watcher struct {
 	next  time.Time
 	// down says that Temporal did not answer the last description or health check.
 	down bool
-	// unserved names the work that waits for a worker, and since is the time at which the watcher first saw it.
-	unserved string
+	// unserved says that work waits for a worker, and since is the time at which the watcher first saw this.
+	unserved bool
 	since    time.Time
 }
 
@@ -142,7 +144,11 @@ func (w *watcher) end(ctx context.Context) bool {
 func (w *watcher) follow(ctx context.Context, found description) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if found.runID != w.runID {
+		w.losses, w.seen = 0, 0
+	}
 	w.runID, w.queue, w.events, w.status, w.found = found.runID, found.queue, nil, "", description{}
+	w.unserved, w.text = false, false
 	w.look(time.Now())
 	feed := follow(ctx, w.client.temporal, w.id, found)
 	changed := false         // since the last replay
@@ -211,7 +217,11 @@ func (w *watcher) collect(item followed, feed <-chan followed) error {
 		if item.err != nil {
 			return item.err
 		}
-		w.events, w.losses = append(w.events, item.event), 0
+		id := item.event.GetEventId()
+		w.events = append(w.events[:min(len(w.events), int(id)-1)], item.event) // an event with the same ID is no longer valid
+		if id > w.seen {
+			w.seen, w.losses = id, 0
+		}
 		select {
 		case item = <-feed:
 		case <-time.After(batchPause):
@@ -234,7 +244,7 @@ func follow(ctx context.Context, temporal client.Client, id string, run descript
 	feed := make(chan followed)
 	go func() {
 		events := temporal.GetWorkflowHistory(ctx, id, run.runID, true, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		last, rest := time.Now(), time.Duration(0)
+		last, quick, rest := time.Now(), 0, time.Duration(0)
 		for {
 			asked := time.Now()
 			if !events.HasNext() {
@@ -243,19 +253,23 @@ func follow(ctx context.Context, temporal client.Client, id string, run descript
 			took, since := time.Since(asked), time.Since(last)
 			last = time.Now()
 			event, err := events.Next()
+			switch {
+			case since >= calm:
+				quick, rest = 0, 0
+			case took >= time.Millisecond && event.GetEventId() > run.events: // the event was not in memory
+				// Rest before the first event of an answer, because all events of an answer belong together.
+				if quick++; quick > maxQuick {
+					rest = min(2*rest+minRest, maxRest)
+					sleep(ctx, rest)
+				}
+			}
 			select {
 			case feed <- followed{event, err}:
 			case <-ctx.Done():
 				return
 			}
-			switch {
-			case err != nil:
+			if err != nil {
 				return
-			case since >= calm:
-				rest = 0
-			case took >= time.Millisecond && event.GetEventId() > run.events: // the event was not in memory
-				rest = min(2*rest+minRest, maxRest)
-				sleep(ctx, rest)
 			}
 		}
 	}()
@@ -265,14 +279,16 @@ func follow(ctx context.Context, temporal client.Client, id string, run descript
 // idle reports whether the agent waits for a message or a person, so that only a new event can change anything.
 func (w *watcher) idle() bool { return w.status == Waiting || w.status == Held }
 
-// changes reports whether the workflow has handled events in the batch, so that its state may have changed.
+// changes reports whether the batch has an end of a workflow task, so that the state may have changed. The updates and versions of
+// the task are events after this end, and may come in a later batch.
 func changes(batch []*historypb.HistoryEvent) bool {
-	for _, e := range batch {
-		if e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+	return slices.ContainsFunc(batch, func(e *historypb.HistoryEvent) bool {
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, enumspb.EVENT_TYPE_MARKER_RECORDED:
 			return true
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // lost decides what follows after a request for events has failed with the given error. It returns true if the history has to be
@@ -301,7 +317,7 @@ func (w *watcher) show(run *history.Run, err error) bool {
 		w.yield(Progress{}, wrap("read", w.id, err))
 		return false
 	}
-	w.unserved, w.down = "", false // a worker has done something, and Temporal has told it
+	w.unserved, w.down = false, false // a worker has done something, and Temporal has told it
 	s := run.State
 	if s == nil {
 		w.status = ""
@@ -332,7 +348,7 @@ func (w *watcher) report() bool {
 	switch {
 	case w.down:
 		p.NoServer = true
-	case !w.idle() && w.unserved != "" && time.Since(w.since) >= unservedTime:
+	case !w.idle() && w.unserved && time.Since(w.since) >= unservedTime:
 		p.NoWorker = true
 	default:
 		p.Status = w.status
@@ -361,10 +377,10 @@ func (w *watcher) refresh(ctx context.Context) {
 		w.down = errors.Is(err, ErrNoServer)
 	} else {
 		w.down, w.found = false, found
-		if work := w.waits(found); work != w.unserved {
-			w.unserved, w.since = work, time.Now()
+		if waits := w.waits(found); waits != w.unserved {
+			w.unserved, w.since = waits, time.Now()
 		}
-		soon = found.retry != nil || w.unserved != ""
+		soon = found.retry != nil || w.unserved
 	}
 	switch w.pause = min(w.pause*3/2, limit); {
 	case w.down, wasDown, soon:
@@ -375,19 +391,13 @@ func (w *watcher) refresh(ctx context.Context) {
 	w.next = time.Now().Add(w.pause)
 }
 
-// waits returns a name for work of the agent that waits for a worker: a workflow task, or an activity on the agent's task queue.
-// The result is empty if there is no such work.
-func (w *watcher) waits(found description) string {
-	if task := found.workflowTask; task.GetState() == enumspb.PENDING_WORKFLOW_TASK_STATE_SCHEDULED {
-		return fmt.Sprint("workflow task ", task.GetScheduledTime().AsTime(), task.GetAttempt())
-	}
-	for _, a := range found.activities {
-		due := a.GetNextAttemptScheduleTime() == nil || a.GetNextAttemptScheduleTime().AsTime().Before(time.Now())
-		if a.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED && due && w.queueOf(a.GetActivityId()) == w.queue {
-			return fmt.Sprint("activity ", a.GetActivityId(), a.GetAttempt())
-		}
-	}
-	return ""
+// waits reports whether work of the agent waits for a worker: a workflow task, or an activity on the agent's task queue.
+func (w *watcher) waits(found description) bool {
+	return found.workflowTask.GetState() == enumspb.PENDING_WORKFLOW_TASK_STATE_SCHEDULED ||
+		slices.ContainsFunc(found.activities, func(a *workflowpb.PendingActivityInfo) bool {
+			due := a.GetNextAttemptScheduleTime() == nil || a.GetNextAttemptScheduleTime().AsTime().Before(time.Now())
+			return a.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED && due && w.queueOf(a.GetActivityId()) == w.queue
+		})
 }
 
 // queueOf returns the task queue of an activity; empty if it is not known.

@@ -53,6 +53,11 @@ func newFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration
 	return f
 }
 
+// silent reports whether a report says nothing about the agent, because the agent has no state yet.
+func silent(p client.Progress) bool {
+	return p.Message == nil && p.Status == "" && p.Retry == nil && !p.Rewound && !p.NoWorker && !p.NoServer
+}
+
 // end ends the output about the agent. It must be called when the command no longer follows the agent. It removes the text of
 // the running model call from the terminal. It also stops the timer that reports a missing worker. It may be called several
 // times.
@@ -87,7 +92,7 @@ func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, 
 		if err != nil {
 			return "", err
 		}
-		if !p.NoWorker {
+		if !p.NoWorker && !silent(p) {
 			answered()
 		}
 		f.see(p)

@@ -82,6 +82,9 @@ func (p *waitNotice) over() {
 // one problem at once: the worker has no definition of the agent. update must be called with every [client.Progress] that
 // [client.Client.Watch] yields.
 func (p *waitNotice) update(progress client.Progress) {
+	if silent(progress) {
+		return
+	}
 	p.first.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
