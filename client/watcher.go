@@ -28,9 +28,10 @@ const (
 	lookTimeout = 5 * time.Second
 	// batchPause is the time without an event after which a group of events that were written together is complete.
 	batchPause = 2 * time.Millisecond
-	// restFactor is the ratio of the pause after a replay to the time of the replay. Events in a quick sequence then cause few
-	// replays of a long history.
-	restFactor = 4
+	// restFactor is the ratio of the pause after a replay to the time of the replay, and maxReplayRest is the longest pause. Events in
+	// a quick sequence then cause few replays of a long history. The first replay of a process is slow.
+	restFactor    = 4
+	maxReplayRest = 250 * time.Millisecond
 	// maxQuick is the number of requests for events that follow each other without a rest. minRest and maxRest are the shortest and
 	// the longest rest after these. All begins anew when no event has come for the time `calm`.
 	maxQuick               = 10
@@ -185,7 +186,7 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 			run, err := history.Of(w.id, w.runID, w.events, w.client.converter)
 			took := time.Since(began)
 			time.AfterFunc(took, func() { <-w.client.replays })
-			rested, due, changed = time.Now().Add(restFactor*took), nil, false
+			rested, due, changed = time.Now().Add(min(restFactor*took, maxReplayRest)), nil, false
 			if err != nil && failures < maxReplayFailures {
 				failures++
 				due = time.After(maxPause) // a codec server may not answer for a moment
