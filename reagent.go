@@ -51,9 +51,9 @@ type Options struct {
 	KeepDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// Recovery is how long a call may go without a sign of life before another worker takes it over: the heartbeat timeout of
-	// model calls and tool calls. A call sends two heartbeats in this time, and learns from them that it was cancelled. Temporal
-	// Cloud bills each heartbeat: use 30 seconds there. Defaults to 3 seconds, and must be at least 1 second.
+	// Recovery is the heartbeat timeout of model calls and tool calls. If a call sends no heartbeat for this time, Temporal gives the
+	// call to another worker. A call sends two heartbeats in this time. The answer to a heartbeat tells the call that it was
+	// cancelled. Temporal Cloud bills each heartbeat, so use 30 seconds there. Defaults to 3 seconds; at least 1 second.
 	Recovery time.Duration
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [activities.Hub] is an implementation.
 	Streamer activities.Streamer

@@ -26,10 +26,10 @@ func TestHeartbeatsAreFew(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			model := llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 				for range 8 {
-					time.Sleep(time.Second)
+					time.Sleep(time.Second) // of the bubble's clock
 					llm.Stream(ctx)(llm.Delta{Text: "word "})
 				}
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // of the bubble's clock, past the last heartbeat
 				return llmtest.Say("words"), nil
 			})
 			s := newStage(t, model)

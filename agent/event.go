@@ -179,8 +179,8 @@ type (
 	// CancelRequested ends the agent at once. Its open calls are answered as interrupted: see [Result].
 	CancelRequested struct{ Time int64 }
 
-	// PartialTextAsked says that somebody wants to see the text of replies while it grows, until the time Until. One hour after
-	// Time is the latest time.
+	// PartialTextAsked says that somebody wants to see the partial text of replies until the time Until. If Until is more than one
+	// hour after Time, the agent reports it for one hour only. Both times are in Unix milliseconds.
 	PartialTextAsked struct{ Until, Time int64 }
 
 	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] changes the state.

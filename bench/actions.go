@@ -43,8 +43,8 @@ type billing struct {
 	goal     float64 // for the actions a turn; 0 means none
 }
 
-// actions measures the billable actions of a turn. An action is what Temporal Cloud bills; the server counts the actions of each
-// namespace in its metric "action". All measurements run at the same time.
+// actions measures the actions of a turn, which Temporal Cloud bills. The server counts the actions of each namespace in its metric
+// "action". So each measurement has its own namespace, and all of them run at the same time.
 func (l *lab) actions(ctx context.Context) error {
 	var all []billing
 	for _, d := range []time.Duration{0, 8 * time.Second, 60 * time.Second} {
@@ -183,11 +183,7 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) error {
 		w.RegisterActivity(Tool)
 		return nil
 	}
-	read, err := tool.Func("read", "", tool.ReadOnly, func(context.Context, struct {
-		Page int `json:"page"`
-	}) (string, error) {
-		return answer, nil
-	})
+	read, err := readTool()
 	if err != nil {
 		return err
 	}

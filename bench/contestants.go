@@ -75,12 +75,17 @@ func finish(ctx context.Context, run client.WorkflowRun) error {
 // answer is the text that each tool call of a [contestant] returns. It is 1 KiB long.
 var answer = strings.Repeat("0123456789abcde\n", 64)
 
-func register(temporal client.Client, w worker.Worker) error {
-	read, err := tool.Func("read", "", tool.ReadOnly, func(context.Context, struct {
+// readTool returns the tool "read" of the agents, which returns [answer].
+func readTool() (tool.Tool, error) {
+	return tool.Func("read", "", tool.ReadOnly, func(context.Context, struct {
 		Page int `json:"page"`
 	}) (string, error) {
 		return answer, nil
 	})
+}
+
+func register(temporal client.Client, w worker.Worker) error {
+	read, err := readTool()
 	if err != nil {
 		return err
 	}

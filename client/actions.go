@@ -12,8 +12,8 @@ import (
 )
 
 // Actions estimates how many actions Temporal Cloud bills for an agent. It reads the histories of the newest run and of the earlier
-// runs that Temporal still has, and needs no worker. The actions of sub-agents, and of runs that a reset has ended, are not included. See [history.Actions] for what a
-// history does not show.
+// runs that Temporal still has, and needs no worker. The actions of sub-agents, and of runs that a reset has ended, are not included.
+// See [history.Actions] for what a history does not show.
 func (c *Client) Actions(ctx context.Context, id string) (history.Actions, error) {
 	var sum history.Actions
 	found, err := c.describe(ctx, id)

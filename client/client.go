@@ -77,8 +77,8 @@ type Client struct {
 	converter converter.DataConverter
 	// unindexed is true if it is known that the namespace has no search attributes for agents.
 	unindexed *atomic.Bool
-	// replays limits how many watchers replay a history at the same time. Each of them keeps its place for twice the time of the
-	// replay, so that many watchers use a quarter of the processors.
+	// replays limits how many watchers replay a history at the same time. Each watcher keeps its place for twice the time of the
+	// replay. Therefore many watchers together use about a quarter of the processors.
 	replays chan struct{}
 }
 

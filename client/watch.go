@@ -32,7 +32,8 @@ type Progress struct {
 	// Retry is a failed call that is tried again; nil if there is none. It is set only with the status [Running].
 	Retry *Retry
 	// PartialText is the text of the running model call so far. It is nil if there is none, or if nobody has asked for it: see
-	// [StartOptions], [Message] and [Client.AskPartialText]. It is set only with the status [Running]. The text is a preview: discard it when the message with the same key comes, or when PartialText becomes nil.
+	// [StartOptions], [Message] and [Client.AskPartialText]. It is set only with the status [Running]. The text is a preview:
+	// discard it when the message with the same key comes, or when PartialText becomes nil.
 	PartialText *PartialText
 	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. Discard
 	// all messages that have the index `Index` or a higher one. The next message has the index `Index`.

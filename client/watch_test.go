@@ -1,26 +1,20 @@
 package client_test
 
 import (
-	"compress/gzip"
 	"context"
-	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/temporalproto"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/client"
@@ -28,6 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/recording"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -91,27 +86,18 @@ func (i *iterator) Next() (*historypb.HistoryEvent, error) {
 		i.written.Store(int64(min(len(i.events), written+1+i.random.IntN(4))))
 	}
 	if i.next++; i.next%10 == 0 || i.slow {
-		time.Sleep(50 * time.Millisecond) // a request for the next page
+		time.Sleep(50 * time.Millisecond) // of the bubble's clock: a request for the next page
 	}
 	return i.events[i.next-1], nil
 }
 
 // recorded returns a client with the agent of a recorded history, and the ID of the agent.
 func recorded(t *testing.T, file string) (*growing, string) {
-	f, err := os.Open(file)
+	r, err := recording.Read(file)
 	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	text, err := io.ReadAll(z)
-	require.NoError(t, err)
-	var h historypb.History
-	require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &h))
-	id, run, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
-	if uuid.Validate(run) != nil {
-		run = ""
-	}
-	return &growing{runID: run, events: h.GetEvents(), random: rand.New(rand.NewPCG(1, 0)), ended: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED}, id
+	return &growing{
+		runID: r.RunID, events: r.History.GetEvents(), random: rand.New(rand.NewPCG(1, 0)), ended: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+	}, r.ID
 }
 
 // A program that watches an agent gets each message once and in order, whatever events Temporal sends at a time. It sends no query.

@@ -28,12 +28,12 @@ const (
 	lookTimeout = 5 * time.Second
 	// batchPause is the time without an event after which a group of events that were written together is complete.
 	batchPause = 2 * time.Millisecond
-	// restFactor is the ratio of the pause after a replay to the time of the replay, and maxReplayRest is the longest pause. Events in
-	// a quick sequence then cause few replays of a long history. The first replay of a process is slow.
+	// restFactor is the ratio of the pause after a replay to the time of the replay. With the pause, many events in a short time cause
+	// few replays of a long history. maxReplayRest is the longest pause, because the first replay of a process is slow.
 	restFactor    = 4
 	maxReplayRest = 250 * time.Millisecond
 	// maxQuick is the number of requests for events that follow each other without a rest. minRest and maxRest are the shortest and
-	// the longest rest after these. All begins anew when no event has come for the time `calm`.
+	// the longest rest after these requests. If no event has come for the time `calm`, the next requests need no rest again.
 	maxQuick               = 10
 	minRest, maxRest, calm = 2 * time.Millisecond, 500 * time.Millisecond, time.Second
 	// replayPause is the time until the next try to replay a history, while other watchers do so.
@@ -293,19 +293,17 @@ func changes(batch []*historypb.HistoryEvent) bool {
 }
 
 // lost decides what follows after a request for events has failed with the given error. It returns true if the history has to be
-// read again: the failure may pass, or the run was deleted and the agent has a newer one. The SDK has repeated the request already.
+// read again, for one of two reasons: the failure may pass, or the run was deleted and the agent has a newer run. The SDK has already
+// repeated the request.
 func (w *watcher) lost(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		w.yield(Progress{}, context.Cause(ctx))
-		return false
-	}
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		found, gone := w.describe(ctx)
 		if gone == nil && found.runID != w.runID {
 			return true
 		}
 	} else if w.losses++; w.losses < maxLosses {
-		return sleep(ctx, maxPause) || w.lost(ctx, err)
+		sleep(ctx, maxPause)
+		return true // if the context has ended, watch says so
 	}
 	w.yield(Progress{}, wrap("read", w.id, err))
 	return false
@@ -318,7 +316,7 @@ func (w *watcher) show(run *history.Run, err error) bool {
 		w.yield(Progress{}, wrap("read", w.id, err))
 		return false
 	}
-	w.unserved, w.down = false, false // a worker has done something, and Temporal has told it
+	w.unserved, w.down = false, false // the new events show that a worker and Temporal answer
 	s := run.State
 	if s == nil {
 		w.status = ""

@@ -7,9 +7,8 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 )
 
-// Actions counts what Temporal Cloud bills for a run, as far as the history shows it. Each count is a number of actions: see
-// https://docs.temporal.io/cloud/actions. Queries, refused updates, heartbeats with partial text, and actions before a reset are not in
-// the history, so they are not counted.
+// Actions counts the actions that Temporal Cloud bills for a run: see https://docs.temporal.io/cloud/actions. It has only the actions
+// that the history shows. The history does not show queries, refused updates and heartbeats with partial text.
 type Actions struct {
 	// Starts counts the start of the run, or its start by a continue-as-new. Sub-agents count their own starts.
 	Starts int `json:"starts"`
@@ -39,8 +38,8 @@ func (a Actions) Add(b Actions) Actions {
 	}
 }
 
-// CountActions counts the actions in the events of a run. In a run that began by a reset, the events of the run before the reset are
-// in the history, too; CountActions counts only the events after them.
+// CountActions counts the actions in the events of a run. If the run began by a reset, its history begins with copied events of another
+// run. CountActions does not count these events.
 func CountActions(events []*historypb.HistoryEvent) Actions {
 	a := Actions{Starts: 1}
 	timeouts, started := map[int64]time.Duration{}, map[int64]*historypb.HistoryEvent{}

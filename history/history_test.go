@@ -1,12 +1,9 @@
 package history_test
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +14,6 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/temporalproto"
 	updatepb "go.temporal.io/api/update/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -25,6 +21,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/recording"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -36,16 +33,9 @@ func recorded(t *testing.T) map[string]*historypb.History {
 	require.NotEmpty(t, files)
 	all := map[string]*historypb.History{}
 	for _, file := range files {
-		f, err := os.Open(file)
+		r, err := recording.Read(file)
 		require.NoError(t, err)
-		z, err := gzip.NewReader(f)
-		require.NoError(t, err)
-		text, err := io.ReadAll(z)
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		var h historypb.History
-		require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &h))
-		all[filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json.gz")] = &h
+		all[filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json.gz")] = r.History
 	}
 	return all
 }

@@ -26,9 +26,9 @@ type follower struct {
 // textTime is the time for which [follower.askText] asks for partial text.
 const textTime = 10 * time.Minute
 
-// askText asks the agent for the text of its replies while it grows, if the follower shows this text and the agent is working. It
-// asks again before the time of the last request has passed. An agent that waits is not asked, because Temporal Cloud bills the
-// request.
+// askText asks the agent to report the partial text of its replies for the time [textTime]. It does so only if the follower shows
+// partial text and the agent is working, because Temporal Cloud bills the request. It sends the next request shortly before the time
+// of the last request ends.
 func (f *follower) askText(ctx context.Context, c *client.Client, p client.Progress) {
 	if f.words == nil || p.Status != client.Running || time.Since(f.asked) < textTime*9/10 {
 		return

@@ -197,7 +197,7 @@ type usageView struct {
 type actionsView struct {
 	history.Actions
 	Total int `json:"total"`
-	// CostUSD is the cost in US dollars. The field is absent if the price is not known.
+	// CostUSD is the cost in US dollars. The field is absent if no price was given.
 	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 

@@ -135,7 +135,7 @@ func (s *Server) Address() string { return address(s.port) }
 // UIURL returns the URL of the Web UI.
 func (s *Server) UIURL() string { return "http://" + address(s.uiPort) }
 
-// MetricsURL returns the URL of the server's metrics, in Prometheus' text format. It is for servers with [Options].Metrics.
+// MetricsURL returns the URL of the server's metrics, in Prometheus' text format. Call it only if [Options].Metrics is set.
 func (s *Server) MetricsURL() string { return "http://" + address(s.metrics) + "/metrics" }
 
 // Namespace returns the name of the namespace that the options set, or "default" if the options set none. The namespace

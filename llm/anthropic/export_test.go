@@ -1,4 +1,4 @@
 package anthropic
 
-// FamilyOf is familyOf for the tests of the package.
+// FamilyOf exports familyOf to the tests.
 var FamilyOf = familyOf

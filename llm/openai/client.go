@@ -121,7 +121,7 @@ func (o Options) check() error {
 	case !slices.Contains([]string{ChatAPI, ResponsesAPI, AutoAPI}, o.API):
 		return fmt.Errorf("unknown API %q; set \"chat\", \"responses\" or \"auto\"", o.API)
 	case !slices.Contains([]string{"", Never, WithinTurn, Always}, o.Reasoning.Send):
-		return fmt.Errorf("Reasoning.Send is %q; set never, turn or always", o.Reasoning.Send)
+		return fmt.Errorf("Reasoning.Send is %q, which is not known; set it to never, turn or always", o.Reasoning.Send)
 	}
 	return nil
 }

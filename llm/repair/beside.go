@@ -14,7 +14,7 @@ const besideID = "call_beside_text"
 // notRun is the beginning of the arguments of the calls that [beside] returns. With it, the arguments are not a JSON object.
 const notRun = "not run: "
 
-// maxOpenings is the number of places in a text at which [beside] tries to read calls.
+// maxOpenings is the largest number of places in a text at which [beside] tries to read calls.
 const maxOpenings = 20
 
 // quoted matches the beginning of a line in which a model quotes something: a quotation or code in Markdown.

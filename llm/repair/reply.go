@@ -21,10 +21,12 @@ import (
 //     not run the call.
 //
 // A model may write its calls as text. If the reply has no calls, its text consists of calls, and the request allows calls, Reply
-// moves the calls out of the text. If the text begins or ends with calls, Reply moves them, too, but with arguments that are not a JSON
-// object, because the model may have copied the calls from a file or a tool result. It does so for one reply, but not for the next
-// one, so that an answer can have the text of a call. Reply also moves reasoning from the text to [llm.Message.Reasoning]. For each correction of a call
-// except a new ID, Reply adds a text to [llm.Reply.Repaired], which gets at most 20 texts.
+// moves the calls out of the text. If the text only begins or ends with calls, Reply moves them, too, but with arguments that are not a
+// JSON object, because the model may have copied the calls from a file or a tool result. If the last reply in `req` had such calls,
+// Reply leaves the text as it is, so that an answer can contain the text of a call.
+//
+// Reply also moves reasoning from the text to [llm.Message.Reasoning]. For each correction of a call except a new ID, Reply adds a text
+// to [llm.Reply.Repaired], which gets at most 20 texts.
 func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m := &reply.Message
 	did := &log{lines: slices.Clone(reply.Repaired)}

@@ -92,7 +92,7 @@ func TestAttackQuotedCallIsNotRun(t *testing.T) {
 	}
 }
 
-// requireNotRun checks that the agent runs no call of a reply.
+// requireNotRun checks that the agent would not run any call of a reply, because the arguments are not JSON objects.
 func requireNotRun(t *testing.T, reply llm.Reply) {
 	t.Helper()
 	for _, call := range reply.Message.ToolCalls {
