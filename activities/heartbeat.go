@@ -79,7 +79,8 @@ const (
 	// attemptLost means that Temporal has ended the attempt, but may still need the result. A heartbeat came too late, or the
 	// run was reset or terminated.
 	attemptLost
-	// attemptCancelled means that the workflow does not need the result any more.
+	// attemptCancelled means that the workflow does not need the result any more. It cancelled the activity, or the time limit of
+	// the turn is over.
 	attemptCancelled
 	// attemptStopped means that the worker is stopping and that the time for its running activities is over.
 	attemptStopped
@@ -140,13 +141,35 @@ func (h *heartbeat) beat() {
 				return // stop was called
 			}
 			end := attemptStopped
-			if temporal.IsCanceledError(context.Cause(h.ctx)) {
+			if temporal.IsCanceledError(context.Cause(h.ctx)) || h.timeIsUp() {
 				end = attemptCancelled
 			}
 			h.finish(end)
 			return
 		}
 	}
+}
+
+// timeIsUp reports whether the attempt's context ended because of the schedule-to-close timeout of the activity. This is the time
+// limit of the agent's turn, so the workflow does not need the result any more.
+func (h *heartbeat) timeIsUp() bool {
+	limit := h.info.ScheduleToCloseTimeout
+	return errors.Is(h.ctx.Err(), context.DeadlineExceeded) && limit > 0 && !h.info.ScheduledTime.Add(limit).After(h.info.Deadline)
+}
+
+// tooLate returns an error if the time limit of the turn was over when the attempt began: see [protocol.OutOfTime]. It also
+// reports this error to Temporal, because the SDK reports nothing after the schedule-to-close timeout.
+func (h *heartbeat) tooLate() error {
+	if !h.timeIsUp() {
+		return nil
+	}
+	err := temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+		"the time limit of the turn was over before the call began; the clock of this worker says %s, and the limit ended at %s",
+		time.Now().UTC().Format(time.RFC3339), h.info.Deadline.UTC().Format(time.RFC3339)), protocol.OutOfTime, nil)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
+	defer cancel()
+	_ = h.client.CompleteActivity(ctx, h.info.TaskToken, nil, err) // if it fails, Temporal notices the missing heartbeats
+	return err
 }
 
 // interval returns the time between two heartbeats. It is 0 if the activity has no heartbeat timeout.
@@ -226,8 +249,8 @@ func (h *heartbeat) ended() ending {
 // own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive. Either there is no
 // heartbeat timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout.
 func (h *heartbeat) own(ctx context.Context) error {
-	if h.ended() != attemptOpen {
-		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, or because the worker is stopping")
+	if h.ended() != attemptOpen || h.ctx.Err() != nil {
+		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping")
 	}
 	h.mu.Lock()
 	contact := h.contact

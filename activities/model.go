@@ -29,6 +29,9 @@ const (
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.startHeartbeat(ctx, in.PartialText)
 	defer beat.stop()
+	if err := beat.tooLate(); err != nil {
+		return protocol.ModelResult{}, err
+	}
 	result, err := a.callModel(ctx, beat, in)
 	if err != nil {
 		beat.report(err)

@@ -25,6 +25,9 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 	beat := a.startHeartbeat(ctx, false)
 	defer beat.stop()
 	beat.describe(in.Ref + " " + in.Arguments)
+	if err := beat.tooLate(); err != nil {
+		return protocol.ToolResult{}, err
+	}
 	result, err := a.callTool(ctx, beat, in)
 	if err != nil {
 		beat.report(err)

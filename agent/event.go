@@ -141,6 +141,10 @@ type (
 		Time int64
 	}
 
+	// TimeRestarted lets the time limits of the turn and of its waiting calls begin again. After a reset, the time
+	// before the reset does not count.
+	TimeRestarted struct{ Time int64 }
+
 	// Resumed lets an agent that has ended go on in a new run. Open calls keep their keys.
 	Resumed struct {
 		// RunID is the ID of the run that had ended.
@@ -203,6 +207,7 @@ func (ChildInterrupted) event() {}
 func (Decided) event()          {}
 func (Stopped) event()          {}
 func (TimeReached) event()      {}
+func (TimeRestarted) event()    {}
 func (Resumed) event()          {}
 func (ReloadAsked) event()      {}
 func (Rewound) event()          {}
@@ -267,6 +272,8 @@ func (s *State) apply(e Event) bool {
 		return s.stopped(e)
 	case TimeReached:
 		return s.timeReached(e)
+	case TimeRestarted:
+		return s.timeRestarted(e)
 	case Resumed:
 		return s.resumed(e)
 	case ResumeLost:

@@ -16,10 +16,10 @@ import (
 // formula never changes. A new formula gets a new key version, and a running agent keeps the version in its state. Absent
 // fields are not encoded. Therefore a new field changes no old key.
 
-// KeyVersion is the key version of new agents. It is the version of the formulas for keys, and of the texts that this
-// package writes into transcripts. An agent keeps its key version until its end. Version 2 changed two texts, but no
-// formula.
-const KeyVersion = 2
+// KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
+// writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 changed two texts.
+// Version 3 changed the driver: a turn without sub-agents needs no timer.
+const KeyVersion = 3
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
 // needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect.

@@ -123,6 +123,7 @@ func (l *life) happen() {
 		l.restart()
 	case n < 90:
 		l.apply(agent.TimeReached{Turn: l.s.Turn.Number - l.r.IntN(2), Time: l.now})
+		l.apply(agent.TimeRestarted{Time: l.now})
 	case n < 92:
 		l.apply(agent.Stopped{Class: "Interrupted", Message: "a person said stop", Time: l.now})
 	case n < 93:

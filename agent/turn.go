@@ -199,6 +199,19 @@ func (s *State) timeReached(e TimeReached) bool {
 	return true
 }
 
+func (s *State) timeRestarted(e TimeRestarted) bool {
+	if s.Turn.Number == 0 || s.Turn.Began == e.Time {
+		return false
+	}
+	s.Turn.Began = e.Time
+	for i := range s.Calls {
+		if s.Calls[i].Began != 0 {
+			s.Calls[i].Began = e.Time
+		}
+	}
+	return true
+}
+
 func (s *State) cancelRequested(e CancelRequested) bool {
 	s.interruptAll(textCancelled, e.Time)
 	s.answerCalls()

@@ -37,13 +37,33 @@ func (d *driver) watchChild(key agent.Key) {
 // answer. The sub-agent keeps running, and the driver still waits for the real answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
+	if deadline := d.state.Deadline(); t.BudgetMS != 0 && deadline != 0 && d.activitiesEndTurns() && d.now()+d.budgetLeft(call, t.BudgetMS) >= deadline {
+		return // the turn ends before
+	}
 	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
 		if t.BudgetMS == 0 {
 			d.watchProgress(ctx, call)
-		} else if d.pause(ctx, d.budgetLeft(call, t.BudgetMS), "budget of "+call.Name) {
-			d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
+			return
+		}
+		for d.pause(ctx, d.budgetLeft(call, t.BudgetMS), "budget of "+call.Name) {
+			began := call.Began
+			if call = d.refresh(call); call.Began == began {
+				d.apply(agent.ChildOverdue(call.Child, t.BudgetMS, d.now()))
+				return
+			}
 		}
 	})
+}
+
+// refresh returns the state's copy of a call that waits for a sub-agent. It returns the given call if the state has none.
+func (d *driver) refresh(call agent.Call) agent.Call {
+	d.restartTime()
+	for _, c := range d.state.Waiting(call.Child) {
+		if c.Key == call.Key {
+			return c
+		}
+	}
+	return call
 }
 
 // budgetLeft returns how many milliseconds a call may still wait for its sub-agent; at least 1. The whole time budget is

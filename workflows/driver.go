@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -25,7 +24,7 @@ type driver struct {
 	root    workflow.Context
 	effects []*effect
 	// turnTimer is the timer for the time limit of the running turn. Its deadline is in Unix milliseconds; 0 means that there
-	// is no deadline.
+	// is no timer: see [driver.watchDeadline].
 	turnTimer struct {
 		deadline int64
 		cancel   workflow.CancelFunc
@@ -35,6 +34,8 @@ type driver struct {
 	runSuffix string
 	// reset says that this run began by a reset of an earlier run.
 	reset bool
+	// timeRestarted says that the time limits have begun again after the reset: see [driver.restartTime].
+	timeRestarted bool
 	// version increases when the loop has to run again, for example after an event that changed the state. The loop waits
 	// until version has changed.
 	version int
@@ -121,6 +122,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		}
 		d.receiveChildEnds()
+		d.endTurnInTime()
 		d.state.Advance(d.now())
 		step := d.state.Next()
 		if find, ok := step.(agent.FindMessages); ok && !d.looksBack(find) {
@@ -141,7 +143,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 			workflow.GetLogger(ctx).Warn("the agent cannot continue as new, because its state is too large; it stays in this run")
 		}
 		seen := d.version
-		d.watchDeadline()
+		d.watchDeadline(step)
 		d.carryOut(step)
 		d.cancelUnwanted(step)
 		d.showDetails()
@@ -310,34 +312,6 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 			f.cancel()
 		}
 	}
-}
-
-// watchDeadline keeps a timer running for the time limit of the running turn. If the deadline of the turn has changed, it
-// cancels the old timer and starts a new one. If there is no deadline, it starts none.
-func (d *driver) watchDeadline() {
-	deadline := d.state.Deadline()
-	if deadline == d.turnTimer.deadline {
-		return
-	}
-	if d.turnTimer.cancel != nil {
-		d.turnTimer.cancel()
-	}
-	d.turnTimer.deadline, d.turnTimer.cancel = deadline, nil
-	if deadline == 0 {
-		return
-	}
-	ctx, cancel := workflow.WithCancel(d.root)
-	d.turnTimer.cancel = cancel
-	turn := d.state.Turn.Number
-	left := time.Duration(max(deadline-d.now(), 1)) * time.Millisecond
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		timer := workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{
-			Summary: fmt.Sprintf("time limit of turn %d", turn),
-		})
-		if timer.Get(ctx, nil) == nil {
-			d.apply(agent.TimeReached{Turn: turn, Time: d.now()})
-		}
-	})
 }
 
 // finish ends the run. It returns the result or the error of the workflow, according to the given outcome. It cancels the

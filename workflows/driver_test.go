@@ -354,22 +354,24 @@ func TestLostCallIsAnInterruptedResult(t *testing.T) {
 	require.Equal(t, "tool: interrupted: the worker stopped while the tool ran; outcome unknown — check before you retry", b.transcript(t)[2])
 }
 
+// A turn ends at its time limit, and each of its calls gets a result. While tools run, no timer runs.
 func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 	b := newBench(t)
-	b.def.Limits.Time = time.Minute
+	b.def.Limits.Time = time.Second
 	b.tool = func(ctx context.Context, _ protocol.CallToolInput) (protocol.ToolResult, error) {
-		return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("not yet", protocol.Unavailable,
-			temporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+		<-ctx.Done() // the schedule-to-close timeout
+		return protocol.ToolResult{}, ctx.Err()
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "read", `{}`))})
+	b.SetOnTimerScheduledListener(func(string, time.Duration) { t.Error("a timer was started") })
 	b.start(agent.Task, "go")
 	var result protocol.Result
 	require.NoError(t, b.GetWorkflowResult(&result))
 	require.Equal(t, "time", result.Stopped)
 	require.Equal(t, []string{
 		"user: go", "assistant: ",
-		"tool: interrupted: this turn reached its time limit of 1 minute (limits.time); outcome unknown — check before you retry",
-		"assistant: I stopped here: this turn reached its time limit of 1 minute (limits.time). What I have done so far stands above.",
+		"tool: interrupted: this turn reached its time limit of 1 second (limits.time); outcome unknown — check before you retry",
+		"assistant: I stopped here: this turn reached its time limit of 1 second (limits.time). What I have done so far stands above.",
 	}, b.transcript(t))
 }
 

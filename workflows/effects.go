@@ -87,12 +87,13 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 // of the call, for the summary of the activity. The given key is the ID of the activity.
 func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
+	turn := d.state.Turn
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key),
 		Summary: oneLine(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), label,
 			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
-		TaskQueue:           d.state.Definition.Queue,
-		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
+		TaskQueue:              d.state.Definition.Queue,
+		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
 		RetryPolicy: backoff(),
 	})
 	var result protocol.ModelResult
@@ -102,7 +103,7 @@ func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in 
 		replied.New = result.NewIn != "" && result.NewIn == d.runSuffix
 		e = replied
 	}
-	d.apply(e)
+	d.applyEnd(turn, e, err)
 }
 
 // findMessages gets the messages that other runs of the agent received. It reads them page by page, by the activity
@@ -160,9 +161,10 @@ func (d *driver) delta(count int) []llm.Message {
 
 func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
+	turn := d.state.Turn
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(call.Key), Summary: oneLine(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
-		StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
+		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
 		RetryPolicy: backoff(),
 	})
 	limit := d.state.Definition.Limits.ToolResultBytes
@@ -178,7 +180,7 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	}
 	var out protocol.ToolResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
-	d.apply(protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()))
+	d.applyEnd(turn, protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()), err)
 }
 
 // recalls returns the beginning of the summary of an activity, which the Web UI shows. If the activity first searches earlier

@@ -18,7 +18,7 @@ import (
 
 // Code with a higher key version replays every recorded history, because an agent keeps the version with which it started.
 func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
-	out, err := replayWith(t, "../agent/key.go", "const KeyVersion = 2\n", "const KeyVersion = 3\n")
+	out, err := replayWith(t, "../agent/key.go", "const KeyVersion = 3\n", "const KeyVersion = 4\n")
 	require.NoError(t, err, out)
 	require.Contains(t, out, "--- PASS: TestRecordedHistoriesReplay/", out)
 }
@@ -27,7 +27,7 @@ func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
 // version does not.
 func TestChangedDriverReplaysRecordedHistories(t *testing.T) {
 	const now = "\td.state.Advance(d.now())\n"
-	const change = "_ = workflow.NewTimer(d.root, time.Second)\n"
+	const change = "_ = workflow.NewTimer(d.root, 1e9)\n"
 	const versioned = `if d.since("a change") { ` + "\n" + change + "}\n"
 	out, err := replayWith(t, "driver.go", now, now+versioned)
 	require.NoError(t, err, out)

@@ -1,0 +1,143 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// Each turn has a time limit. A model call or a tool call has the time that is left as its schedule-to-close timeout, so Temporal
+// ends the call at the deadline of the turn. A timer runs only while the agent needs other work, such as a sub-agent, because
+// Temporal Cloud bills each timer.
+
+// activitiesEndTurns is the first key version of agents whose activities end at the deadline of the turn: see [agent.KeyVersion].
+// The driver starts a timer in each turn of an older agent.
+const activitiesEndTurns = 3
+
+// activitiesEndTurns reports whether the agent's activities end at the deadline of the turn.
+func (d *driver) activitiesEndTurns() bool { return d.state.KeyVersion >= activitiesEndTurns }
+
+// timeLeft returns the schedule-to-close timeout of an activity that makes a model call or a tool call. This is the time until
+// the deadline of the running turn. It returns 0 if the turn has no time limit.
+func (d *driver) timeLeft() time.Duration {
+	if d.state.Deadline() == 0 || !d.activitiesEndTurns() {
+		return 0
+	}
+	return d.until(d.state.Deadline())
+}
+
+// until returns the time until the deadline, at least a millisecond. The deadline is in Unix milliseconds.
+func (d *driver) until(deadline int64) time.Duration {
+	return time.Duration(max(deadline-d.now(), 1)) * time.Millisecond
+}
+
+// endTurnInTime ends the running turn if its deadline has passed. The deadline may pass while no worker runs.
+func (d *driver) endTurnInTime() {
+	d.restartTime()
+	if deadline := d.state.Deadline(); d.activitiesEndTurns() && deadline != 0 && d.now() >= deadline {
+		d.apply(agent.TimeReached{Turn: d.state.Turn.Number, Time: d.now()})
+	}
+}
+
+// restartTime lets the time limits begin again in a run that began by a reset, in the first task that the reset did not copy.
+// Otherwise, an agent that is reset after a day would reach its time limit immediately. If the run that was reset also began by
+// a reset, its task is among the copied tasks, and the time limits begin again there, too.
+func (d *driver) restartTime() {
+	if !d.reset || d.timeRestarted || !d.activitiesEndTurns() || !d.since("time limits begin again") {
+		return
+	}
+	d.apply(agent.TimeRestarted{Time: d.now()})
+	d.timeRestarted = d.own(fmt.Sprint("time limits, at ", workflow.GetInfo(d.root).GetCurrentHistoryLength()))
+}
+
+// applyEnd applies the event with which the activity of a model call or a tool call has ended, with the error `err`. `turn` is
+// the turn of the agent when the activity was started.
+//
+// If the activity ended because of the time limit of the turn, applyEnd ends the turn instead. But if a reset copied the
+// activity, and the time limit has begun again since, the loop starts another activity for the call. This activity searches
+// the earlier runs, so a tool that must not run twice does not.
+func (d *driver) applyEnd(turn agent.Turn, e agent.Event, err error) {
+	refused, timeout := outOfTime(err)
+	if !d.activitiesEndTurns() || !refused && !timeout {
+		d.apply(e)
+		return
+	}
+	d.endTurnInTime()
+	switch {
+	case d.state.Turn.Number == turn.Number && d.state.Turn.Began != turn.Began:
+		d.version++
+	case timeout:
+		d.apply(agent.TimeReached{Turn: turn.Number, Time: d.now()})
+	default:
+		d.apply(e)
+	}
+}
+
+// outOfTime reports whether an activity ended because of its schedule-to-close timeout. `refused` says that a worker refused
+// the activity: see [protocol.OutOfTime]. `timeout` says that Temporal ended it. Temporal also ends an activity whose next
+// attempt would begin after the timeout. The error is then that of the last attempt.
+func outOfTime(err error) (refused, timeout bool) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == protocol.OutOfTime {
+		return true, false
+	}
+	if ended, ok := errors.AsType[*temporal.ActivityError](err); ok && ended.RetryState() == enumspb.RETRY_STATE_TIMEOUT {
+		return false, true
+	}
+	over, ok := errors.AsType[*temporal.TimeoutError](err)
+	return false, ok && over.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE
+}
+
+// endsByItself reports whether all work of the step ends at the deadline of the turn without a timer: see [driver.timeLeft].
+func endsByItself(step agent.Step) bool {
+	switch step := step.(type) {
+	case agent.CallModel, agent.Compact:
+		return true
+	case agent.RunTools:
+		return !slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Child != "" })
+	}
+	return false
+}
+
+// watchDeadline keeps a timer running for the time limit of the running turn, if the work of the given step needs one. If the
+// deadline of the turn has changed, it cancels the old timer and starts a new one.
+func (d *driver) watchDeadline(step agent.Step) {
+	deadline := d.state.Deadline()
+	if d.activitiesEndTurns() && endsByItself(step) {
+		deadline = 0
+	}
+	if deadline == d.turnTimer.deadline {
+		return
+	}
+	if d.turnTimer.cancel != nil {
+		d.turnTimer.cancel()
+	}
+	d.turnTimer.deadline, d.turnTimer.cancel = deadline, nil
+	if deadline == 0 {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(d.root)
+	d.turnTimer.cancel = cancel
+	turn := d.state.Turn.Number
+	left := d.until(deadline)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		timer := workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{
+			Summary: fmt.Sprintf("time limit of turn %d", turn),
+		})
+		switch err := timer.Get(ctx, nil); {
+		case err != nil: // cancelled
+		case d.activitiesEndTurns():
+			d.endTurnInTime() // if a reset copied the timer, the deadline may be later now
+			d.version++
+		default:
+			d.apply(agent.TimeReached{Turn: turn, Time: d.now()})
+		}
+	})
+}
