@@ -49,7 +49,10 @@ type contact struct {
 	// status is the status of the run. The field failure is the last failure of the pending activity.
 	status  enumspb.WorkflowExecutionStatus
 	failure *failurepb.Failure
-	pending string // the ID of the pending activity; empty means tool-1
+	named   *named // the ID of the pending activity
+	// state is the state of the pending activity. The field attempt is the number of its attempt.
+	state   enumspb.PendingActivityState
+	attempt int32
 
 	mu    sync.Mutex
 	beats []protocol.Progress
@@ -68,7 +71,9 @@ func (c *contact) RecordActivityHeartbeat(ctx context.Context, _ []byte, details
 func (c *contact) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: c.status},
-		PendingActivities:     []*workflowpb.PendingActivityInfo{{ActivityId: cmp.Or(c.pending, "tool-1"), LastFailure: c.failure}},
+		PendingActivities: []*workflowpb.PendingActivityInfo{{
+			ActivityId: string(c.named.key), LastFailure: c.failure, State: c.state, Attempt: cmp.Or(c.attempt, 1),
+		}},
 	}, nil
 }
 
@@ -160,8 +165,9 @@ func newStage(t *testing.T, model *llmtest.Model, tools ...tool.Tool) *stage {
 }
 
 func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer, tools ...tool.Tool) *stage {
-	s := &stage{model: model, named: &named{key: "tool-1"}, workflow: &workflow{
-		contact: new(contact),
+	as := &named{key: "tool-1"}
+	s := &stage{model: model, named: as, workflow: &workflow{
+		contact: &contact{named: as},
 		head:    llm.Request{Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Messages: []llm.Message{{Role: llm.System, Content: "Be good."}}},
 		page:    2,
 	}}

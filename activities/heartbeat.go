@@ -10,6 +10,8 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -26,6 +28,8 @@ const (
 	minHeartbeatWait = time.Second
 	// minBeatWait is the minimum timeout of a periodic heartbeat. If a request hangs, another one must still be in time.
 	minBeatWait = 250 * time.Millisecond
+	// lookInterval is the time between two looks at the activity: see [heartbeat.look].
+	lookInterval = 1500 * time.Millisecond
 	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
 	// that crashes its worker would crash workers for ever.
 	maxLost = 5
@@ -113,11 +117,12 @@ func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat 
 	return h
 }
 
-// beat sends heartbeats until the attempt ends or [heartbeat.stop] is called. If the attempt's context ends, the attempt is
-// marked as ended: see [heartbeat.finish].
+// beat sends heartbeats until the attempt ends or [heartbeat.stop] is called. Between two heartbeats it looks whether the attempt
+// has ended: see [heartbeat.look]. If the attempt's context ends, the attempt is marked as ended: see [heartbeat.finish].
 func (h *heartbeat) beat() {
 	interval := h.interval()
-	timer := time.NewTimer(interval)
+	due := time.Now().Add(interval) // the time of the next heartbeat
+	timer := time.NewTimer(min(interval, lookInterval))
 	defer timer.Stop()
 	if interval == 0 {
 		timer.Stop() // the activity has no heartbeat timeout
@@ -125,15 +130,15 @@ func (h *heartbeat) beat() {
 	for {
 		select {
 		case <-timer.C:
-			// record calls finish if Temporal has ended the attempt. After any other error the attempt continues, and the next
-			// heartbeat follows soon.
-			sent, wait := time.Now(), interval
+			// If Temporal has ended the attempt, look and record call finish. After any other error the attempt continues.
 			ctx, cancel := context.WithTimeout(h.beating, max(h.info.HeartbeatTimeout/4, minBeatWait))
-			if h.record(ctx) != nil {
-				wait /= 4
+			if now := time.Now(); now.Before(due) {
+				h.look(ctx)
+			} else if due = now.Add(interval); h.record(ctx) != nil {
+				due = now.Add(interval / 4) // the next heartbeat follows soon
 			}
 			cancel()
-			timer.Reset(max(0, wait-time.Since(sent)))
+			timer.Reset(max(0, min(time.Until(due), lookInterval)))
 		case <-h.over:
 			return
 		case <-h.beating.Done():
@@ -205,10 +210,36 @@ func (h *heartbeat) record(ctx context.Context) error {
 	return err
 }
 
-// whyGone returns why Temporal no longer knows the attempt. The reason is [attemptCancelled] if the workflow run has
-// completed or was cancelled, because nothing needs the result of an attempt of this run. Otherwise the reason is
-// [attemptLost], because another attempt or a later run may need the result. The reason is also [attemptLost] if the status of
-// the run cannot be read.
+// look asks Temporal whether the attempt was cancelled or lost, without a heartbeat. Heartbeats are few, because Temporal Cloud
+// bills them. It does not bill descriptions. If the description cannot be read, look does nothing.
+func (h *heartbeat) look(ctx context.Context) {
+	run := h.info.WorkflowExecution
+	found, err := h.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	if err != nil {
+		return
+	}
+	switch p := pending(found, h.info.ActivityID); {
+	case p == nil:
+		h.finish(gone(found))
+	case p.GetAttempt() != h.info.Attempt:
+		h.finish(attemptLost)
+	case p.GetState() == enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
+		_ = h.record(ctx) // the answer says that the activity is cancelled
+	}
+}
+
+// pending returns the pending activity with the given ID. It returns nil if the run has none.
+func pending(run *workflowservice.DescribeWorkflowExecutionResponse, id string) *workflowpb.PendingActivityInfo {
+	for _, p := range run.GetPendingActivities() {
+		if p.GetActivityId() == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// whyGone returns why Temporal no longer knows the attempt: see [gone]. If the run cannot be described, the reason is
+// [attemptLost].
 func (h *heartbeat) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
 	defer cancel()
@@ -217,7 +248,14 @@ func (h *heartbeat) whyGone() ending {
 	if err != nil {
 		return attemptLost
 	}
-	switch found.GetWorkflowExecutionInfo().GetStatus() {
+	return gone(found)
+}
+
+// gone returns why a run no longer has an attempt at an activity. The reason is [attemptCancelled] if the run has completed or
+// was cancelled, because nothing needs the result of an attempt of this run. Otherwise the reason is [attemptLost], because
+// another attempt or a later run may need the result.
+func gone(run *workflowservice.DescribeWorkflowExecutionResponse) ending {
+	switch run.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
 		return attemptCancelled
 	default:
@@ -290,13 +328,8 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 		return false, temporal.NewApplicationErrorWithOptions("describe the workflow: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}
-	for _, pending := range found.GetPendingActivities() {
-		if pending.GetActivityId() == h.info.ActivityID {
-			last := pending.GetLastFailure().GetTimeoutFailureInfo()
-			return last.GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT, nil
-		}
-	}
-	return false, nil
+	last := pending(found, h.info.ActivityID).GetLastFailure().GetTimeoutFailureInfo()
+	return last.GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT, nil
 }
 
 // workerLost returns the error of an activity that is given up because it crashes its workers. The given clause says what the

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -45,6 +47,45 @@ func TestHeartbeatsAreFew(t *testing.T) {
 				require.Equal(t, c.text && p.Said > 0, p.Text != "", name)
 			}
 			require.Equal(t, c.text, len(heard) > 0 && heard[len(heard)-1].Said > 0, name)
+		})
+	}
+}
+
+// Between two heartbeats, a call notices within two seconds that it was cancelled or lost. A call that was lost goes on, because a
+// later attempt may need its result.
+func TestEndOfAnAttemptIsSeenBetweenHeartbeats(t *testing.T) {
+	for name, c := range map[string]struct {
+		state   enumspb.PendingActivityState
+		attempt int32
+		ends    bool
+	}{
+		"alive":     {enumspb.PENDING_ACTIVITY_STATE_STARTED, 1, false},
+		"cancelled": {enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED, 1, true},
+		"lost":      {enumspb.PENDING_ACTIVITY_STATE_STARTED, 2, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			took := time.Duration(0)
+			model := llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+				began := time.Now()
+				select {
+				case <-ctx.Done():
+				case <-time.After(10 * time.Second): // of the bubble's clock
+				}
+				took = time.Since(began)
+				return llmtest.Say("words"), ctx.Err()
+			})
+			s := newStage(t, model)
+			s.say(llm.User, "speak")
+			s.named.timeout, s.named.started = 30*time.Second, time.Now()
+			s.workflow.state, s.workflow.attempt = c.state, c.attempt
+			s.workflow.answer = func(int32) error {
+				if c.ends {
+					return temporal.NewCanceledError()
+				}
+				return nil
+			}
+			_, _ = s.ask(s.input(1))
+			require.Equal(t, c.ends, took < 2*time.Second, "%s: %v", name, took)
 		})
 	}
 }

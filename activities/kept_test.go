@@ -196,7 +196,6 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 
 			s.say(llm.User, "hello")
 			asks := s.input(1)
-			s.workflow.pending = string(s.named.key)
 			second := s.attempt(c.attempt)
 			second.SetHeartbeatDetails(protocol.Progress{Reported: c.reported, Tried: c.tried})
 			reply, err := run[protocol.ModelResult](second, protocol.CallModel, asks)
@@ -212,7 +211,6 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 			}
 
 			s.named.key = "definition-1"
-			s.workflow.pending = "definition-1"
 			third := s.attempt(c.attempt)
 			third.SetHeartbeatDetails(protocol.Progress{Reported: c.reported})
 			_, err = third.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "y"})

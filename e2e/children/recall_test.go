@@ -312,7 +312,7 @@ func TestAnswerOfAResumedSubAgentReachesItsParent(t *testing.T) {
 // If a parent continues in a new run, the time budget of its call for a sub-agent does not begin again.
 func TestBudgetOfASubAgentOutlivesARun(t *testing.T) {
 	t.Parallel()
-	const budget = time.Hour
+	const budget = 30 * time.Minute // less than the time limit of the turn, which needs no second timer
 	o := newOffice(t, nil, budget.Milliseconds())
 	clerk := o.begin()
 	left := budget
