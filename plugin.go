@@ -66,6 +66,7 @@ type Plugin struct {
 	started   bool
 	others    worker.Options // the options of the activity workers
 	running   []worker.Worker
+	stopLease func() // ends the lease after the last call; nil if there is no lease
 }
 
 // New returns a plugin for one worker, which will run the agents of the options `o`. Pass the plugin to the worker in
@@ -110,8 +111,12 @@ func (p *Plugin) build(ctx context.Context) error {
 	if p.tools, err = newToolbox(ctx, o); err != nil {
 		return err
 	}
+	var lease *activities.LeaseOptions
+	if o.Lease {
+		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, Recovery: cmp.Or(o.Recovery, workflows.DefaultRecovery)}
+	}
 	p.activities, err = activities.New(activities.Options{
-		Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry,
+		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry,
 		ToolTimeout: o.ToolTimeout, KeepDir: o.KeepDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text,
 	})
@@ -175,16 +180,52 @@ func (p *Plugin) StartWorker(
 	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
 	}
-	workflows.New(workflows.Options{Recovery: p.options.Recovery}).Register(o.WorkerRegistry)
+	recovery := p.options.Recovery
+	if p.options.Lease {
+		recovery = workflows.LeaseBackstop
+	}
+	workflows.New(workflows.Options{Recovery: recovery}).Register(o.WorkerRegistry)
 	p.activities.Register(o.WorkerRegistry)
 	err := p.startOthers()
+	if err == nil {
+		err = p.startLease()
+	}
 	if err == nil {
 		err = next(ctx, o)
 	}
 	if err != nil {
 		p.stopOthers()
+		p.endLease()
 	}
 	return err
+}
+
+// startLease starts the activity worker that holds the lease, and lets the plugin take leases: see [Options.Lease].
+func (p *Plugin) startLease() error {
+	if !p.options.Lease {
+		return nil
+	}
+	w := worker.New(p.temporal, p.activities.LeaseQueue(), worker.Options{
+		DisableWorkflowWorker: true, Identity: p.others.Identity, MaxConcurrentActivityTaskPollers: 1, WorkerStopTimeout: time.Second,
+	})
+	w.RegisterActivityWithOptions(p.activities.HoldLease, activity.RegisterOptions{Name: protocol.HoldLease})
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("reagent: start the activity worker of the lease: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.activities.RunLease(ctx)
+	}()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopLease = func() {
+		cancel()
+		<-ended
+		w.Stop()
+	}
+	return nil
 }
 
 // claim reserves the plugin for one worker, because a plugin serves only one worker. The SDK identifies the worker by the
@@ -249,7 +290,18 @@ func (p *Plugin) StopWorker(
 	all.Go(p.stopOthers)
 	next(ctx, o)
 	all.Wait()
+	p.endLease()
 	p.Close()
+}
+
+// endLease ends the lease: see [Plugin.startLease].
+func (p *Plugin) endLease() {
+	p.mu.Lock()
+	stop := p.stopLease
+	p.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
 }
 
 func (p *Plugin) stopOthers() {

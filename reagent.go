@@ -52,9 +52,14 @@ type Options struct {
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
 	// Recovery is the heartbeat timeout of model calls and tool calls. If a call sends no heartbeat for this time, Temporal gives the
-	// call to another worker. A call sends two heartbeats in this time. The answer to a heartbeat tells the call that it was
-	// cancelled. Temporal Cloud bills each heartbeat, so use 30 seconds there. Defaults to 3 seconds; at least 1 second.
+	// call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat, so use 30 seconds
+	// there, or Lease. Defaults to 3 seconds; at least 1 second.
 	Recovery time.Duration
+	// Lease lets all calls of the worker share one heartbeat, about one a second. So a short Recovery costs the same for one
+	// call as for a thousand. While calls are in flight, the worker has a workflow of the type "ReagentLease" on its task queue,
+	// and Recovery is the heartbeat timeout of this workflow's activity. If many calls begin each second, the heartbeats
+	// name a call only within a second. If the worker is lost before, the call is given to another worker after 30 seconds.
+	Lease bool
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [activities.Hub] is an implementation.
 	Streamer activities.Streamer
 	// Converter must be the data converter of the Temporal client. Nil means the SDK's default.

@@ -108,6 +108,8 @@ type Options struct {
 	// The total size and the age of the files are limited. Only their owner can read the files. The files are plain text,
 	// even if the Temporal client has a payload codec.
 	KeepDir string
+	// Lease lets all calls of the worker share one heartbeat. Nil means that each call has only its own heartbeats.
+	Lease *LeaseOptions
 	// Streamer receives each chunk of a reply when it arrives. Nil means that chunks are not passed on.
 	Streamer Streamer
 	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with the client's codecs.
@@ -118,6 +120,15 @@ type Options struct {
 	Redact func(string) string
 	// Log receives the log entries of the activities. Defaults to [slog.Default].
 	Log *slog.Logger
+}
+
+// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. If a worker has a lease, its workflows must give
+// calls a longer heartbeat timeout: [workflows.LeaseBackstop].
+type LeaseOptions struct {
+	// TaskQueue is the task queue of the agents. Required.
+	TaskQueue string
+	// Recovery is the time without a heartbeat after which another worker takes over the calls of this worker. Required.
+	Recovery time.Duration
 }
 
 // Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier
@@ -143,6 +154,8 @@ type Activities struct {
 	kept *kept
 	// running holds the model calls and tool calls that this worker is making.
 	running running
+	// lease is nil if the worker has none.
+	lease *lease
 	// flights merges identical reads of histories that happen at the same time.
 	flights  singleflight.Group
 	streamer Streamer
@@ -222,6 +235,9 @@ func New(o Options) (*Activities, error) {
 		toolTimeout: o.ToolTimeout, cache: transcripts, indexes: indexes, results: results, lists: lists, lineages: lineages, states: states, kept: reported,
 		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}
+	if o.Lease != nil {
+		a.lease = newLease(o.Temporal, *o.Lease, o.Log)
+	}
 	reader, err := a.resultReader()
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
@@ -277,4 +293,14 @@ func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
 	r.RegisterActivityWithOptions(a.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
 	r.RegisterActivityWithOptions(a.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
+	r.RegisterActivityWithOptions(a.ReturnCalls, activity.RegisterOptions{Name: protocol.ReturnCalls})
+}
+
+// LeaseQueue returns the task queue on which this worker holds its lease: see [Activities.HoldLease]. It returns "" if the worker
+// has no lease.
+func (a *Activities) LeaseQueue() string {
+	if a.lease == nil {
+		return ""
+	}
+	return a.lease.queue
 }

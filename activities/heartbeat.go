@@ -49,6 +49,8 @@ type heartbeat struct {
 	redact func(string) string
 	// info is what the SDK knows about the attempt.
 	info activity.Info
+	// lease is the lease of the worker; nil if there is none.
+	lease *lease
 	// tells says that the heartbeats report the partial text of a model call.
 	tells bool
 	// beating is the context in which heartbeats are sent. It ends when [heartbeat.stop] is called, or when the context of
@@ -102,7 +104,7 @@ const maxProgressBytes = 2000
 // report the partial text of a model call, once a second. Otherwise, they only show that the attempt is alive, so there are two in
 // the heartbeat timeout, because Temporal Cloud bills each heartbeat. When the attempt ends, the caller must call [heartbeat.stop].
 func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat {
-	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, tells: tells, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
+	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, tells: tells, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
@@ -114,6 +116,7 @@ func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat 
 	}
 	h.beating, h.stopped = context.WithCancel(ctx)
 	h.wait.Go(h.beat)
+	h.lease.add(h)
 	return h
 }
 
@@ -285,7 +288,8 @@ func (h *heartbeat) ended() ending {
 // not nil if the attempt has ended, or if Temporal cannot be asked.
 //
 // own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive. Either there is no
-// heartbeat timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout.
+// heartbeat timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout. If the worker has a
+// lease, the lease must be alive, too: see [lease.confirm].
 func (h *heartbeat) own(ctx context.Context) error {
 	if h.ended() != attemptOpen || h.ctx.Err() != nil {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping")
@@ -293,10 +297,12 @@ func (h *heartbeat) own(ctx context.Context) error {
 	h.mu.Lock()
 	contact := h.contact
 	h.mu.Unlock()
-	if timeout := h.info.HeartbeatTimeout; timeout <= 0 || age(contact) < timeout/2 {
-		return nil
+	if timeout := h.info.HeartbeatTimeout; timeout > 0 && age(contact) >= timeout/2 {
+		if err := h.record(ctx); err != nil {
+			return err
+		}
 	}
-	return h.record(ctx)
+	return h.lease.confirm(ctx, h)
 }
 
 // age returns how long ago the given time was. It measures with the monotonic clock and with the wall clock, and returns the
@@ -328,8 +334,9 @@ func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
 		return false, temporal.NewApplicationErrorWithOptions("describe the workflow: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}
-	last := pending(found, h.info.ActivityID).GetLastFailure().GetTimeoutFailureInfo()
-	return last.GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT, nil
+	last := pending(found, h.info.ActivityID).GetLastFailure()
+	return last.GetTimeoutFailureInfo().GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT ||
+		last.GetApplicationFailureInfo().GetType() == protocol.LeaseLost, nil
 }
 
 // workerLost returns the error of an activity that is given up because it crashes its workers. The given clause says what the
@@ -456,6 +463,7 @@ func (h *heartbeat) report(err error) {
 
 // stop ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (h *heartbeat) stop() {
+	h.lease.remove(h)
 	h.stopped()
 	h.wait.Wait()
 }

@@ -41,9 +41,12 @@ type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
 
-// Register registers the agent workflow with a worker, under the workflow type "Agent".
+// Register registers the agent workflow with a worker, under the workflow type "Agent", and the workflow of leases.
 func (w *Workflows) Register(r Registry) {
 	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
+	r.RegisterWorkflowWithOptions(w.Lease, workflow.RegisterOptions{
+		Name: protocol.LeaseWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade, // any version may take over the calls
+	})
 }
 
 // Agent is the workflow function. It runs one agent until the agent ends, and returns the result of the agent. If the agent

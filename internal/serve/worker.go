@@ -41,6 +41,7 @@ type agentWorker struct {
 	address   string
 	retention time.Duration // of the namespace; 0 means unknown
 	recovery  time.Duration
+	lease     bool
 	version   deployment
 	agents    *reagent.Plugin
 	worker    worker.Worker
@@ -76,7 +77,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	options.Converter, options.Logger, options.Recovery = w.converter, log, w.recovery
+	options.Converter, options.Logger, options.Recovery, options.Lease = w.converter, log, w.recovery, o.Lease
 	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
 		return err
 	}
@@ -101,10 +102,10 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 	w.recovery = workflows.DefaultRecovery
-	if config.OnTemporalCloud(opts) {
+	if config.OnTemporalCloud(opts) && !o.Lease {
 		w.recovery = cloudRecovery
 	}
-	w.recovery = cmp.Or(o.Recovery, w.recovery)
+	w.recovery, w.lease = cmp.Or(o.Recovery, w.recovery), o.Lease
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
@@ -150,7 +151,7 @@ func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
-	fmt.Fprintf(&b, "Recovery    a lost worker's calls go to another worker after %v\n", w.recovery)
+	fmt.Fprintf(&b, "Recovery    a lost worker's calls go to another worker after %v%s\n", w.recovery, heartbeats(w.lease))
 	b.WriteString(w.version.greeting(w.address, w.namespace))
 	if w.converter != nil {
 		b.WriteString("Payloads    pass through a codec server\n")
@@ -168,6 +169,14 @@ func (w *agentWorker) greeting() string {
 	}
 	b.WriteString("Ready.\n")
 	return b.String()
+}
+
+// heartbeats returns a text, in parentheses, that says that all calls share one heartbeat. It is empty without a lease.
+func heartbeats(lease bool) string {
+	if !lease {
+		return ""
+	}
+	return " (one heartbeat for all calls)"
 }
 
 // toolsText returns the text of the greeting about one source of tools, such as an MCP server. The text has the name of the

@@ -1,0 +1,314 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/time/rate"
+
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// lease lets all calls of a worker share one heartbeat: see [protocol.LeaseWorkflow]. The worker takes a lease when a call
+// begins, and gives it up soon after the last call has ended. A lease is safe for concurrent use. A nil lease covers no call.
+type lease struct {
+	client client.Client
+	// taskQueue is the task queue of the agents. queue is the task queue that only this worker serves.
+	taskQueue, queue string
+	recovery         time.Duration
+	log              *slog.Logger
+	// began receives a value when a call begins. ended receives a value when the activity that holds the lease has ended. quit is
+	// closed when the worker stops.
+	began, ended, quit chan struct{}
+
+	// sending is locked while a heartbeat is sent, so that heartbeats are accepted in the order of their contents.
+	sending sync.Mutex
+
+	mu sync.Mutex
+	// calls holds the calls in flight. The value is true if a heartbeat has named the call.
+	calls map[*heartbeat]bool
+	// id is the workflow ID of the lease that the worker has asked for. The worker holds no other lease: one for which it sends
+	// no heartbeats would return the worker's calls.
+	id string
+	// token is the task token of the activity that holds the lease. It is nil if the worker holds none.
+	token []byte
+	// contact is the latest time at which Temporal certainly considered the lease held.
+	contact time.Time
+}
+
+func newLease(temporal client.Client, o LeaseOptions, log *slog.Logger) *lease {
+	return &lease{
+		client: temporal, taskQueue: o.TaskQueue, queue: o.TaskQueue + ".lease." + uuid.NewString(), recovery: o.Recovery, log: log,
+		began: make(chan struct{}, 1), ended: make(chan struct{}, 1), quit: make(chan struct{}), calls: map[*heartbeat]bool{},
+	}
+}
+
+// maxHeld is the largest number of calls that a heartbeat names. The others have only their own heartbeats. A heartbeat then has
+// less than half of Temporal's limit for a payload, 2 MB.
+const maxHeld = 5000
+
+// add puts a call under the lease.
+func (l *lease) add(h *heartbeat) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.calls[h] = false
+	l.mu.Unlock()
+	signal(l.began)
+}
+
+// remove takes a call from the lease, because its attempt has ended.
+func (l *lease) remove(h *heartbeat) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.calls, h)
+}
+
+// signal puts a value into a channel that has room for one, unless the channel has a value.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// idle reports whether no call is in flight.
+func (l *lease) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.calls) == 0
+}
+
+// RunLease takes leases for the calls of this worker until the context ends. It must be called once if the options of the worker
+// have a lease, while a worker of the task queue [Activities.LeaseQueue] runs [Activities.HoldLease]. If Temporal cannot be
+// reached, RunLease tries again after a second. The calls then have only their own heartbeats.
+func (a *Activities) RunLease(ctx context.Context) {
+	l := a.lease
+	defer close(l.quit)
+	for {
+		select {
+		case <-l.began:
+		case <-ctx.Done():
+			return
+		}
+		for ctx.Err() == nil && !l.idle() {
+			if err := l.take(ctx); err != nil {
+				l.log.WarnContext(ctx, "the worker has no lease, so another worker takes over its calls later if this worker is lost", "error", err)
+				pause(ctx, time.Second)
+			}
+		}
+	}
+}
+
+// take takes a lease, and returns when it has ended.
+func (l *lease) take(ctx context.Context) error {
+	select {
+	case <-l.ended: // of an earlier lease
+	default:
+	}
+	id := "reagent-lease-" + uuid.NewString()
+	l.expect(id)
+	defer l.expect("")
+	_, err := l.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: l.taskQueue, StaticSummary: "calls of the worker with the task queue " + l.queue,
+	}, protocol.LeaseWorkflow, protocol.LeaseInput{Queue: l.queue, RecoveryMS: l.recovery.Milliseconds()})
+	if err != nil {
+		return fmt.Errorf("start a lease: %w", err)
+	}
+	for {
+		select {
+		case <-l.ended:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Minute):
+			if !l.held() {
+				return errors.New("the lease has not begun within a minute")
+			}
+		}
+	}
+}
+
+// expect sets the workflow ID of the only lease that the worker may hold. If it is empty, the worker may hold none.
+func (l *lease) expect(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.id = id
+}
+
+// held reports whether the worker holds a lease.
+func (l *lease) held() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.token != nil
+}
+
+// pause waits until the time is over or the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// hold makes the lease of the given attempt at [Activities.HoldLease] the lease of this worker. It returns false if the worker
+// has not asked for this lease, or has asked for another one since.
+func (l *lease) hold(info activity.Info) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if info.WorkflowExecution.ID != l.id {
+		return false
+	}
+	l.token, l.contact = info.TaskToken, time.Now()
+	if started := info.StartedTime; !started.IsZero() && started.Before(l.contact) {
+		l.contact = l.contact.Add(-l.contact.Sub(started)) // the process may have been suspended since
+	}
+	return true
+}
+
+// beatBurst is the number of heartbeats that a lease may send at once. On average it sends one a second, plus those that a recovery
+// of less than 2 seconds needs.
+const beatBurst = 10
+
+// HoldLease holds the lease of this worker. It sends a heartbeat when a call has begun, and two in the recovery time. If many
+// calls begin, a heartbeat names all that have begun within a second. HoldLease returns when no call is in flight at the time of
+// a heartbeat, or when Temporal has ended the lease.
+func (a *Activities) HoldLease(ctx context.Context) error {
+	l := a.lease
+	if !l.hold(activity.GetInfo(ctx)) {
+		return nil
+	}
+	defer signal(l.ended)
+	pace := rate.NewLimiter(1, beatBurst)
+	for reserved := false; ; {
+		if !reserved {
+			pace.Reserve() // a heartbeat that the recovery time needs does not wait
+		}
+		reserved = false
+		next := time.Now().Add(l.recovery / 2)
+		if l.beat(ctx) != nil {
+			next = time.Now().Add(l.recovery / 8)
+		}
+		for wait := true; wait; {
+			select {
+			case <-time.After(time.Until(next)):
+				wait = false
+			case <-l.began:
+				if reserved {
+					continue
+				}
+				turn := pace.Reserve()
+				if soon := time.Now().Add(turn.Delay()); soon.Before(next) {
+					next, reserved = soon, true
+				} else {
+					turn.Cancel()
+				}
+			case <-l.quit:
+				l.release(false)
+				return nil
+			case <-ctx.Done():
+				l.release(false)
+				return ctx.Err()
+			}
+		}
+		if l.release(true) {
+			return nil
+		}
+	}
+}
+
+// release gives up the lease. It reports whether the worker has no lease any more: with `onlyIdle`, the worker keeps the lease
+// while calls are in flight.
+func (l *lease) release(onlyIdle bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.token != nil && onlyIdle && len(l.calls) > 0 {
+		return false
+	}
+	l.token = nil
+	for h := range l.calls {
+		l.calls[h] = false
+	}
+	return true
+}
+
+// beat sends a heartbeat of the lease, and returns nil if Temporal has accepted it. If Temporal has ended the lease because of
+// missing heartbeats, all calls that the heartbeats have named are lost: see [attemptLost].
+func (l *lease) beat(ctx context.Context) error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	l.mu.Lock()
+	token := l.token
+	var held protocol.HeldCalls
+	for h := range l.calls {
+		if len(held.Calls) == maxHeld {
+			break
+		}
+		l.calls[h] = true
+		run := h.info.WorkflowExecution
+		held.Calls = append(held.Calls, protocol.HeldCall{WorkflowID: run.ID, RunID: run.RunID, ActivityID: h.info.ActivityID, Attempt: h.info.Attempt})
+	}
+	l.mu.Unlock()
+	if token == nil {
+		return errors.New("the worker has no lease")
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(l.recovery/4, minBeatWait))
+	defer cancel()
+	sent := time.Now()
+	err := l.client.RecordActivityHeartbeat(ctx, token, held)
+	switch {
+	case err == nil:
+		l.mu.Lock()
+		l.contact = sent
+		l.mu.Unlock()
+	case temporal.IsCanceledError(err): // a person has cancelled the workflow of the lease
+		l.release(false)
+	case errors.As(err, new(*serviceerror.NotFound)):
+		l.lapse()
+	}
+	return err
+}
+
+// lapse ends the attempts at all calls that a heartbeat has named, because another worker returns these calls to Temporal.
+func (l *lease) lapse() {
+	l.mu.Lock()
+	var lost []*heartbeat
+	for h, named := range l.calls {
+		if named {
+			lost = append(lost, h)
+		}
+	}
+	l.mu.Unlock()
+	l.release(false)
+	for _, h := range lost {
+		h.finish(attemptLost)
+	}
+}
+
+// confirm returns nil if another worker cannot have returned the call to Temporal. If the last heartbeat of the lease is too
+// old, confirm sends one, which Temporal must accept.
+func (l *lease) confirm(ctx context.Context, h *heartbeat) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	safe := !l.calls[h] || age(l.contact) < l.recovery/2
+	l.mu.Unlock()
+	if safe {
+		return nil
+	}
+	return l.beat(ctx)
+}

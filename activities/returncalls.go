@@ -1,0 +1,48 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// returnsAtOnce is the number of calls that [Activities.ReturnCalls] returns at the same time.
+const returnsAtOnce = 16
+
+// ReturnCalls returns the calls of a lost worker to Temporal, which gives them to other workers. It leaves out attempts that have
+// ended. If it runs twice, the second run changes nothing.
+func (a *Activities) ReturnCalls(ctx context.Context, in protocol.HeldCalls) error {
+	namespace := activity.GetInfo(ctx).Namespace
+	var all errgroup.Group
+	all.SetLimit(returnsAtOnce)
+	for _, call := range in.Calls {
+		all.Go(func() error {
+			if err := a.returnCall(ctx, namespace, call); err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
+				return fmt.Errorf("return the call %s of agent %s: %w", call.ActivityID, call.WorkflowID, err)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+func (a *Activities) returnCall(ctx context.Context, namespace string, call protocol.HeldCall) error {
+	found, err := a.temporal.DescribeWorkflowExecution(ctx, call.WorkflowID, call.RunID)
+	if err != nil {
+		return err
+	}
+	p := pending(found, call.ActivityID)
+	if p.GetAttempt() != call.Attempt || p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
+		return nil
+	}
+	lost := temporal.NewApplicationError(protocol.TimeoutText(enumspb.TIMEOUT_TYPE_HEARTBEAT), protocol.LeaseLost)
+	return a.temporal.CompleteActivityByID(ctx, namespace, call.WorkflowID, call.RunID, call.ActivityID, nil, lost)
+}

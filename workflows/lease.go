@@ -1,0 +1,43 @@
+package workflows
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+const (
+	// LeaseBackstop is the heartbeat timeout of calls whose worker has a lease. A call that the lease does not name yet, because it
+	// has just begun, is given to another worker after this time.
+	LeaseBackstop = 30 * time.Second
+	// holdTimeout is the start-to-close timeout of the activity that holds a lease. A worker needs a new lease after this time.
+	holdTimeout = 365 * 24 * time.Hour
+	// takeTimeout is the time in which a worker has to take the lease for which it has asked.
+	takeTimeout = time.Minute
+)
+
+// Lease is the workflow function of a lease: see [protocol.LeaseWorkflow]. It ends when the worker needs the lease no more. If the
+// worker is lost, Lease returns the worker's calls to Temporal first.
+func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
+	hold := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: "hold", Summary: oneLine("held by " + in.Queue), TaskQueue: in.Queue,
+		ScheduleToStartTimeout: takeTimeout, StartToCloseTimeout: holdTimeout,
+		HeartbeatTimeout: time.Duration(in.RecoveryMS) * time.Millisecond,
+		RetryPolicy:      &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	var calls protocol.HeldCalls
+	err := workflow.ExecuteActivity(hold, protocol.HoldLease).Get(ctx, nil)
+	lost, ok := errors.AsType[*temporal.TimeoutError](err)
+	if !ok || !lost.HasLastHeartbeatDetails() || lost.LastHeartbeatDetails(&calls) != nil || len(calls.Calls) == 0 {
+		return nil
+	}
+	back := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: "return", Summary: oneLine(plural(len(calls.Calls), "call") + " of " + in.Queue),
+		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
+	})
+	return workflow.ExecuteActivity(back, protocol.ReturnCalls, calls).Get(ctx, nil)
+}
