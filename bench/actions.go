@@ -38,8 +38,10 @@ type billing struct {
 	recovery time.Duration
 	watched  bool // by a program that reads the messages
 	text     bool // with the text while it grows
+	lease    bool // with one heartbeat for all calls of the worker
+	agents   int  // at once; 0 means 1
 	model    time.Duration
-	turns    int     // each with one model call and one tool call
+	turns    int     // of each agent, each with one model call and one tool call
 	goal     float64 // for the actions a turn; 0 means none
 }
 
@@ -61,12 +63,14 @@ func (l *lab) actions(ctx context.Context) error {
 		all = append(all,
 			billing{name: "by hand", byHand: true, model: d, turns: turns},
 			billing{name: "recovery 3 s", recovery: 3 * time.Second, model: d, turns: turns, goal: goal(3)},
+			// The goal is 3, and one a second for the worker.
+			billing{name: "recovery 3 s, lease, 10 agents", recovery: 3 * time.Second, lease: true, agents: 10, model: d, turns: turns, goal: goal(3 + 0.8)},
 			billing{name: "recovery 30 s", recovery: 30 * time.Second, model: d, turns: turns, goal: goal(2.3)},
 			billing{name: "recovery 30 s, watched", recovery: 30 * time.Second, watched: true, model: d, turns: turns, goal: goal(2.3)},
 			billing{name: "recovery 30 s, text", recovery: 30 * time.Second, watched: true, text: true, model: d, turns: turns, goal: goal(2.3 + 8)},
 		)
 	}
-	progressf("actions, %d agents at once", len(all))
+	progressf("actions, %d measurements at once", len(all))
 	results, errs := make([]map[string]float64, len(all)), make([]error, len(all))
 	var group sync.WaitGroup
 	for i, b := range all {
@@ -77,12 +81,14 @@ func (l *lab) actions(ctx context.Context) error {
 		if errs[i] != nil {
 			return fmt.Errorf("actions, %s: %w", b.name, errs[i])
 		}
-		total, kinds := 0.0, []string{}
+		turns := float64(b.turns * max(b.agents, 1))
+		sum, kinds := 0.0, []string{}
 		for _, kind := range slices.Sorted(maps.Keys(results[i])) {
 			n := results[i][kind]
-			total += n / float64(b.turns)
-			kinds = append(kinds, fmt.Sprintf("%s %.1f", kind, n/float64(b.turns)))
+			sum += n
+			kinds = append(kinds, fmt.Sprintf("%s %.1f", kind, n/turns))
 		}
+		total := sum / turns
 		label := fmt.Sprintf("actions a turn, model %v, %s", b.model, b.name)
 		value := fmt.Sprintf("%.1f (%s)", total, strings.Join(kinds, ", "))
 		if b.goal > 0 {
@@ -113,8 +119,16 @@ func (l *lab) bill(ctx context.Context, namespace string, b billing) (map[string
 	}
 	defer temporal.Close()
 	w := worker.New(temporal, queue, worker.Options{})
-	if err := registerBilled(temporal, w, b); err != nil {
+	doing, err := registerBilled(temporal, w, b)
+	if err != nil {
 		return nil, err
+	}
+	if b.lease {
+		stop, err := holdLease(temporal, doing)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
 	}
 	if err := w.Start(); err != nil {
 		return nil, err
@@ -131,9 +145,15 @@ func (l *lab) bill(ctx context.Context, namespace string, b billing) (map[string
 		return l.settled(ctx, namespace)
 	}
 	c := agents.New(temporal, queue)
-	start := agents.StartOptions{ID: "billed", Agent: "x", Message: fmt.Sprint(b.turns, " turns"), PartialText: b.text}
-	if _, err := c.Start(ctx, start); err != nil {
-		return nil, err
+	ids := []string{"billed"}
+	for n := 1; n < b.agents; n++ {
+		ids = append(ids, fmt.Sprint("billed", n))
+	}
+	for _, id := range ids {
+		start := agents.StartOptions{ID: id, Agent: "x", Message: fmt.Sprint(b.turns, " turns"), PartialText: b.text}
+		if _, err := c.Start(ctx, start); err != nil {
+			return nil, err
+		}
 	}
 	if b.watched {
 		for _, err := range c.Watch(ctx, "billed", 0) {
@@ -142,10 +162,24 @@ func (l *lab) bill(ctx context.Context, namespace string, b billing) (map[string
 			}
 		}
 	}
-	if err := temporal.GetWorkflow(ctx, "billed", "").Get(ctx, new(json.RawMessage)); err != nil {
-		return nil, err
+	for _, id := range ids {
+		if err := temporal.GetWorkflow(ctx, id, "").Get(ctx, new(json.RawMessage)); err != nil {
+			return nil, err
+		}
 	}
 	return l.settled(ctx, namespace)
+}
+
+// holdLease lets a worker hold a lease for its calls, until the returned function is called.
+func holdLease(temporal client.Client, doing *activities.Activities) (stop func(), err error) {
+	w := worker.New(temporal, doing.LeaseQueue(), worker.Options{DisableWorkflowWorker: true})
+	w.RegisterActivity(doing.HoldLease)
+	if err := w.Start(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go doing.RunLease(ctx)
+	return func() { cancel(); w.Stop() }, nil
 }
 
 // dialNamespace connects to a namespace that was just registered. The server needs some seconds until it knows a new namespace.
@@ -164,7 +198,8 @@ func dialNamespace(ctx context.Context, options client.Options) (client.Client, 
 }
 
 // registerBilled registers the activities of one measurement. The model writes a word each 100 ms until the time is over.
-func registerBilled(temporal client.Client, w worker.Worker, b billing) error {
+// registerBilled returns nil activities for the workflow by hand.
+func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activities.Activities, error) {
 	slow := func(ctx context.Context) {
 		hear := llm.Stream(ctx)
 		for began := time.Now(); time.Since(began) < b.model; time.Sleep(100 * time.Millisecond) {
@@ -181,18 +216,22 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) error {
 			return Model(ctx, asked, turns)
 		}, activity.RegisterOptions{Name: "Model"})
 		w.RegisterActivity(Tool)
-		return nil
+		return nil, nil
 	}
 	read, err := readTool()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tools := new(tool.Registry)
 	if err := tools.Add(read); err != nil {
-		return err
+		return nil, err
+	}
+	var lease *activities.LeaseOptions
+	if b.lease {
+		lease = &activities.LeaseOptions{TaskQueue: queue, Recovery: b.recovery}
 	}
 	doing, err := activities.New(activities.Options{
-		Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
+		Lease: lease, Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
 		Models: map[string]activities.Model{"main": {Model: "m", Client: clientFunc(func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 			reply, err := model(ctx, req)
 			if err == nil && reply.Message.Content != lastAnswer {
@@ -203,11 +242,15 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) error {
 		Agents: []activities.Agent{{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}}},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	doing.Register(w)
-	workflows.New(workflows.Options{Recovery: b.recovery}).Register(w)
-	return nil
+	recovery := b.recovery
+	if b.lease {
+		recovery = workflows.LeaseBackstop
+	}
+	workflows.New(workflows.Options{Recovery: recovery}).Register(w)
+	return doing, nil
 }
 
 // actionLine matches a line of the metric "action", and captures the kind, the namespace and the count.
