@@ -51,6 +51,8 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		}
 		if timeout := failure.GetTimeoutFailureInfo(); timeout != nil {
 			r.Class, r.Message = "Timeout", protocol.TimeoutText(timeout.GetTimeoutType())
+		} else if r.Class == protocol.LeaseLost {
+			r.Class = "Timeout" // the heartbeats of the worker's lease stopped
 		}
 		switch {
 		case what == "model" && llm.Class(r.Class).Retryable():

@@ -43,6 +43,7 @@ func TestLeaseReturnsTheCallsOfALostWorker(t *testing.T) {
 	for n := range agents {
 		w.Finished(fmt.Sprint(t.Name(), n), "done")
 		require.Equal(t, protocol.LeaseLost, lastFailure(t, w, fmt.Sprint(t.Name(), n)))
+		require.Equal(t, 1, w.Show(fmt.Sprint(t.Name(), n)).Usage["lost_attempts"])
 	}
 	for key, n := range w.Requests() {
 		require.Equal(t, 2, n, key)
