@@ -134,7 +134,9 @@ type LeaseOptions struct {
 // Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier
 // runs. Activities is safe for concurrent use. Create it with [New].
 type Activities struct {
+	// temporal is the client of the options, with a limit for list requests.
 	temporal    client.Client
+	lister      *lister
 	agents      map[string]Agent
 	models      map[string]Model
 	tools       *tool.Registry
@@ -144,7 +146,7 @@ type Activities struct {
 	indexes *otter.Cache[string, *index]
 	// results caches results of activities.
 	results *otter.Cache[location, *commonpb.Payloads]
-	// lists caches, for a run ID, the other runs with the same workflow ID.
+	// lists caches, for a run ID, all runs with the same workflow ID, newest first.
 	lists *otter.Cache[string, []string]
 	// lineages caches, for a run ID, the runs from which the run was reset.
 	lineages *otter.Cache[string, []string]
@@ -230,8 +232,9 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
+	limited := limitedLists{o.Temporal, rate.NewLimiter(listsPerSecond, 1)}
 	a := &Activities{
-		temporal: o.Temporal, agents: map[string]Agent{}, models: o.Models, tools: o.Tools.Clone(),
+		temporal: limited, lister: newLister(limited), agents: map[string]Agent{}, models: o.Models, tools: o.Tools.Clone(),
 		toolTimeout: o.ToolTimeout, cache: transcripts, indexes: indexes, results: results, lists: lists, lineages: lineages, states: states, kept: reported,
 		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}

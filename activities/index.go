@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,8 +11,10 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/flight"
 )
@@ -24,6 +27,9 @@ type index struct {
 	// sub-agent that the run started, by workflow ID. That entry is the zero [place], because the results of sub-agents are
 	// not indexed.
 	activities map[string]place
+	// links holds the runs that may have done what this run or its copies ask for: the run that continued it as new, those that
+	// it was reset from, the last one first, and the run that it resumes.
+	links []string
 	// pages holds Temporal's page tokens of the history. The token of the first page is empty.
 	pages [][]byte
 	// size is the approximate size of the index in memory, in bytes.
@@ -48,24 +54,6 @@ type location struct {
 // for one result.
 const pageEvents = 50
 
-// resultOf returns the result that an activity had in a run, or nil if the run has no result of the activity. `scheduled`
-// says whether the run scheduled the activity.
-//
-// Instead of the ID of an activity, the caller may pass the workflow ID of a sub-agent. Then the result is always nil, and
-// `scheduled` says whether the run started the sub-agent.
-func (a *Activities) resultOf(ctx context.Context, workflowID, runID, activityID string) (result *commonpb.Payloads, scheduled bool, err error) {
-	x, err := a.index(ctx, workflowID, runID)
-	if err != nil {
-		return nil, false, err
-	}
-	at, scheduled := x.activities[activityID]
-	if at.event == 0 {
-		return nil, scheduled, nil
-	}
-	result, err = a.resultAt(ctx, workflowID, runID, x, at)
-	return result, true, err
-}
-
 // index returns the index of a run: see the type [index]. The index of a closed run is cached. The index of an open run is
 // made again at each call, because the run's history grows.
 func (a *Activities) index(ctx context.Context, workflowID, runID string) (*index, error) {
@@ -86,6 +74,7 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 			}
 			for _, event := range events {
 				x.add(event, page, names)
+				x.link(event, a.converter)
 				ended = history.Closes(event.GetEventType())
 			}
 			a.keepResults(runID, events)
@@ -117,6 +106,24 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		begun := event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()
 		x.activities[names[begun]] = place{event.GetEventId(), page}
+	}
+}
+
+// link adds the run to which the next event of the history refers.
+func (x *index) link(event *historypb.HistoryEvent, dc converter.DataConverter) {
+	var start agent.Start
+	began := event.GetWorkflowExecutionStartedEventAttributes()
+	if began != nil && dc.FromPayloads(began.GetInput(), &start) != nil {
+		return // without this link, the run is found by Temporal's list
+	}
+	run := cmp.Or(event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(),
+		event.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId())
+	if from := start.From; from != nil && from.Resume {
+		run = from.RunID
+	}
+	if run != "" {
+		x.links = append([]string{run}, x.links...)
+		x.size += 100
 	}
 }
 

@@ -54,7 +54,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	beat := a.startHeartbeat(ctx, false)
 	defer beat.stop()
 	here := activity.GetInfo(ctx).WorkflowExecution
-	others, err := a.earlier(ctx, here.ID, here.RunID)
+	others, err := a.earlier(ctx)
 	if err != nil {
 		return protocol.FoundMessages{}, err
 	}
@@ -194,10 +194,7 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	if !t.unread {
 		return cmp.Or(t.resumes, t.continues), nil
 	}
-	newest, err := history.Newest(ctx, r.a.temporal, agent.RunRef{ID: r.id, RunID: t.resumes}, run)
-	if errors.Is(err, history.ErrNotListed) {
-		return "", notListed(err)
-	}
+	newest, err := r.a.newest(ctx, agent.RunRef{ID: r.id, RunID: t.resumes}, run)
 	return newest.RunID, err
 }
 

@@ -37,10 +37,7 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 	asked := in.From.RunID
 	if in.From.Resume && in.Page == 0 {
 		var err error
-		in.From, err = history.Newest(ctx, a.temporal, in.From, activity.GetInfo(ctx).WorkflowExecution.RunID)
-		if errors.Is(err, history.ErrNotListed) {
-			return protocol.Page{}, notListed(err)
-		}
+		in.From, err = a.newest(ctx, in.From, activity.GetInfo(ctx).WorkflowExecution.RunID)
 		if err != nil {
 			return protocol.Page{}, err
 		}

@@ -75,7 +75,7 @@ func (a *Activities) findResult(ctx context.Context, handle string) (string, err
 	if err != nil || shown != nil && !shown.Recalled {
 		return content(shown), err
 	}
-	earlier, err := a.earlier(ctx, here.ID, here.RunID)
+	earlier, err := a.earlier(ctx)
 	if err != nil {
 		return "", fmt.Errorf("%w: list the earlier runs: %w", tool.ErrNotRun, err)
 	}

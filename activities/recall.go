@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/flight"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -38,7 +35,8 @@ type memory struct {
 }
 
 // recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
-// need not be made again. The [protocol.Effect] says whether an earlier run can have a result. If none can, recall reads
+// need not be made again. recall first follows the links from run to run in the histories. Only if none of these runs has a
+// result, it asks Temporal for a list of all runs, because list requests are limited for the whole namespace. The [protocol.Effect] says whether an earlier run can have a result. If none can, recall reads
 // nothing and returns the zero memory.
 func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
@@ -49,44 +47,108 @@ func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, err
 	if e.Base == "" && !again {
 		return memory{}, nil
 	}
-	runs, err := a.earlierRuns(ctx, e)
+	m := memory{doubt: again, searched: true}
+	s := search{a: a, agentID: here.ID, key: string(key), memory: &m, seen: map[string]bool{here.RunID: true}}
+	bases, err := a.baseRuns(ctx, e)
 	if err != nil {
 		return memory{}, err
 	}
-	m := memory{doubt: again, searched: true}
+	if err := s.follow(ctx, bases); err != nil || m.result != nil {
+		return m, err
+	}
+	runs, err := a.earlier(ctx)
+	if err != nil {
+		return memory{}, err
+	}
 	for _, run := range runs {
-		result, asked, err := a.resultOf(ctx, here.ID, run, string(key))
-		switch {
-		case errors.As(err, new(*serviceerror.NotFound)):
-			m.doubt, m.searched = true, false
-			continue
-		case err != nil:
-			return memory{}, fmt.Errorf("read a recorded result of run %s: %w", run, err)
-		case result != nil:
-			return memory{result: result}, nil
+		if _, err := s.read(ctx, run, true); err != nil || m.result != nil {
+			return m, err
 		}
-		m.doubt = m.doubt || asked
 	}
 	return m, nil
 }
 
-// earlierRuns returns the IDs of the runs whose results the activity may use. First come all other runs in Temporal's list
-// of runs, newest first. Then come runs that the list may lack: those that this run was reset from, and the run `e.Base`.
-func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
-	here := activity.GetInfo(ctx).WorkflowExecution
-	runs, err := a.earlier(ctx, here.ID, here.RunID)
-	if err != nil {
-		return nil, err
+// search is one execution of [Activities.recall].
+type search struct {
+	a            *Activities
+	agentID, key string // key is the ID of the activity
+	memory       *memory
+	seen         map[string]bool // runs that were read, and the run of the activity
+}
+
+// follow searches the given base runs, and the runs to which they are linked: see [index]. It ends at the first result. A
+// linked run whose history is deleted is no reason for doubt, because Temporal's list does not show it either.
+func (s *search) follow(ctx context.Context, bases []string) error {
+	queue := bases
+	for i := 0; i < len(queue) && s.memory.result == nil; i++ {
+		x, err := s.read(ctx, queue[i], i < len(bases))
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			queue = append(slices.Clip(queue), x.links...)
+		}
 	}
+	return nil
+}
+
+// read searches one run, and returns its index. The index is nil if the run was searched before, or if its history is deleted.
+// `known` says that a deleted history is a reason for doubt.
+func (s *search) read(ctx context.Context, run string, known bool) (*index, error) {
+	if s.seen[run] {
+		return nil, nil
+	}
+	x, err := s.a.index(ctx, s.agentID, run)
+	var at place
+	asked := false
+	if err == nil {
+		at, asked = x.activities[s.key]
+	}
+	if at.event != 0 {
+		s.memory.result, err = s.a.resultAt(ctx, s.agentID, run, x, at)
+	}
+	switch {
+	case errors.As(err, new(*serviceerror.NotFound)):
+		if known {
+			s.memory.doubt, s.memory.searched = true, false
+		}
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read a recorded result of run %s: %w", run, err)
+	}
+	s.seen[run], s.memory.doubt = true, s.memory.doubt || asked
+	return x, nil
+}
+
+// baseRuns returns the IDs of the runs that the activity's run was reset from, the last one first, and of the run `e.Base`.
+func (a *Activities) baseRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
+	here := activity.GetInfo(ctx).WorkflowExecution
 	bases, err := a.bases(ctx, here.ID, here.RunID)
 	if err != nil {
 		return nil, fmt.Errorf("find the base runs of this run: %w", err)
 	}
-	if e.Base != "" {
-		bases = append(slices.Clip(bases), e.Base)
+	bases = slices.Clone(bases)
+	slices.Reverse(bases)
+	if e.Base != "" && !slices.Contains(bases, e.Base) {
+		bases = append(bases, e.Base)
+	}
+	return bases, nil
+}
+
+// earlierRuns returns the IDs of the runs whose states may have an outcome of a call. First come all other runs in Temporal's
+// list of runs, newest first. Then come the base runs that the list lacks. The list is needed in any case, because a newer run
+// may know more about the call than a base run: for example, an answer that came late.
+func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
+	runs, err := a.earlier(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bases, err := a.baseRuns(ctx, e)
+	if err != nil {
+		return nil, err
 	}
 	for _, base := range bases {
-		if base != here.RunID && !slices.Contains(runs, base) {
+		if base != activity.GetInfo(ctx).WorkflowExecution.RunID && !slices.Contains(runs, base) {
 			runs = append(runs, base)
 		}
 	}
@@ -105,53 +167,8 @@ func (a *Activities) recalled(m memory, out any) (bool, error) {
 	return true, nil
 }
 
-// earlier returns the IDs of all runs of a workflow ID, except the activity's own run, whose ID is given. The newest run
-// comes first.
-//
-// Temporal updates its list of runs late, by seconds if the cluster is busy. While the list lacks the activity's own run, it
-// may lack earlier runs, too. The model calls and tool calls of these runs would be repeated. Therefore the error is
-// retryable until the list has the activity's own run.
-func (a *Activities) earlier(ctx context.Context, workflowID, runID string) ([]string, error) {
-	return flight.Do(ctx, &a.flights, "list\n"+runID, func(ctx context.Context) ([]string, error) {
-		if runs, ok := a.lists.GetIfPresent(runID); ok { // inside flight.Do: an earlier Do may just have filled the cache
-			return runs, nil
-		}
-		runs, err := a.list(ctx, workflowID, runID)
-		if err == nil { // the list stays complete, because no other run of the workflow ID starts while this run is open
-			a.lists.Set(runID, runs)
-		}
-		return runs, err
-	})
-}
-
-// list returns the same runs as [Activities.earlier], but does not use a cache.
-func (a *Activities) list(ctx context.Context, workflowID, runID string) ([]string, error) {
-	runs, err := history.Runs(ctx, a.temporal, workflowID)
-	if err != nil {
-		return nil, err
-	}
-	self := slices.Index(runs, runID)
-	if self < 0 {
-		return nil, notListed(history.ErrNotListed)
-	}
-	return slices.Clip(slices.Delete(runs, self, self+1)), nil // callers share the slice, and must not append to it in place
-}
-
-// notListed returns a retryable error with the text of the given error. Activities return it if Temporal's list of runs is
-// not complete yet.
-func notListed(err error) error {
-	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: listDelay})
-}
-
-// listDelay is the retry delay in the errors that [notListed] returns.
-const listDelay = 200 * time.Millisecond
-
 // maxLineages is the maximum number of runs whose base runs are cached: see [Activities.bases].
 const maxLineages = 10_000
-
-// maxListed limits the size of the cache of run lists: see [Activities.earlier]. The size is the number of all cached run IDs
-// plus the number of lists.
-const maxListed = 200_000
 
 // bases returns the IDs of a run's base runs, that is, the runs that the given run was reset from. It reads them from the
 // history of the given run, which is always up to date. The result is cached, because the base runs of a run do not change.

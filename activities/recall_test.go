@@ -3,11 +3,13 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -32,6 +34,8 @@ type past struct {
 	*contact
 	listed []string
 	events map[string][]*historypb.HistoryEvent
+	// refusal is the answer to list requests. Nil means that they are answered.
+	refusal error
 
 	mu    sync.Mutex
 	lists int
@@ -54,9 +58,11 @@ func (p *past) ListWorkflow(context.Context, *workflowservice.ListWorkflowExecut
 	p.mu.Unlock()
 	var list workflowservice.ListWorkflowExecutionsResponse
 	for _, run := range p.listed {
-		list.Executions = append(list.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{RunId: run}})
+		list.Executions = append(list.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{
+			WorkflowId: "default-test-workflow-id", RunId: run,
+		}})
 	}
-	return &list, nil
+	return &list, p.refusal
 }
 
 func (p *past) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ enumspb.HistoryEventFilterType) client.HistoryEventIterator {
@@ -140,10 +146,22 @@ func TestEarlierRunsAreFound(t *testing.T) {
 		listed []string
 		events map[string][]*historypb.HistoryEvent
 		want   protocol.ToolResult
-		fails  string
+		// refusal is the answer to list requests.
+		refusal error
+		fails   string
 	}{
+		"asked for anew, and Temporal refuses to list runs": {
+			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, refusal: serviceerror.NewResourceExhausted(0, "too many"),
+			fails: protocol.Unavailable,
+		},
 		"asked for by this run": {
 			effect: protocol.Effect{Run: protocol.RunSuffix(this)}, listed: []string{this}, fails: protocol.Missing,
+		},
+		"asked for by this run, and a run that a base run was reset from is deleted": {
+			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: base}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{base: {{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
+				WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: "deleted"},
+			}}}}, fails: protocol.Missing,
 		},
 		"asked for by another run, without a result": {
 			effect: protocol.Effect{Run: protocol.RunSuffix(base)}, listed: []string{this},
@@ -167,7 +185,9 @@ func TestEarlierRunsAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script())
-			a, err := activities.New(activities.Options{Temporal: &past{contact: new(contact), listed: c.listed, events: c.events, pages: map[string]int{}}})
+			a, err := activities.New(activities.Options{Temporal: &past{
+				contact: new(contact), listed: c.listed, events: c.events, refusal: c.refusal, pages: map[string]int{},
+			}})
 			require.NoError(t, err)
 			a.Register(s)
 			s.named.key = key
@@ -176,6 +196,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())
 				require.False(t, failure(t, err).NonRetryable())
+				require.Greater(t, failure(t, err).NextRetryDelay(), 100*time.Millisecond)
 				return
 			}
 			require.NoError(t, err)
@@ -185,7 +206,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 }
 
 // A worker reads the history of an earlier run once to make its index, even if many effects need the index at the same time. To
-// read a result, it reads one page. It lists the runs once.
+// read a result, it reads one page. Each effect finds its result by a link, so the runs are not listed.
 func TestEarlierRunsAreReadOnce(t *testing.T) {
 	const calls, run = 12, "the first"
 	this := thisRun(t)
@@ -223,12 +244,54 @@ func TestEarlierRunsAreReadOnce(t *testing.T) {
 			require.Equal(t, fmt.Sprint("result ", i), got)
 		}
 	})
-	require.Equal(t, 1, p.lists)
+	require.Zero(t, p.lists)
 	read := 0
 	for _, n := range p.pages {
 		read += n
 	}
 	require.LessOrEqual(t, read, len(p.events[run])/2+1+calls, "each page once for the index, and once for its result")
+}
+
+// An effect follows the links from history to history before it lists runs: from the base run to the run that continued it as new,
+// to the run from which the base run was reset, and to the run that this one resumed. If no linked run has the result, the runs are
+// listed once.
+func TestLinksAreFollowedBeforeRunsAreListed(t *testing.T) {
+	const key, base = "tool-1", "run-base"
+	this := thisRun(t)
+	began := func() *record { return (&record{t: t}).resumes("") }
+	continued := began().add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionContinuedAsNewEventAttributes{
+		WorkflowExecutionContinuedAsNewEventAttributes: &historypb.WorkflowExecutionContinuedAsNewEventAttributes{NewExecutionRunId: "run-next"},
+	}})
+	for name, c := range map[string]struct {
+		base  *record
+		in    string // the run with the result
+		lists int
+	}{
+		"the base run":                       {base: began(), in: base},
+		"the run that continued it":          {base: continued, in: "run-next"},
+		"the run that it was reset from":     {base: began().resets("run-before", began()), in: "run-before"},
+		"the run that it resumed":            {base: (&record{t: t}).resumes("run-before"), in: "run-before"},
+		"a run that no history refers to":    {base: began(), in: "run-between", lists: 1},
+		"a deleted run is beside the linked": {base: began().resets("run-deleted", began()), in: "run-between", lists: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &past{contact: new(contact), listed: []string{this, "run-between"}, pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{
+				this: began().resets(base, began()).events, base: c.base.events, "run-between": began().events,
+			}}
+			p.events[c.in] = append(slices.Clone(p.events[c.in]), called(t, key, protocol.ToolResult{Content: "42"})...)
+			s := newStage(t, llmtest.Script())
+			a, err := activities.New(activities.Options{Temporal: p})
+			require.NoError(t, err)
+			a.Register(s)
+			s.named.key = key
+			for range 2 {
+				got, err := s.call(protocol.CallToolInput{Effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: base}, Ref: "elsewhere", Arguments: `{}`})
+				require.NoError(t, err)
+				require.Equal(t, protocol.ToolResult{Content: "42", Recalled: true}, got)
+			}
+			require.Equal(t, c.lists, p.lists)
+		})
+	}
 }
 
 // A recalled result is stored as the transcript shows it. read_result reads the rest from the earlier run that has the whole

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -30,6 +32,12 @@ func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string
 	if err != nil {
 		return from, err
 	}
+	return NewestOf(ctx, c, runs, from, self)
+}
+
+// NewestOf returns the same run as [Newest], but does not list the runs of the agent. The caller passes the list, newest first: see
+// [Runs].
+func NewestOf(ctx context.Context, c client.Client, runs []string, from agent.RunRef, self string) (agent.RunRef, error) {
 	for i, run := range runs {
 		if run != self {
 			continue
@@ -49,15 +57,31 @@ func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string
 // Runs returns the IDs of all runs of a workflow ID, newest first. Temporal updates its list of runs late. Therefore the
 // newest runs may be missing for some time.
 func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, error) {
-	request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = %q", workflowID)}
-	var runs []string
+	runs, err := RunsOf(ctx, c, []string{workflowID})
+	return runs[workflowID], err
+}
+
+// RunsOf returns the same as [Runs] for several workflow IDs, with one list request if the list fits into a page of Temporal. It
+// returns the IDs of the runs by workflow ID. The list of workflow IDs must not be empty.
+func RunsOf(ctx context.Context, c client.Client, workflowIDs []string) (map[string][]string, error) {
+	quoted := make([]string, len(workflowIDs))
+	for i, id := range workflowIDs {
+		quoted[i] = strconv.Quote(id)
+	}
+	query := "WorkflowId IN (" + strings.Join(quoted, ", ") + ")"
+	if len(quoted) == 1 {
+		query = "WorkflowId = " + quoted[0]
+	}
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: query}
+	runs := map[string][]string{}
 	for {
 		page, err := c.ListWorkflow(ctx, request)
 		if err != nil {
-			return nil, fmt.Errorf("list the runs of %s: %w", workflowID, err)
+			return nil, fmt.Errorf("list the runs of %s: %w", quoted[0], err)
 		}
 		for _, info := range page.GetExecutions() {
-			runs = append(runs, info.GetExecution().GetRunId())
+			run := info.GetExecution()
+			runs[run.GetWorkflowId()] = append(runs[run.GetWorkflowId()], run.GetRunId())
 		}
 		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
 			return runs, nil
