@@ -50,6 +50,10 @@ type Agent struct {
 	// running because the agent stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent
 	// that fails or is cancelled always cancels its running sub-agents.
 	KeepAgents bool
+	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). For an agent that
+	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. Zero means the
+	// priority with which the agent was started.
+	Priority int
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
 	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].
@@ -262,6 +266,9 @@ func New(o Options) (*Activities, error) {
 	}
 	for _, def := range agents {
 		if err := def.Limits.Check(); err != nil {
+			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
+		}
+		if err := protocol.CheckPriority(def.Priority); err != nil {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
 		}
 		for _, name := range def.models() {

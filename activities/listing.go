@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// listsPerSecond limits the list requests of one worker. Temporal Cloud allows 30 a second for all programs of a namespace.
-	listsPerSecond = 5
+	// listsPerSecond limits the list requests of one worker, so that 15 workers stay below the 30 requests a second that Temporal
+	// Cloud allows a namespace. More workers may be refused, and repeat their requests.
+	listsPerSecond = 2
 	// maxListedIDs is the maximum number of workflow IDs in one list request.
 	maxListedIDs = 100
 )

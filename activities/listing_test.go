@@ -38,7 +38,7 @@ func (m *manyRuns) ListWorkflow(_ context.Context, in *workflowservice.ListWorkf
 	return &out, nil
 }
 
-// A thousand agents that a worker recovers at once share a few list requests. The worker sends at most five of them a second.
+// A thousand agents that a worker recovers at once share a few list requests. The worker sends at most two of them a second.
 func TestManyAgentsShareFewListRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(manyRuns)

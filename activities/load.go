@@ -118,7 +118,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	d := agent.Definition{
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
-		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents,
+		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents, Priority: conf.Priority,
 	}
 	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
 	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
@@ -155,7 +155,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		}
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
-			BudgetMS: childBudget(a.agents[sub].Limits.WithDefaults().Time).Milliseconds(),
+			BudgetMS: childBudget(a.agents[sub].Limits.WithDefaults().Time).Milliseconds(), Priority: a.agents[sub].Priority,
 		})
 	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })

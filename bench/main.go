@@ -32,16 +32,17 @@ type lab struct {
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each measurement is repeated; the table shows medians")
-	only := flag.String("only", "", "run one measurement: actions or latency")
+	only := flag.String("only", "", "run one measurement: actions, latency or resets")
+	resets := flag.Int("resets", 500, "agents that are reset at once; 0 leaves them out")
 	long := flag.Int("long", 10_000, "turns of the long agent; 0 leaves it out")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *long, *only); err != nil {
+	if err := run(context.Background(), *rounds, *long, *resets, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds, long int, only string) error {
+func run(ctx context.Context, rounds, long, resets int, only string) error {
 	began, load := time.Now(), loadAverage()
 	l, err := newLab(ctx)
 	if err != nil {
@@ -51,6 +52,7 @@ func run(ctx context.Context, rounds, long int, only string) error {
 	alone := map[string]func() error{
 		"actions": func() error { return l.actions(ctx) },
 		"latency": func() error { return l.latency(ctx, 30) },
+		"resets":  func() error { return l.resets(ctx, resets) },
 	}
 	if measure, ok := alone[only]; ok {
 		if err := measure(); err != nil {
@@ -58,7 +60,7 @@ func run(ctx context.Context, rounds, long int, only string) error {
 		}
 		return l.report.print(os.Stdout)
 	} else if only != "" {
-		return fmt.Errorf("-only %s: there is no such measurement; use actions or latency", only)
+		return fmt.Errorf("-only %s: there is no such measurement; use actions, latency or resets", only)
 	}
 	for _, turns := range []int{20, 50, 200, 500} {
 		if err := l.turns(ctx, turns, rounds); err != nil {
@@ -73,6 +75,12 @@ func run(ctx context.Context, rounds, long int, only string) error {
 		func() error { return l.kills(ctx, rounds) },
 		func() error { return l.long(ctx, long) },
 		func() error { return l.resumed(ctx, 20) },
+		func() error {
+			if resets == 0 {
+				return nil
+			}
+			return l.resets(ctx, resets)
+		},
 	} {
 		if err := measure(); err != nil {
 			return err
