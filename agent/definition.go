@@ -39,6 +39,9 @@ type Definition struct {
 	// KeepAgents reports whether running sub-agents go on when the agent ends with its answer. Otherwise, the
 	// sub-agents are cancelled.
 	KeepAgents bool `json:"keep_agents,omitempty"`
+	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). 0 means
+	// that of the agent's workflow. The priority of a sub-agent is that of its [Tool] in the parent's definition.
+	Priority int `json:"priority,omitempty"`
 }
 
 // Tool is a tool or a sub-agent that the model may call.
@@ -66,6 +69,8 @@ type Tool struct {
 	// interrupted: see [Result]. 0 means that the call waits as long as events happen in the sub-agent: see
 	// [ChildIdleMS].
 	BudgetMS int64 `json:"budget_ms,omitempty"`
+	// Priority is the Temporal priority of the sub-agent: 1 (highest) to 5 (lowest). 0 means the default.
+	Priority int `json:"priority,omitempty"`
 }
 
 // RequestPrefix returns the part that all requests of the agent have in common: candidates, parameters, tools and the

@@ -6,6 +6,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,6 +125,25 @@ type StartOptions struct {
 	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. If the worker cannot
 	// use the schema, it does not call the model, and the turn fails.
 	OutputSchema json.RawMessage
+	// Priority is the Temporal priority of the agent: 1 (highest) to 5 (lowest). If a task queue has a backlog, agents of a higher
+	// priority run first. Zero means 2 for a chat, 5 for [Client.ScheduleAction], and otherwise Temporal's default, 3. Sub-agents
+	// have 4, but never a higher priority than their parent. A priority in the agent's definition replaces this one for model calls
+	// and tool calls.
+	Priority int
+	// Tenant is Temporal's fairness key, of at most 64 bytes. Tenants with the same priority take turns, so that a backlog of one
+	// does not stop the others. Sub-agents have the tenant of their parent. Empty means no fairness. Temporal Cloud bills fairness
+	// separately.
+	Tenant string
+}
+
+// priority returns Temporal's priority for the options. The parameters are the defaults for a chat and for a task. 0 means that of
+// Temporal.
+func (o StartOptions) priority(chat, task int) temporal.Priority {
+	key := task
+	if o.Mode == agent.Chat {
+		key = chat
+	}
+	return temporal.Priority{PriorityKey: cmp.Or(o.Priority, key), FairnessKey: o.Tenant}
 }
 
 // Started says which agent [Client.Start], [Client.Resume] or [Client.Fork] has started or found.
@@ -151,7 +171,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 		return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
 	}
 	in.Incarnation = uuid.NewString()
-	return c.start(ctx, o.ID, in, "", enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	return c.start(ctx, o.ID, in, "", o.priority(protocol.ChatPriority, 0), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
 // ScheduleAction returns the action for a Temporal Schedule that starts a new agent each time. The options must have an ID.
@@ -167,6 +187,7 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 	return &client.ScheduleWorkflowAction{
 		ID: o.ID, Workflow: protocol.AgentWorkflow, Args: []any{in}, TaskQueue: c.taskQueue,
 		Memo: workflows.Memo(in), StaticSummary: workflows.StaticSummary(in), StaticDetails: workflows.StaticDetails(in),
+		Priority: o.priority(protocol.SchedulePriority, protocol.SchedulePriority),
 	}, nil
 }
 
@@ -177,7 +198,7 @@ func (o StartOptions) start() (agent.Start, error) {
 	if o.Agent == "" {
 		return in, errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration")
 	}
-	if err := CheckID(o.ID); err != nil {
+	if err := cmp.Or(CheckID(o.ID), protocol.CheckPriority(o.Priority), protocol.CheckTenant(o.Tenant)); err != nil {
 		return in, err
 	}
 	if o.Message == "" && len(o.Images) == 0 && o.Mode == agent.Chat {

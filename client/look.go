@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -238,6 +239,8 @@ type description struct {
 	activities   []*workflowpb.PendingActivityInfo
 	// version is the worker deployment version of the run. It is nil if the workers have no version.
 	version *workflowpb.WorkflowExecutionVersioningInfo
+	// priority has the priority and the tenant of the run.
+	priority temporal.Priority
 }
 
 // describe asks Temporal for the description of an agent. It needs no worker. The error wraps [ErrNotFound] if no workflow
@@ -259,6 +262,10 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), protocol.MemoAgent),
 		task: c.memo(info.GetMemo(), protocol.MemoTask), queue: info.GetTaskQueue(),
 		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+		priority: temporal.Priority{
+			PriorityKey: int(info.GetPriority().GetPriorityKey()), FairnessKey: info.GetPriority().GetFairnessKey(),
+			FairnessWeight: info.GetPriority().GetFairnessWeight(),
+		},
 		version: info.GetVersioningInfo(), events: info.GetHistoryLength(), workflowTask: found.GetPendingWorkflowTask(), activities: found.GetPendingActivities(),
 	}, nil
 }

@@ -64,7 +64,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 		}
 	}
 	// If another program has resumed the agent meanwhile and the agent has completed, Temporal starts nothing.
-	started, err := c.start(ctx, id, in, cmp.Or(found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
+	started, err := c.start(ctx, id, in, cmp.Or(found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.reportLostResume(ctx, id)
 	}
@@ -149,7 +149,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 	}
-	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
 // start starts the workflow of an agent with the given input. If an agent with the same ID is running, start starts nothing
@@ -157,7 +157,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 // forbids a new run.
 //
 // `taskText` is the agent's task, as lists of agents show it. If it is empty, lists show the beginning of the first message.
-func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, priority temporal.Priority, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
 	memo := workflows.Memo(in)
 	if taskText != "" {
 		memo[protocol.MemoTask] = taskText
@@ -168,6 +168,7 @@ func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText 
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     memo,
+		Priority:                                 priority,
 		StaticSummary:                            workflows.StaticSummary(in),
 		StaticDetails:                            workflows.StaticDetails(in),
 	})

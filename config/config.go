@@ -166,6 +166,9 @@ type Agent struct {
 	// KeepAgents says what happens to sub-agents that are still running when the agent completes. True means that they
 	// continue. False means that they are cancelled. An agent that fails or is cancelled always cancels its sub-agents.
 	KeepAgents bool
+	// Priority is the Temporal priority of the agent's calls: 1 (highest) to 5 (lowest). 0 means the priority with which the
+	// agent was started.
+	Priority int
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }

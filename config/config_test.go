@@ -121,6 +121,7 @@ agents:
     model: main
     fallback: [spare]
     keep_agents: true
+    priority: 1
     output_schema: {type: object, properties: {n: {type: integer, maximum: 10}}, required: [n]}
     limits: {cost: 0.25, context_tokens: 24000}
 `))
@@ -137,6 +138,7 @@ agents:
 	require.Equal(t, 20*time.Second, main.IdleTimeout)
 	a := cfg.Agents["a"]
 	require.Equal(t, []string{"main", "spare"}, a.Models())
+	require.Equal(t, 1, a.Priority)
 	require.True(t, a.KeepAgents)
 	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"]}`, string(a.OutputSchema))
 	require.Equal(t, agent.Dollar/4, a.Limits.Cost)

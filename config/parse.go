@@ -232,6 +232,7 @@ func (r *reader) agent(p place) Agent {
 		"tools":        r.texts(&a.Tools),
 		"agents":       r.texts(&a.Agents),
 		"keep_agents":  r.boolean(&a.KeepAgents),
+		"priority":     r.integer(&a.Priority, 1, 5),
 		"limits": func(p place) {
 			r.object(p, keys{
 				"model_calls":       r.integer(&a.Limits.ModelCalls, 1, math.MaxInt32),

@@ -130,7 +130,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 	}
 	options := childOptions(child.ID, start)
-	options.TypedSearchAttributes = d.attributes(start)
+	options.TypedSearchAttributes, options.Priority = d.attributes(start), d.childPriority(ctx, child)
 	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), protocol.AgentWorkflow, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {

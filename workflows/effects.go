@@ -88,14 +88,8 @@ func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
 func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	turn := d.state.Turn
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(key),
-		Summary: oneLine(fmt.Sprintf("%s%s · %s · %s", d.recalls(key), label,
-			d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))),
-		TaskQueue:              d.state.Definition.Queue,
-		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
-		RetryPolicy: backoff(),
-	})
+	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))
+	ctx = d.withCallOptions(ctx, key, d.state.Definition.Queue, summary)
 	var result protocol.ModelResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallModel, in).Get(ctx, &result)
 	e := protocol.ModelEvent(key, result, err, d.now())
@@ -162,11 +156,7 @@ func (d *driver) delta(count int) []llm.Message {
 func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	turn := d.state.Turn
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(call.Key), Summary: oneLine(d.recalls(call.Key) + call.Name + " " + call.Arguments), TaskQueue: t.Queue,
-		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
-		RetryPolicy: backoff(),
-	})
+	ctx = d.withCallOptions(ctx, call.Key, t.Queue, call.Name+" "+call.Arguments)
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
 		Effect: d.effect(call.Key), CallID: call.CallID,
@@ -181,6 +171,16 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	var out protocol.ToolResult
 	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
 	d.applyEnd(turn, protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()), err)
+}
+
+// withCallOptions returns a context with the options of an activity that makes a model call or a tool call. The activity has the
+// given key as its ID. The task queue is empty for the task queue of the agent.
+func (d *driver) withCallOptions(ctx workflow.Context, key agent.Key, queue, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(key), Summary: oneLine(d.recalls(key) + summary), TaskQueue: queue, Priority: d.priority(),
+		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
+		RetryPolicy: backoff(),
+	})
 }
 
 // recalls returns the beginning of the summary of an activity, which the Web UI shows. If the activity first searches earlier

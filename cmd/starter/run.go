@@ -20,6 +20,8 @@ type runOptions struct {
 	agent, id, schema string
 	images            []string
 	chat              bool
+	priority          int
+	tenant            string
 }
 
 func newRun(g *globals) *cobra.Command {
@@ -56,6 +58,8 @@ command. While no worker answers, run waits; --wait limits this.`,
 	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered")
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
 	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema for the answer")
+	f.IntVar(&o.priority, "priority", 0, "priority `N` of the agent if tasks wait for workers: 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
+	f.StringVar(&o.tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
 	o.addFlags(cmd)
 	completeAgentNames(g, cmd)
 	return cmd
@@ -73,7 +77,13 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	start := client.StartOptions{ID: o.id, Agent: name, Message: task}
+	start := client.StartOptions{ID: o.id, Agent: name, Message: task, Priority: o.priority, Tenant: o.tenant}
+	if err := protocol.CheckPriority(o.priority); err != nil {
+		return exitf(exitUsage, "--priority: %w", err)
+	}
+	if err := protocol.CheckTenant(o.tenant); err != nil {
+		return exitf(exitUsage, "--tenant: %w", err)
+	}
 	if start.Images, err = readImages(o.images); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		a := cfg.Agents[name]
 		options.Agents = append(options.Agents, reagent.Agent{
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents, OutputSchema: a.OutputSchema, Limits: a.Limits,
+			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
 		})
 	}
 	for name, m := range cfg.Models {

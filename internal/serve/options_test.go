@@ -45,6 +45,7 @@ agents:
     tools: [calculator, far.x, near.y]
     agents: [b]
     keep_agents: true
+    priority: 1
     output_schema: {type: object}
     limits: {model_calls: 1, tokens: 1, cost: 1, context_tokens: 1000, time: 1s, depth: 1, tool_result_bytes: 1, calls_per_reply: 1}
   b: {model: small}

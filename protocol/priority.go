@@ -1,0 +1,46 @@
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Temporal priorities of agents. 1 is the highest, 5 the lowest. If a task queue has a backlog, Temporal gives out tasks of a
+// higher priority first.
+const (
+	// ChatPriority is the default for agents in chat mode.
+	ChatPriority = 2
+	// ServerPriority is Temporal's default. It holds for agents in task mode.
+	ServerPriority = 3
+	// ChildPriority is the default for sub-agents.
+	ChildPriority = 4
+	// SchedulePriority is the default for agents that a Temporal Schedule starts.
+	SchedulePriority = 5
+	// LowestPriority is the lowest priority.
+	LowestPriority = 5
+)
+
+// maxTenantBytes is Temporal's limit for fairness keys.
+const maxTenantBytes = 64
+
+// CheckPriority returns an error if the priority is not 1 to 5. 0 is allowed and means the default.
+func CheckPriority(priority int) error {
+	if priority < 0 || priority > LowestPriority {
+		return fmt.Errorf("the priority is %d; use 1 (highest) to %d (lowest)", priority, LowestPriority)
+	}
+	return nil
+}
+
+// CheckTenant returns an error if the name of a tenant is longer than 64 bytes. An empty name means no tenant.
+func CheckTenant(tenant string) error {
+	if len(tenant) > maxTenantBytes {
+		return fmt.Errorf("the name of the tenant has %d bytes; the limit is %d", len(tenant), maxTenantBytes)
+	}
+	return nil
+}
+
+// PriorityOfChild returns the priority of a sub-agent, which is never higher than that of its parent. The parameters are the
+// priority of the parent and the priority in the definition of the sub-agent. 0 means the default.
+func PriorityOfChild(parent, child int) int {
+	return max(cmp.Or(parent, ServerPriority), cmp.Or(child, ChildPriority))
+}
