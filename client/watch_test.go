@@ -83,12 +83,28 @@ func (i *iterator) Next() (*historypb.HistoryEvent, error) {
 		case <-i.ctx.Done():
 			return nil, i.ctx.Err()
 		}
-		i.written.Store(int64(min(len(i.events), written+1+i.random.IntN(4))))
+		written = min(len(i.events), written+1+i.random.IntN(4))
+		for written < len(i.events) && ofTask(i.events[written]) {
+			written++ // Temporal writes all events of a workflow task at once
+		}
+		i.written.Store(int64(written))
 	}
-	if i.next++; i.next%10 == 0 || i.slow {
+	event := i.events[i.next]
+	if i.next++; i.next%10 == 0 && !ofTask(event) || i.slow {
 		time.Sleep(50 * time.Millisecond) // of the bubble's clock: a request for the next page
 	}
-	return i.events[i.next-1], nil
+	return event, nil
+}
+
+// ofTask reports whether Temporal writes the event together with the end of the workflow task before it.
+func ofTask(e *historypb.HistoryEvent) bool {
+	switch e.GetEventType() {
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+		enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT,
+		enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED, enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		return false
+	}
+	return true
 }
 
 // recorded returns a client with the agent of a recorded history, and the ID of the agent.
