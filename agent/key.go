@@ -92,6 +92,22 @@ func (o ModelIdentity) Key(chain string) Key {
 	}{o.PrefixHash, chain})
 }
 
+// modelKey is a key of a model call, and the values from which it was computed.
+type modelKey struct {
+	origin ModelIdentity
+	chain  string
+	key    Key
+}
+
+// modelKey returns the key of the agent's next model call. It computes the key again only if the transcript has changed,
+// because [State.Next] asks for the key many times.
+func (s *State) modelKey() Key {
+	if origin := s.ModelIdentity(); s.lastKey.origin != origin || s.lastKey.chain != s.TranscriptHash || s.lastKey.key == "" {
+		s.lastKey = modelKey{origin, s.TranscriptHash, origin.Key(s.TranscriptHash)}
+	}
+	return s.lastKey.key
+}
+
 // toolKey returns the key of a tool call. The key depends on all parameters. `model` is the key of the model call
 // whose reply asks for the tool call. `position` is the index of the tool call in this reply. The index distinguishes
 // two equal calls in one reply. The provider's call ID is not part of the key, because a provider may give the same

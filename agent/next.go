@@ -188,7 +188,7 @@ func (s *State) Next() Step {
 	}
 	var call CallModel
 	if s.Count() > 0 && !s.answered() {
-		call = CallModel{Key: s.ModelIdentity().Key(s.TranscriptHash), Count: s.SentCount()}
+		call = CallModel{Key: s.modelKey(), Count: s.SentCount()}
 	}
 	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
 		return s.take(s.Inbox[i])

@@ -153,6 +153,9 @@ type State struct {
 	Closing bool `json:"closing,omitempty"`
 	// Outcome describes the end of the agent; nil if the agent has not ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
+
+	// lastKey is the newest result of [State.modelKey].
+	lastKey modelKey
 }
 
 // Turn is the agent's work from a user's message to the answer.

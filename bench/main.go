@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/pprof"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -30,64 +32,78 @@ type lab struct {
 	started  int // number of workflows that [lab.start] has started
 }
 
+// settings are the flags of this program.
+type settings struct {
+	rounds, long, chats, resets int
+	only, profile               string
+}
+
 func main() {
-	rounds := flag.Int("rounds", 5, "how often each measurement is repeated; the table shows medians")
-	only := flag.String("only", "", "run one measurement: actions, latency or resets")
-	resets := flag.Int("resets", 500, "agents that are reset at once; 0 leaves them out")
-	long := flag.Int("long", 10_000, "turns of the long agent; 0 leaves it out")
+	var s settings
+	flag.IntVar(&s.rounds, "rounds", 5, "how often each measurement is repeated; the table shows medians")
+	flag.IntVar(&s.long, "long", 10_000, "turns of the long agent; 0 leaves it out")
+	flag.IntVar(&s.chats, "chats", 10_000, "number of chats that are asleep; 0 leaves them out")
+	flag.IntVar(&s.resets, "resets", 500, "agents that are reset at once; 0 leaves them out")
+	flag.StringVar(&s.only, "only", "", "run one measurement, such as turns, replay or asleep")
+	flag.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of this process, which is also the worker of most measurements, to this `file`")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *long, *resets, *only); err != nil {
+	if err := run(context.Background(), s); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds, long, resets int, only string) error {
+func run(ctx context.Context, s settings) error {
 	began, load := time.Now(), loadAverage()
 	l, err := newLab(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	alone := map[string]func() error{
-		"actions": func() error { return l.actions(ctx) },
-		"latency": func() error { return l.latency(ctx, 30) },
-		"resets":  func() error { return l.resets(ctx, resets) },
-	}
-	if measure, ok := alone[only]; ok {
-		if err := measure(); err != nil {
+	if s.profile != "" {
+		to, err := os.Create(s.profile)
+		if err != nil {
 			return err
 		}
-		return l.report.print(os.Stdout)
-	} else if only != "" {
-		return fmt.Errorf("-only %s: there is no such measurement; use actions, latency or resets", only)
-	}
-	for _, turns := range []int{20, 50, 200, 500} {
-		if err := l.turns(ctx, turns, rounds); err != nil {
+		defer to.Close()
+		if err := pprof.StartCPUProfile(to); err != nil {
 			return err
 		}
+		defer pprof.StopCPUProfile()
 	}
-	for _, measure := range []func() error{
-		func() error { return l.actions(ctx) },
-		func() error { return l.latency(ctx, 30) },
-		func() error { return l.crowd(ctx, 50, 10, rounds) },
-		func() error { return l.replay(ctx, 200, rounds) },
-		func() error { return l.kills(ctx, rounds) },
-		func() error { return l.long(ctx, long) },
-		func() error { return l.resumed(ctx, 20) },
-		func() error {
-			if resets == 0 {
-				return nil
-			}
-			return l.resets(ctx, resets)
-		},
+	var names []string
+	found := false
+	for _, m := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"turns20", func() error { return l.turns(ctx, 20, s.rounds) }},
+		{"turns50", func() error { return l.turns(ctx, 50, s.rounds) }},
+		{"turns200", func() error { return l.turns(ctx, 200, s.rounds) }},
+		{"turns500", func() error { return l.turns(ctx, 500, s.rounds) }},
+		{"actions", func() error { return l.actions(ctx) }},
+		{"latency", func() error { return l.latency(ctx, 30) }},
+		{"resets", func() error { return l.resets(ctx, s.resets) }},
+		{"crowd", func() error { return l.crowd(ctx, 50, 10, s.rounds) }},
+		{"replay", func() error { return l.replay(ctx, 200, s.rounds) }},
+		{"kill", func() error { return l.kills(ctx, s.rounds) }},
+		{"long", func() error { return l.long(ctx, s.long) }},
+		{"resumed", func() error { return l.resumed(ctx, 20) }},
 	} {
-		if err := measure(); err != nil {
+		names = append(names, m.name)
+		if s.only != "" && s.only != m.name {
+			continue
+		}
+		found = true
+		if err := m.measure(); err != nil {
 			return err
 		}
+	}
+	if !found {
+		return fmt.Errorf("-only %s: there is no such measurement; use one of %s", s.only, strings.Join(names, ", "))
 	}
 	fmt.Printf("\nMedians of %d rounds; load average %s before and %s after; %s in all.\n\n",
-		rounds, load, loadAverage(), time.Since(began).Round(time.Second))
+		s.rounds, load, loadAverage(), time.Since(began).Round(time.Second))
 	return l.report.print(os.Stdout)
 }
 

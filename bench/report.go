@@ -34,8 +34,12 @@ func (r *report) goal(label, value string, met bool, goal string) {
 
 // steady adds a row that shows whether an agent adds more to its history in late turns than in early turns. `late` is the
 // number of history bytes for each turn of an agent that makes more than 50 turns. The row shows a ratio: `late`, divided by
-// the same number for an agent that makes 50 turns. The goal is a ratio of at most 1.02.
+// the same number for an agent that makes 50 turns. The goal is a ratio of at most 1.02. If the agent with 50 turns was not
+// measured, steady adds no row.
 func (r *report) steady(label string, late float64) {
+	if r.early == 0 {
+		return
+	}
 	ratio := late / r.early
 	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }

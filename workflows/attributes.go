@@ -28,8 +28,12 @@ func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
 // index updates the search attributes of the agent if the agent's status has changed. It does nothing for an agent without
 // search attributes.
 func (d *driver) index() {
-	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus)
 	status := string(d.state.CopiedStatus())
+	if status == d.indexed {
+		return
+	}
+	d.indexed = status
+	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus)
 	if !known || shown == status {
 		return
 	}

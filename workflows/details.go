@@ -130,15 +130,14 @@ func costs(s *agent.State) string {
 // nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person,
 // the line names the command to use.
 func nextAct(s *agent.State) string {
-	id := shellWord(s.AgentID)
-	send, resume := code("starter send "+id+` "…"`, 1100), code("starter resume "+id, 1100)
+	send := func() string { return code("starter send "+shellWord(s.AgentID)+` "…"`, 1100) }
 	switch s.Status() {
 	case agent.HeldUp:
-		return "**Next**: you. Mend the cause, then let the turn go on: " + send
+		return "**Next**: you. Mend the cause, then let the turn go on: " + send()
 	case agent.Waiting:
-		return "**Next**: you. The agent waits for a message: " + send
+		return "**Next**: you. The agent waits for a message: " + send()
 	case agent.Failed, agent.Cancelled:
-		return "**Next**: you, if it is to go on: " + resume
+		return "**Next**: you, if it is to go on: " + code("starter resume "+shellWord(s.AgentID), 1100)
 	case agent.Completed:
 		return "**Next**: nobody. The agent has answered."
 	}

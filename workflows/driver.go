@@ -30,6 +30,8 @@ type driver struct {
 		cancel   workflow.CancelFunc
 	}
 	shown shown
+	// indexed is the status at the last call of [driver.index]; empty before the first call.
+	indexed string
 	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
 	runSuffix string
 	// reset says that this run began by a reset of an earlier run.

@@ -72,6 +72,9 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 // direction of writing. The result is valid UTF-8, and its only line break is "\n".
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
+		if r >= ' ' && r < 0x7F {
+			return r // most characters; the checks below take longer
+		}
 		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}

@@ -121,7 +121,7 @@ func (e *encoder) object() error {
 	begin := len(e.out)
 	for e.next() != '}' {
 		if e.in[0] == ',' {
-			e.in = e.in[1:]
+			e.copy(1)
 			e.next()
 		}
 		m := member{from: len(e.out)}
@@ -135,17 +135,25 @@ func (e *encoder) object() error {
 		m.to = len(e.out)
 		members = append(members, m)
 	}
-	slices.SortFunc(members, func(a, b member) int { return compare(a.name, b.name) })
-	unsorted := slices.Clone(e.out[begin:])
-	e.out = e.out[:begin]
-	for i, m := range members {
-		if i > 0 {
-			if m.name == members[i-1].name {
-				return fmt.Errorf("an object has two members with the name %q", m.name)
-			}
-			e.out = append(e.out, ',')
+	byName := func(a, b member) int { return compare(a.name, b.name) }
+	sorted := slices.IsSortedFunc(members, byName)
+	if !sorted {
+		slices.SortFunc(members, byName)
+	}
+	for i := range len(members) - 1 {
+		if members[i].name == members[i+1].name {
+			return fmt.Errorf("an object has two members with the name %q", members[i].name)
 		}
-		e.out = append(e.out, unsorted[m.from-begin:m.to-begin]...)
+	}
+	if !sorted {
+		unsorted := slices.Clone(e.out[begin:])
+		e.out = e.out[:begin]
+		for i, m := range members {
+			if i > 0 {
+				e.out = append(e.out, ',')
+			}
+			e.out = append(e.out, unsorted[m.from-begin:m.to-begin]...)
+		}
 	}
 	e.copy(1)
 	return nil
@@ -165,7 +173,8 @@ func unquote(text []byte) string {
 // [strings.Compare].
 func compare(a, b string) int {
 	// Without runes above U+FFFF, the order is that of the bytes.
-	if !strings.ContainsFunc(a+b, func(r rune) bool { return r > 0xFFFF }) {
+	astral := func(r rune) bool { return r > 0xFFFF }
+	if !strings.ContainsFunc(a, astral) && !strings.ContainsFunc(b, astral) {
 		return strings.Compare(a, b)
 	}
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
@@ -218,10 +227,12 @@ func appendRune(out []byte, r rune) []byte {
 // loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form:
 // package encoding/json replaces every unpaired surrogate by U+FFFD, and different texts would get the same form.
 func loneSurrogate(text []byte) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
+	for i := 0; ; i++ {
+		next := bytes.IndexByte(text[i:], '\\')
+		if next < 0 {
+			return false
 		}
+		i += next
 		r := escaped(text[i:])
 		switch {
 		case r < 0:
@@ -234,7 +245,6 @@ func loneSurrogate(text []byte) bool {
 			i += 11
 		}
 	}
-	return false
 }
 
 // escaped returns the UTF-16 code unit of the \uXXXX escape at the beginning of a text. It returns -1 if the text does not
