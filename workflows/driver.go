@@ -66,6 +66,12 @@ type effect struct {
 	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
 	timer  bool                // the effect only limits the time of a call, so it does not prevent a continue as new
 	keeps  bool                // the effect has data that is not in the state yet; the run must not continue as new before the effect ends
+
+	// result is the result of the activity of the effect: see [driver.collectResults]. It is nil if the effect is more than an
+	// activity.
+	result workflow.Future
+	// ended waits for the result and applies it to the state.
+	ended func(workflow.Context)
 }
 
 // newDriver returns the driver of a run. It takes the context, the start input and the options of the workflow. If the run
@@ -119,6 +125,9 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
 		d.yield() // no effect is in flight yet
 	}
+	if d.state.KeyVersion >= collectsResults {
+		workflow.Go(d.root, d.collectResults)
+	}
 	for {
 		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
 			d.apply(agent.CancelRequested{Time: d.now()})
@@ -158,6 +167,27 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		}
 	}
 }
+
+// collectsResults is the first key version of agents for which one coroutine waits for the results of all activities: see
+// [agent.KeyVersion]. Each activity of an older agent has a coroutine of its own. The order of events in a workflow task may differ.
+const collectsResults = 3
+
+// collectResults applies the results of activities to the state. Temporal's SDK wakes each coroutine that waits several times for
+// each event, so one coroutine waits for all results. It never returns.
+func (d *driver) collectResults(ctx workflow.Context) {
+	for {
+		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.effects, (*effect).ready) }) // d.root is never cancelled
+		for _, f := range slices.Clone(d.effects) {
+			if f.ready() {
+				f.ended(ctx)
+				d.endEffect(f)
+			}
+		}
+	}
+}
+
+// ready reports whether the result of the effect can be applied: see the field result of [effect].
+func (f *effect) ready() bool { return f.result != nil && f.result.IsReady() }
 
 // yield lets the handlers of all updates in the run's first workflow task start before the loop goes on. The loop calls yield
 // if the workflow is already cancelled in that task. Otherwise the agent would end before it receives the messages in these
@@ -226,19 +256,19 @@ func (d *driver) carryOut(step agent.Step) {
 	}
 	switch step := step.(type) {
 	case agent.Load:
-		d.startEffect(step.Key, func(ctx workflow.Context) { d.load(ctx, step) })
+		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.load(ctx, f, step) })
 	case agent.CallModel:
 		d.state.Apply(agent.ModelAsked{Key: step.Key})
-		d.startEffect(step.Key, func(ctx workflow.Context) { d.callModel(ctx, step) })
+		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.callModel(ctx, f, step) })
 	case agent.Compact:
-		d.startEffect(step.Key, func(ctx workflow.Context) { d.compact(ctx, step) })
+		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.compact(ctx, f, step) })
 	case agent.FindMessages:
 		d.startEffect(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:
 		for _, call := range step.Running(d.callsAtOnce(step), d.started) {
 			switch {
 			case call.Child == "":
-				d.startEffect(call.Key, func(ctx workflow.Context) { d.callTool(ctx, call) })
+				d.startActivity(call.Key, func(ctx workflow.Context, f *effect) { d.callTool(ctx, f, call) })
 			case d.recalled(call):
 				if d.state.Apply(agent.CallBegan{Key: call.Key, Time: d.now()}) {
 					call.Began = d.now()
@@ -279,6 +309,13 @@ func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
 	d.launch(&effect{key: key}, run)
 }
 
+// startActivity is like [driver.startEffect], but for an effect that is one activity. The function `start` starts the activity and
+// sets the fields `result` and `ended` of the effect.
+func (d *driver) startActivity(key agent.Key, start func(workflow.Context, *effect)) {
+	f := &effect{key: key}
+	d.launch(f, func(ctx workflow.Context) { start(ctx, f) })
+}
+
 // launch calls the function `run` in a coroutine of its own. While the function runs, the driver counts the effect f as in
 // flight: see [effect]. The method sets `f.cancel`, which cancels the context of the function. It does nothing if an effect
 // with the same key is in flight.
@@ -291,6 +328,12 @@ func (d *driver) launch(f *effect, run func(workflow.Context)) {
 	d.effects = append(d.effects, f)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		run(ctx)
+		if f.result != nil {
+			if d.state.KeyVersion >= collectsResults {
+				return // collectResults waits for the result
+			}
+			f.ended(ctx)
+		}
 		d.endEffect(f)
 	})
 }

@@ -42,16 +42,21 @@ func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-// load reads the agent's definition by the activity LoadAgent, and applies the definition to the state. If the activity
-// fails, load applies the failure instead.
-func (d *driver) load(ctx workflow.Context, step agent.Load) {
+// load starts the activity LoadAgent, which reads the agent's definition. Its result is applied to the state. If the activity
+// fails, the failure is applied instead.
+func (d *driver) load(ctx workflow.Context, f *effect, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
 		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 	})
+	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)})
+	f.ended = func(ctx workflow.Context) { d.loaded(ctx, step, f.result) }
+}
+
+// loaded applies the end of the activity LoadAgent to the state.
+func (d *driver) loaded(ctx workflow.Context, step agent.Load, result workflow.Future) {
 	var def agent.Definition
-	in := protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)}
-	err := workflow.ExecuteActivity(ctx, protocol.LoadAgent, in).Get(ctx, &def)
+	err := result.Get(ctx, &def)
 	if temporal.IsCanceledError(err) {
 		return
 	}
@@ -69,35 +74,38 @@ func (d *driver) load(ctx workflow.Context, step agent.Load) {
 // did not run.
 const removedTool = "removed-tool"
 
-func (d *driver) callModel(ctx workflow.Context, step agent.CallModel) {
+func (d *driver) callModel(ctx workflow.Context, f *effect, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
 	if len(in.Delta) > 0 {
 		origin := d.state.ModelIdentity()
 		in.Origin = &origin
 	}
-	d.askModel(ctx, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, in)
+	d.askModel(ctx, f, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, in)
 }
 
 // compact asks the model for a summary of the beginning of the conversation, and applies the summary to the state.
-func (d *driver) compact(ctx workflow.Context, step agent.Compact) {
-	d.askModel(ctx, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
+func (d *driver) compact(ctx workflow.Context, f *effect, step agent.Compact) {
+	d.askModel(ctx, f, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-// askModel makes a model call by the activity CallModel, and applies the result to the state. `label` is a short description
+// askModel starts the activity CallModel, which makes a model call. Its result is applied to the state. `label` is a short description
 // of the call, for the summary of the activity. The given key is the ID of the activity.
-func (d *driver) askModel(ctx workflow.Context, label string, key agent.Key, in protocol.CallModelInput) {
+func (d *driver) askModel(ctx workflow.Context, f *effect, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
 	turn := d.state.Turn
 	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))
 	ctx = d.withCallOptions(ctx, key, d.state.Definition.Queue, summary)
-	var result protocol.ModelResult
-	err := workflow.ExecuteActivity(ctx, protocol.CallModel, in).Get(ctx, &result)
-	e := protocol.ModelEvent(key, result, err, d.now())
-	if replied, ok := e.(agent.ModelReplied); ok {
-		replied.New = result.NewIn != "" && result.NewIn == d.runSuffix
-		e = replied
+	f.result = workflow.ExecuteActivity(ctx, protocol.CallModel, in)
+	f.ended = func(ctx workflow.Context) {
+		var result protocol.ModelResult
+		err := f.result.Get(ctx, &result)
+		e := protocol.ModelEvent(key, result, err, d.now())
+		if replied, ok := e.(agent.ModelReplied); ok {
+			replied.New = result.NewIn != "" && result.NewIn == d.runSuffix
+			e = replied
+		}
+		d.applyEnd(turn, e, err)
 	}
-	d.applyEnd(turn, e, err)
 }
 
 // findMessages gets the messages that other runs of the agent received. It reads them page by page, by the activity
@@ -153,7 +161,8 @@ func (d *driver) delta(count int) []llm.Message {
 	return delta
 }
 
-func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
+// callTool starts the activity CallTool, which makes a tool call. Its result is applied to the state.
+func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	turn := d.state.Turn
 	ctx = d.withCallOptions(ctx, call.Key, t.Queue, call.Name+" "+call.Arguments)
@@ -168,9 +177,12 @@ func (d *driver) callTool(ctx workflow.Context, call agent.Call) {
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads && t.Ref != agent.ReadResult {
 		in.ResultBytes = max(limit, storedBytes)
 	}
-	var out protocol.ToolResult
-	err := workflow.ExecuteActivity(ctx, protocol.CallTool, in).Get(ctx, &out)
-	d.applyEnd(turn, protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()), err)
+	f.result = workflow.ExecuteActivity(ctx, protocol.CallTool, in)
+	f.ended = func(ctx workflow.Context) {
+		var out protocol.ToolResult
+		err := f.result.Get(ctx, &out)
+		d.applyEnd(turn, protocol.ToolEvent(call.Key, call.Name, out, err, limit, d.now()), err)
+	}
 }
 
 // withCallOptions returns a context with the options of an activity that makes a model call or a tool call. The activity has the
