@@ -71,10 +71,11 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 // visible removes invisible characters from a text: control characters other than tabs, and characters that change the
 // direction of writing. The result is valid UTF-8, and its only line break is "\n".
 func visible(text string) string {
+	plain := func(r rune) bool { return r >= ' ' && r < 0x7F || r == '\n' || r == '\t' }
+	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text // most texts; the steps below take longer
+	}
 	return strings.Map(func(r rune) rune {
-		if r >= ' ' && r < 0x7F {
-			return r // most characters; the checks below take longer
-		}
 		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}

@@ -60,7 +60,7 @@ func MiddleNoting(text string, limit int, note func(from, bytes int) string) str
 func middle(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= limit && encodedLen(text) <= encodedLimit {
+	if len(text) <= limit && (maxEncoded*len(text) <= encodedLimit || encodedLen(text) <= encodedLimit) {
 		return text
 	}
 	if limit < 100 {
@@ -104,6 +104,9 @@ func suffixLen(text string, limit, encodedLimit int) int {
 	}
 	return n
 }
+
+// maxEncoded is the largest number of bytes that encoding/json writes for one byte of a text.
+const maxEncoded = 6
 
 // encodedLen returns the number of bytes that encoding/json writes for a text in a JSON string, without the quotes.
 func encodedLen(text string) int {
