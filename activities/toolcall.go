@@ -54,11 +54,9 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
 		// The recalled result is stored as the transcript shows it, to keep the history of this run small. The whole result stays
 		// in the history of the earlier run; see findResult.
-		if earlier.Recalled = true; in.ShownBytes > 0 {
-			_, key := names(ctx)
-			earlier = earlier.Shown(key, in.ShownBytes)
-		}
-		return earlier, err
+		_, key := names(ctx)
+		earlier.Recalled = true
+		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
 	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost }
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })

@@ -53,6 +53,21 @@ type CallToolInput struct {
 	ShownBytes int `json:"shown_bytes,omitempty"`
 }
 
+// OmitDefaults makes the input of a tool call smaller for the history. It returns a copy without the numbers that follow from the
+// defaults: see the fields ResultBytes, ShownBytes and Batch.
+func (in CallToolInput) OmitDefaults() CallToolInput {
+	if in.ShownBytes == ShownBytes(in.ResultBytes) {
+		in.ShownBytes = 0
+	}
+	if in.ResultBytes == DefaultResultBytes {
+		in.ResultBytes = 0
+	}
+	if in.Batch == 1 {
+		in.Batch = 0
+	}
+	return in
+}
+
 // AwaitAgentInput is the input of the activity [AwaitAgent], which waits for the end of a sub-agent that was started earlier.
 type AwaitAgentInput struct {
 	// ID is the agent ID of the sub-agent.

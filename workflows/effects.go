@@ -177,7 +177,7 @@ func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads && t.Ref != agent.ReadResult {
 		in.ResultBytes = max(limit, storedBytes)
 	}
-	f.result = workflow.ExecuteActivity(ctx, protocol.CallTool, in)
+	f.result = workflow.ExecuteActivity(ctx, protocol.CallTool, in.OmitDefaults())
 	f.ended = func(ctx workflow.Context) {
 		var out protocol.ToolResult
 		err := f.result.Get(ctx, &out)
