@@ -39,6 +39,13 @@ type settings struct {
 }
 
 func main() {
+	if path := os.Getenv(asleepWorker); path != "" {
+		if err := sleepWorker(context.Background(), path); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var s settings
 	flag.IntVar(&s.rounds, "rounds", 5, "how often each measurement is repeated; the table shows medians")
 	flag.IntVar(&s.long, "long", 10_000, "turns of the long agent; 0 leaves it out")
@@ -86,6 +93,7 @@ func run(ctx context.Context, s settings) error {
 		{"resets", func() error { return l.resets(ctx, s.resets) }},
 		{"crowd", func() error { return l.crowd(ctx, 50, 10, s.rounds) }},
 		{"replay", func() error { return l.replay(ctx, 200, s.rounds) }},
+		{"asleep", func() error { return l.asleep(ctx, s.chats) }},
 		{"kill", func() error { return l.kills(ctx, s.rounds) }},
 		{"long", func() error { return l.long(ctx, s.long) }},
 		{"resumed", func() error { return l.resumed(ctx, 20) }},

@@ -33,6 +33,20 @@ func serverCPU(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
+// resident returns the memory of the process with the given ID that is in RAM, in MB. It returns 0 if this cannot be read.
+func resident(pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	var kilobytes float64
+	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+		return 0
+	}
+	return kilobytes / 1000
+}
+
 // loadAverage returns the load average of the last minute. It returns "unknown" if the load average cannot be read.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")

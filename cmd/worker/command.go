@@ -67,6 +67,7 @@ func newCommand() *cobra.Command {
 	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C")
 	f.DurationVar(&o.Recovery, "recovery", 0, "how long a call may go without a heartbeat before another worker takes it over; a longer time costs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
 	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud a short --recovery then costs at most one action a second")
+	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to hold in memory after they have run; others are read from their history when they go on (default 10000)")
 	f.BoolVar(&o.Verbose, "verbose", false, "log more")
 	return cmd
 }

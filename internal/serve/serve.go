@@ -46,6 +46,9 @@ type Options struct {
 	Recovery time.Duration
 	// Lease lets all calls of the worker share one heartbeat: see [reagent.Options.Lease].
 	Lease bool
+	// CacheAgents is the number of agents that the worker holds in memory after it has run them, for all workers of this process.
+	// Zero means the default of Temporal's SDK, 10,000.
+	CacheAgents int
 	// Drain is how long running calls may take to end after the first signal. Zero stops the calls at once.
 	Drain time.Duration
 	// Verbose logs from the level Info on; the default is Warn.

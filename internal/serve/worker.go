@@ -64,6 +64,12 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if o.Recovery != 0 && o.Recovery < time.Second {
 		return fmt.Errorf("--recovery is %v: set it to 1s or more", o.Recovery)
 	}
+	if o.CacheAgents < 0 {
+		return fmt.Errorf("--cache-agents is %d: set it to 1 or more, or to 0 for the default", o.CacheAgents)
+	}
+	if o.CacheAgents > 0 {
+		worker.SetStickyWorkflowCacheSize(o.CacheAgents)
+	}
 	if w.version, err = newDeployment(o); err != nil {
 		return err
 	}

@@ -1,0 +1,432 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/agent"
+	agents "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/serve"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+const (
+	// cachedChats is the number of agents that the worker of [lab.asleep] holds in memory.
+	cachedChats = 100
+	// wokenChats is the number of chats that get a message at the same time.
+	wokenChats = 500
+	// startsAtOnce is the number of chats that are started at the same time.
+	startsAtOnce = 50
+	// idleTime is the time for which the requests of the worker are counted while all chats are idle.
+	idleTime = 10 * time.Second
+)
+
+// asleepWorker is the name of an environment variable. If it is set, this program is a worker process for [lab.asleep]. The value is
+// the path of the worker's configuration.
+const asleepWorker = "REAGENT_BENCH_WORKER"
+
+// asleep measures what chats cost that wait for a message. It starts the given number of chats on one worker process with a small
+// cache. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's database, and the requests
+// of the worker while nothing happens. At last it sends a message to many chats at once, and measures the time until the model gets
+// the requests. If `chats` is 0, asleep does nothing.
+func (l *lab) asleep(ctx context.Context, chats int) error {
+	if chats == 0 {
+		return nil
+	}
+	progressf("%d chats that are asleep", chats)
+	s, err := newSleep(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	name := func(what string) string { return fmt.Sprintf("%s, %d chats asleep", what, chats) }
+
+	if err := s.startChats(ctx, 0, cachedChats); err != nil { // so that everything that the worker needs once is in memory
+		return err
+	}
+	if err := s.quiet(ctx); err != nil {
+		return err
+	}
+	heapBefore, err := s.heap()
+	if err != nil {
+		return err
+	}
+	rssBefore, serverBefore, sizeBefore := resident(s.worker.Process.Pid), resident(s.server.PID()), s.databaseBytes()
+	began := time.Now()
+	if err := s.startChats(ctx, cachedChats, chats); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if err := s.quiet(ctx); err != nil {
+		return err
+	}
+	rssFull := resident(s.worker.Process.Pid)
+	heapAfter, err := s.heap()
+	if err != nil {
+		return err
+	}
+	rssAfter, more := resident(s.worker.Process.Pid), float64(chats-cachedChats)
+	l.report.note(name("chats started a second"), fmt.Sprintf("%.0f", more/took.Seconds()))
+	l.report.note(name("worker heap with 100 chats, with all"), fmt.Sprintf("%.1f, %.1f MB", heapBefore/1e6, heapAfter/1e6))
+	l.report.note(name("worker heap bytes a chat"), fmt.Sprintf("%.0f", (heapAfter-heapBefore)/more))
+	l.report.note(name("worker RSS with 100 chats, with all, after a GC"), fmt.Sprintf("%.0f, %.0f, %.0f MB", rssBefore, rssFull, rssAfter))
+	l.report.note(name("database bytes a chat"), fmt.Sprintf("%.0f", (s.databaseBytes()-sizeBefore)/more))
+	l.report.note(name("server RSS with 100 chats, with all"), fmt.Sprintf("%.0f, %.0f MB", serverBefore, resident(s.server.PID())))
+
+	for i := 0; i < chats; i += max(chats/20, 1) {
+		if err := s.sleeps(ctx, i); err != nil {
+			return err
+		}
+	}
+	requests, err := s.requestsIn(ctx, idleTime)
+	if err != nil {
+		return err
+	}
+	value := "none"
+	if len(requests) > 0 {
+		value = fmt.Sprint(requests)
+	}
+	l.report.goal(name("requests in "+idleTime.String()+", long polls apart"), value, len(requests) == 0, "none")
+
+	woken := min(wokenChats, chats)
+	waits, err := s.wake(ctx, chats, woken)
+	if err != nil {
+		return err
+	}
+	l.report.note(name(fmt.Sprintf("ms from Send to the model, %d at once, p50, p99, worst", woken)),
+		fmt.Sprintf("%.0f, %.0f, %.0f", waits[woken/2], waits[woken*99/100], waits[woken-1]))
+	return nil
+}
+
+// sleep has what the measurement [lab.asleep] needs: a server that writes its data to a file, a worker process, and a model server in
+// this process.
+type sleep struct {
+	dir      string // folder of the database and of the worker's configuration
+	server   *devserver.Server
+	temporal client.Client
+	agents   *agents.Client
+	model    *llmtest.Server
+	worker   *exec.Cmd
+	collect  io.Writer      // each line that is written here makes the worker collect garbage
+	answers  *bufio.Scanner // the lines that the worker prints
+
+	asked sync.Map     // the time of the first request to the model with a message, by the text of the message
+	turns atomic.Int64 // number of requests to the model
+}
+
+func newSleep(ctx context.Context) (*sleep, error) {
+	dir, err := os.MkdirTemp("", "reagent-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &sleep{dir: dir}
+	if err := s.start(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *sleep) start(ctx context.Context) error {
+	var err error
+	s.server, err = devserver.Start(ctx, devserver.Options{Progress: os.Stderr, Metrics: true, DBFilename: filepath.Join(s.dir, "temporal.db")})
+	if err != nil {
+		return err
+	}
+	options, err := config.ClientOptions(s.server.Address(), "")
+	if err != nil {
+		return err
+	}
+	if s.temporal, err = client.Dial(options); err != nil {
+		return err
+	}
+	s.agents = agents.New(s.temporal, "asleep")
+	s.model = llmtest.Serve(clientFunc(func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		s.asked.LoadOrStore(req.Messages[len(req.Messages)-1].Content, time.Now())
+		s.turns.Add(1)
+		return llmtest.Say(lastAnswer), nil
+	}))
+	yaml := fmt.Sprintf("task_queue: asleep\nmodels:\n  main: {model: m, base_url: %q}\nagents:\n  x: {model: main}\n", s.model.URL)
+	path := filepath.Join(s.dir, "agents.yaml")
+	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s.worker = exec.CommandContext(ctx, self)
+	s.worker.Env = append(os.Environ(), asleepWorker+"="+path, "TEMPORAL_ADDRESS="+s.server.Address())
+	s.worker.Stderr = os.Stderr
+	if s.collect, err = s.worker.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := s.worker.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := s.worker.Start(); err != nil {
+		return err
+	}
+	s.answers = bufio.NewScanner(out)
+	for s.answers.Scan() {
+		if strings.Contains(s.answers.Text(), "Ready.") {
+			return nil
+		}
+	}
+	return errors.New("the worker ended before it was ready")
+}
+
+func (s *sleep) close() {
+	if s.worker != nil && s.worker.Process != nil {
+		_ = s.worker.Process.Kill() // the process may have ended before
+		_ = s.worker.Wait()
+	}
+	if s.model != nil {
+		s.model.Close()
+	}
+	if s.temporal != nil {
+		s.temporal.Close()
+	}
+	if s.server != nil {
+		s.server.Stop()
+	}
+	os.RemoveAll(s.dir)
+}
+
+// sleepWorker runs the worker of [lab.asleep] with the configuration at the given path. For each line of the standard input, it collects
+// garbage, returns free memory to the system, and prints the size of the heap.
+func sleepWorker(ctx context.Context, path string) error {
+	go func() {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			debug.FreeOSMemory()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			fmt.Println(m.HeapAlloc)
+		}
+	}()
+	return serve.Run(ctx, serve.Options{Config: path, Stateful: "none", CacheAgents: cachedChats}, os.Stdout, os.Stderr)
+}
+
+// heap makes the worker collect garbage, and returns the size of its heap in bytes.
+func (s *sleep) heap() (float64, error) {
+	if _, err := fmt.Fprintln(s.collect); err != nil {
+		return 0, err
+	}
+	if !s.answers.Scan() {
+		return 0, errors.New("the worker ended")
+	}
+	return strconv.ParseFloat(s.answers.Text(), 64)
+}
+
+func chatID(i int) string { return fmt.Sprint("asleep-", i) }
+
+// startChats starts the chats with the numbers from `from` to before `to`, and waits until the model has answered each of them.
+func (s *sleep) startChats(ctx context.Context, from, to int) error {
+	numbers, failed := make(chan int), make(chan error, startsAtOnce)
+	var all sync.WaitGroup
+	for range startsAtOnce {
+		all.Go(func() {
+			for i := range numbers {
+				if _, err := s.agents.Start(ctx, agents.StartOptions{ID: chatID(i), Agent: "x", Mode: agent.Chat, Message: fmt.Sprint("hello ", i)}); err != nil {
+					failed <- err
+					return
+				}
+				for began := time.Now(); s.turns.Load() < int64(i-startsAtOnce) && time.Since(began) < patience; { // the worker keeps pace
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	shown := time.Now()
+	for i := from; i < to; i++ {
+		select {
+		case numbers <- i:
+		case err := <-failed:
+			return err
+		}
+		if time.Since(shown) > 5*time.Second {
+			shown = time.Now()
+			progressf("  %d of %d chats", i, to)
+		}
+	}
+	close(numbers)
+	all.Wait()
+	for began := time.Now(); s.turns.Load() < int64(to); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > patience {
+			return fmt.Errorf("the model got %d of %d requests", s.turns.Load(), to)
+		}
+	}
+	return nil
+}
+
+// databaseBytes returns the size of the server's database files, in bytes.
+func (s *sleep) databaseBytes() float64 {
+	var bytes float64
+	files, _ := filepath.Glob(filepath.Join(s.dir, "temporal.db*"))
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			bytes += float64(info.Size())
+		}
+	}
+	return bytes
+}
+
+// sleeps returns an error if a chat has a timer, an activity or a workflow task that is open.
+func (s *sleep) sleeps(ctx context.Context, i int) error {
+	found, err := s.temporal.DescribeWorkflowExecution(ctx, chatID(i), "")
+	if err != nil {
+		return err
+	}
+	if len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil {
+		return fmt.Errorf("the chat %s has an open activity or workflow task", chatID(i))
+	}
+	timers := map[int64]bool{}
+	events := s.temporal.GetWorkflowHistory(ctx, chatID(i), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return err
+		}
+		switch event.GetEventType() {
+		case enumspb.EVENT_TYPE_TIMER_STARTED:
+			timers[event.GetEventId()] = true
+		case enumspb.EVENT_TYPE_TIMER_CANCELED:
+			delete(timers, event.GetTimerCanceledEventAttributes().GetStartedEventId())
+		case enumspb.EVENT_TYPE_TIMER_FIRED:
+			delete(timers, event.GetTimerFiredEventAttributes().GetStartedEventId())
+		}
+	}
+	if len(timers) > 0 {
+		return fmt.Errorf("the chat %s has an open timer", chatID(i))
+	}
+	return nil
+}
+
+// requestLine matches a line of the server's metric "service_requests", and captures the labels and the count.
+var requestLine = regexp.MustCompile(`(?m)^service_requests\{([^}]*)\} (\S+)$`)
+
+// label matches a label of a metric, and captures its name and its value.
+var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
+
+// requests returns how many requests the server has got from outside since its start, by their names. Long polls are left out.
+func (s *sleep) requests(ctx context.Context) (map[string]float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.server.MetricsURL(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	for _, m := range requestLine.FindAllStringSubmatch(string(text), -1) {
+		labels := map[string]string{}
+		for _, l := range label.FindAllStringSubmatch(m[1], -1) {
+			labels[l[1]] = l[2]
+		}
+		n, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return nil, err
+		}
+		if operation := labels["operation"]; labels["service_name"] == "frontend" && !strings.HasPrefix(operation, "Poll") {
+			counts[operation] += n
+		}
+	}
+	if len(counts) == 0 {
+		return nil, errors.New("the server's metrics have no requests")
+	}
+	return counts, nil
+}
+
+// requestsIn returns how many requests the server gets in the given time, by their names. Long polls are left out.
+func (s *sleep) requestsIn(ctx context.Context, d time.Duration) (map[string]float64, error) {
+	before, err := s.requests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(d)
+	after, err := s.requests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for operation := range after {
+		after[operation] -= before[operation]
+	}
+	maps.DeleteFunc(after, func(_ string, n float64) bool { return n == 0 })
+	return after, nil
+}
+
+// quiet waits until the worker has ended all workflow tasks. The server updates its metrics about once a second.
+func (s *sleep) quiet(ctx context.Context) error {
+	for began := time.Now(); time.Since(began) < patience; {
+		ended, err := s.requestsIn(ctx, 3*time.Second)
+		if err != nil {
+			return err
+		}
+		if ended["RespondWorkflowTaskCompleted"] == 0 {
+			return nil
+		}
+	}
+	return errors.New("the worker still runs workflow tasks")
+}
+
+// wake sends a message to `n` of the chats at once. It returns the times from the call of Send to the request to the model, in
+// milliseconds, in ascending order.
+func (s *sleep) wake(ctx context.Context, chats, n int) ([]float64, error) {
+	sent, failed := make([]time.Time, n), make([]error, n)
+	text := func(i int) string { return fmt.Sprint("wake up ", i) }
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			sent[i] = time.Now()
+			_, failed[i] = s.agents.Send(ctx, chatID(i*(chats/n)), agents.Message{Text: text(i)})
+		})
+	}
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	var waits []float64
+	for i := range n {
+		for began := time.Now(); ; time.Sleep(time.Millisecond) {
+			if at, ok := s.asked.Load(text(i)); ok {
+				waits = append(waits, at.(time.Time).Sub(sent[i]).Seconds()*1000)
+				break
+			}
+			if time.Since(began) > patience {
+				return nil, fmt.Errorf("the model got no request of the chat %s", chatID(i*(chats/n)))
+			}
+		}
+	}
+	slices.Sort(waits)
+	return waits, nil
+}
