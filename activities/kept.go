@@ -25,7 +25,7 @@ type kept struct {
 func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	memory, err := otter.New(&otter.Options[agent.Key, []byte]{
 		MaximumWeight: uint64(bytes),
-		Weigher:       func(key agent.Key, data []byte) uint32 { return uint32(len(key) + len(data)) },
+		Weigher:       func(key agent.Key, data []byte) uint32 { return uint32(entryBytes + len(key) + len(data)) },
 	})
 	if err != nil {
 		return nil, err

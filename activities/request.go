@@ -200,7 +200,7 @@ type call struct{ agentID, id string }
 func newCache(bytes int) (*cache, error) {
 	transcripts, err := otter.New(&otter.Options[string, transcript]{
 		MaximumWeight: uint64(bytes) / 2,
-		Weigher:       func(_ string, t transcript) uint32 { return uint32(t.bytes) },
+		Weigher:       func(_ string, t transcript) uint32 { return uint32(entryBytes + originBytes + t.bytes) },
 	})
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func newCache(bytes int) (*cache, error) {
 	}
 	answers, err := otter.New(&otter.Options[call, llm.Message]{
 		MaximumWeight: uint64(bytes) / 4,
-		Weigher:       func(_ call, m llm.Message) uint32 { return uint32(weight([]llm.Message{m})) },
+		Weigher:       func(_ call, m llm.Message) uint32 { return uint32(entryBytes + weight([]llm.Message{m})) },
 	})
 	return &cache{transcripts, heads, answers}, err
 }
@@ -265,11 +265,22 @@ func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	return results
 }
 
+// These are the approximate sizes in memory, in bytes, of what the caches hold besides texts. Without them, the entries of many agents
+// with short texts would need several times the memory that the caches may use.
+const (
+	// entryBytes is the size of an entry of a cache, with its key.
+	entryBytes = 150
+	// originBytes is the size of the hashes and IDs of a [transcript].
+	originBytes = 350
+	// messageBytes is the size of a message. A transcript may have room for twice as many messages as it has.
+	messageBytes = 200
+)
+
 // weight returns the approximate size of messages in memory, in bytes.
 func weight(messages []llm.Message) int {
 	size := 0
 	for _, m := range messages {
-		size += 100 + len(m.Content) + len(m.Reasoning) + len(m.Opaque.Data)
+		size += messageBytes + len(m.Content) + len(m.Reasoning) + len(m.Opaque.Data)
 		for _, call := range m.ToolCalls {
 			size += 100 + len(call.Arguments) + len(call.Opaque.Data)
 		}

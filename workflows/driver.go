@@ -342,7 +342,12 @@ func (d *driver) inFlight(key agent.Key) bool {
 	return slices.ContainsFunc(d.effects, func(f *effect) bool { return f.key == key })
 }
 
+// endEffect records that an effect has ended, and releases its context. Otherwise d.root would hold the contexts of all effects of the
+// run.
 func (d *driver) endEffect(f *effect) {
+	if f.cancel != nil {
+		f.cancel()
+	}
 	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
 }
 

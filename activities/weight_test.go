@@ -1,0 +1,49 @@
+package activities
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// heapBytes returns the size of all objects on the heap after a garbage collection.
+func heapBytes() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// Many small chats must not hold more memory than few large ones. So the sizes of entries count what an entry takes besides its text.
+func TestCachesOfIdleChatsStayWithinTheirBound(t *testing.T) {
+	const bound, chats = 8 << 20, 100_000
+	hash := strings.Repeat("0", 64)
+	before := heapBytes()
+	c, err := newCache(bound)
+	require.NoError(t, err)
+	k, err := newKept(bound, "", nil)
+	require.NoError(t, err)
+	for i := range chats {
+		id, key := fmt.Sprint("chat-", i), agent.Key(fmt.Sprint("model-", i))
+		start := transcript{origin: agent.ModelIdentity{Identity: agent.Identity{AgentID: strings.Clone(id), Incarnation: strings.Clone(hash)[:36]}, PrefixHash: strings.Clone(hash)}}
+		c.put(id, start.extended([]llm.Message{{Role: llm.User, Content: "hello"}, {Role: llm.Assistant, Content: "done"}}))
+		c.putResult(id, llm.Message{Role: llm.Tool, Content: "done", ToolCallID: "c"})
+		k.put(key, llm.Message{Role: llm.Assistant, Content: "done"})
+	}
+	c.transcripts.CleanUp()
+	c.answers.CleanUp()
+	k.memory.CleanUp()
+	require.Less(t, heapBytes()-before, 2*bound)
+	require.Positive(t, c.transcripts.EstimatedSize())
+	require.Positive(t, c.answers.EstimatedSize())
+	require.Positive(t, k.memory.EstimatedSize())
+	runtime.KeepAlive(c)
+	runtime.KeepAlive(k)
+}
