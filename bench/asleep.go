@@ -36,6 +36,8 @@ import (
 const (
 	// cachedChats is the number of agents that the worker of [lab.asleep] holds in memory.
 	cachedChats = 100
+	// warmChats is the number of chats after which the worker has in memory what it needs once.
+	warmChats = 20
 	// wokenChats is the number of chats that get a message at the same time.
 	wokenChats = 500
 	// startsAtOnce is the number of chats that are started at the same time.
@@ -49,13 +51,14 @@ const (
 const asleepWorker = "REAGENT_BENCH_WORKER"
 
 // asleep measures what chats cost that wait for a message. It starts the given number of chats on one worker process with a small
-// cache. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's database, and the requests
+// cache, at least 200. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's database, and the requests
 // of the worker while nothing happens. At last it sends a message to many chats at once, and measures the time until the model gets
 // the requests. If `chats` is 0, asleep does nothing.
 func (l *lab) asleep(ctx context.Context, chats int) error {
 	if chats == 0 {
 		return nil
 	}
+	chats = max(chats, 2*cachedChats)
 	progressf("%d chats that are asleep", chats)
 	s, err := newSleep(ctx)
 	if err != nil {
@@ -64,46 +67,31 @@ func (l *lab) asleep(ctx context.Context, chats int) error {
 	defer s.close()
 	name := func(what string) string { return fmt.Sprintf("%s, %d chats asleep", what, chats) }
 
-	if err := s.startChats(ctx, 0, cachedChats); err != nil { // so that everything that the worker needs once is in memory
-		return err
-	}
-	if err := s.quiet(ctx); err != nil {
-		return err
-	}
-	heapBefore, err := s.heap()
-	if err != nil {
-		return err
-	}
-	rssBefore, serverBefore, sizeBefore := resident(s.worker.Process.Pid), resident(s.server.PID()), s.databaseBytes()
+	// After the first chats, the worker has in memory what it needs once. After the second step, its cache is full.
+	var sizes [3]footprint
 	began := time.Now()
-	if err := s.startChats(ctx, cachedChats, chats); err != nil {
-		return err
+	for i, upTo := range []int{warmChats, cachedChats, chats} {
+		if sizes[i], err = s.grow(ctx, upTo); err != nil {
+			return err
+		}
 	}
-	took := time.Since(began)
-	if err := s.quiet(ctx); err != nil {
-		return err
-	}
-	rssFull := resident(s.worker.Process.Pid)
-	heapAfter, err := s.heap()
+	warm, full, all := sizes[0], sizes[1], sizes[2]
+	more := float64(chats - cachedChats)
+	l.report.note(name("chats started a second"), fmt.Sprintf("%.0f", float64(chats)/time.Since(began).Seconds()))
+	l.report.note(name("worker heap with 20, 100, all chats"), fmt.Sprintf("%.1f, %.1f, %.1f MB", warm.heap/1e6, full.heap/1e6, all.heap/1e6))
+	l.report.note(name("worker heap for a chat in the cache, not in the cache"),
+		fmt.Sprintf("%.0f, %.0f bytes", (full.heap-warm.heap)/(cachedChats-warmChats), (all.heap-full.heap)/more))
+	l.report.note(name("worker RSS with 20, 100, all chats"), fmt.Sprintf("%.0f, %.0f, %.0f MB", warm.worker, full.worker, all.worker))
+	l.report.note(name("server RSS with 20, 100, all chats"), fmt.Sprintf("%.0f, %.0f, %.0f MB", warm.server, full.server, all.server))
+	l.report.note(name("database bytes a chat"), fmt.Sprintf("%.0f", (all.database-full.database)/more))
+	requests, err := s.requestsIn(ctx, idleTime)
 	if err != nil {
 		return err
 	}
-	rssAfter, more := resident(s.worker.Process.Pid), float64(chats-cachedChats)
-	l.report.note(name("chats started a second"), fmt.Sprintf("%.0f", more/took.Seconds()))
-	l.report.note(name("worker heap with 100 chats, with all"), fmt.Sprintf("%.1f, %.1f MB", heapBefore/1e6, heapAfter/1e6))
-	l.report.note(name("worker heap bytes a chat"), fmt.Sprintf("%.0f", (heapAfter-heapBefore)/more))
-	l.report.note(name("worker RSS with 100 chats, with all, after a GC"), fmt.Sprintf("%.0f, %.0f, %.0f MB", rssBefore, rssFull, rssAfter))
-	l.report.note(name("database bytes a chat"), fmt.Sprintf("%.0f", (s.databaseBytes()-sizeBefore)/more))
-	l.report.note(name("server RSS with 100 chats, with all"), fmt.Sprintf("%.0f, %.0f MB", serverBefore, resident(s.server.PID())))
-
 	for i := 0; i < chats; i += max(chats/20, 1) {
 		if err := s.sleeps(ctx, i); err != nil {
 			return err
 		}
-	}
-	requests, err := s.requestsIn(ctx, idleTime)
-	if err != nil {
-		return err
 	}
 	value := "none"
 	if len(requests) > 0 {
@@ -180,7 +168,6 @@ func (s *sleep) start(ctx context.Context) error {
 	}
 	s.worker = exec.CommandContext(ctx, self)
 	s.worker.Env = append(os.Environ(), asleepWorker+"="+path, "TEMPORAL_ADDRESS="+s.server.Address())
-	s.worker.Stderr = os.Stderr
 	if s.collect, err = s.worker.StdinPipe(); err != nil {
 		return err
 	}
@@ -243,6 +230,26 @@ func (s *sleep) heap() (float64, error) {
 }
 
 func chatID(i int) string { return fmt.Sprint("asleep-", i) }
+
+// footprint is the memory of a worker and its server.
+type footprint struct {
+	heap           float64 // of the worker, in bytes, after a garbage collection
+	worker, server float64 // resident, in MB
+	database       float64 // size of the database files, in bytes
+}
+
+// grow starts chats until there are `to` of them, waits until all are idle, and returns the memory that is then in use.
+func (s *sleep) grow(ctx context.Context, to int) (footprint, error) {
+	err := s.startChats(ctx, int(s.turns.Load()), to)
+	if err == nil {
+		err = s.quiet(ctx)
+	}
+	if err != nil {
+		return footprint{}, err
+	}
+	heap, err := s.heap()
+	return footprint{heap, resident(s.worker.Process.Pid), resident(s.server.PID()), s.databaseBytes()}, err
+}
 
 // startChats starts the chats with the numbers from `from` to before `to`, and waits until the model has answered each of them.
 func (s *sleep) startChats(ctx context.Context, from, to int) error {

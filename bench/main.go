@@ -34,8 +34,8 @@ type lab struct {
 
 // settings are the flags of this program.
 type settings struct {
-	rounds, long, chats, resets int
-	only, profile               string
+	rounds, long, chats, kills, resets int
+	only, profile                      string
 }
 
 func main() {
@@ -49,8 +49,9 @@ func main() {
 	var s settings
 	flag.IntVar(&s.rounds, "rounds", 5, "how often each measurement is repeated; the table shows medians")
 	flag.IntVar(&s.long, "long", 10_000, "turns of the long agent; 0 leaves it out")
-	flag.IntVar(&s.chats, "chats", 10_000, "number of chats that are asleep; 0 leaves them out")
 	flag.IntVar(&s.resets, "resets", 500, "agents that are reset at once; 0 leaves them out")
+	flag.IntVar(&s.chats, "chats", 3000, "number of chats that are asleep; 0 leaves them out")
+	flag.IntVar(&s.kills, "kills", 20, "how many workers are killed during a model call, and how many between turns; 0 leaves them out")
 	flag.StringVar(&s.only, "only", "", "run one measurement, such as turns, replay or asleep")
 	flag.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of this process, which is also the worker of most measurements, to this `file`")
 	flag.Parse()
@@ -94,7 +95,7 @@ func run(ctx context.Context, s settings) error {
 		{"crowd", func() error { return l.crowd(ctx, 50, 10, s.rounds) }},
 		{"replay", func() error { return l.replay(ctx, 200, s.rounds) }},
 		{"asleep", func() error { return l.asleep(ctx, s.chats) }},
-		{"kill", func() error { return l.kills(ctx, s.rounds) }},
+		{"kill", func() error { return l.kills(ctx, s.kills) }},
 		{"long", func() error { return l.long(ctx, s.long) }},
 		{"resumed", func() error { return l.resumed(ctx, 20) }},
 	} {

@@ -1,0 +1,15 @@
+package serve
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/config"
+)
+
+func TestNegativeCacheIsRefused(t *testing.T) {
+	_, err := newWorker(t.Context(), &config.Config{}, Options{CacheAgents: -1}, slog.Default())
+	require.EqualError(t, err, "--cache-agents is -1: set it to 1 or more, or to 0 for the default")
+}
