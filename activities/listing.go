@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -154,10 +153,9 @@ func (a *Activities) newest(ctx context.Context, from agent.RunRef, self string)
 }
 
 // listLater returns a retryable error with the text of the given error. Activities return it if Temporal's list of runs is
-// not complete yet, or if Temporal refuses to list the runs. The retry delay grows with the attempts, and is random by a fifth.
+// not complete yet, or if Temporal refuses to list the runs. The retry delay grows with the attempts.
 func listLater(ctx context.Context, err error) error {
-	delay := listDelay << min(activity.GetInfo(ctx).Attempt-1, 10)
-	delay = min(delay, maxListDelay) * time.Duration(80+rand.IntN(41)) / 100
+	delay := min(listDelay<<min(activity.GetInfo(ctx).Attempt-1, 10), maxListDelay)
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable,
 		temporal.ApplicationErrorOptions{NextRetryDelay: delay})
 }
@@ -165,7 +163,7 @@ func listLater(ctx context.Context, err error) error {
 const (
 	// listDelay is the first retry delay in the errors that [listLater] returns.
 	listDelay = 200 * time.Millisecond
-	// maxListDelay is the longest of these delays, before the random part.
+	// maxListDelay is the longest of these delays.
 	maxListDelay = 10 * time.Second
 )
 
