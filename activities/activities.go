@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -162,6 +163,8 @@ type Activities struct {
 	running running
 	// lease is nil if the worker has none.
 	lease *lease
+	// calls counts the attempts on this worker that send heartbeats.
+	calls atomic.Int64
 	// flights merges identical reads of histories that happen at the same time.
 	flights  singleflight.Group
 	streamer Streamer

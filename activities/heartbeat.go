@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -28,8 +29,10 @@ const (
 	minHeartbeatWait = time.Second
 	// minBeatWait is the minimum timeout of a periodic heartbeat. If a request hangs, another one must still be in time.
 	minBeatWait = 250 * time.Millisecond
-	// lookInterval is the time between two looks at the activity: see [heartbeat.look].
-	lookInterval = 1500 * time.Millisecond
+	// minLookInterval is the minimum time between two looks at the activity: see [heartbeat.look].
+	minLookInterval = 1500 * time.Millisecond
+	// looksPerSecond limits the looks of all calls of a worker.
+	looksPerSecond = 100
 	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
 	// that crashes its worker would crash workers for ever.
 	maxLost = 5
@@ -51,6 +54,8 @@ type heartbeat struct {
 	info activity.Info
 	// lease is the lease of the worker; nil if there is none.
 	lease *lease
+	// calls counts the attempts on this worker that send heartbeats.
+	calls *atomic.Int64
 	// tells says that the heartbeats report the partial text of a model call.
 	tells bool
 	// beating is the context in which heartbeats are sent. It ends when [heartbeat.stop] is called, or when the context of
@@ -104,7 +109,7 @@ const maxProgressBytes = 2000
 // report the partial text of a model call, once a second. Otherwise, they only show that the attempt is alive, so there are two in
 // the heartbeat timeout, because Temporal Cloud bills each heartbeat. When the attempt ends, the caller must call [heartbeat.stop].
 func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat {
-	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, tells: tells, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
+	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, calls: &a.calls, tells: tells, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
@@ -115,6 +120,7 @@ func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat 
 		h.contact = h.contact.Add(-h.contact.Sub(started))
 	}
 	h.beating, h.stopped = context.WithCancel(ctx)
+	h.calls.Add(1)
 	h.wait.Go(h.beat)
 	h.lease.add(h)
 	return h
@@ -125,7 +131,7 @@ func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat 
 func (h *heartbeat) beat() {
 	interval := h.interval()
 	due := time.Now().Add(interval) // the time of the next heartbeat
-	timer := time.NewTimer(min(interval, lookInterval))
+	timer := time.NewTimer(min(interval, h.lookInterval()))
 	defer timer.Stop()
 	if interval == 0 {
 		timer.Stop() // the activity has no heartbeat timeout
@@ -141,7 +147,7 @@ func (h *heartbeat) beat() {
 				due = now.Add(interval / 4) // the next heartbeat follows soon
 			}
 			cancel()
-			timer.Reset(max(0, min(time.Until(due), lookInterval)))
+			timer.Reset(max(0, min(time.Until(due), h.lookInterval())))
 		case <-h.over:
 			return
 		case <-h.beating.Done():
@@ -211,6 +217,11 @@ func (h *heartbeat) record(ctx context.Context) error {
 		h.finish(h.whyGone())
 	}
 	return err
+}
+
+// lookInterval returns the time between two looks at the activity. It is longer if the worker makes many calls.
+func (h *heartbeat) lookInterval() time.Duration {
+	return max(minLookInterval, time.Duration(h.calls.Load())*time.Second/looksPerSecond)
 }
 
 // look asks Temporal whether the attempt was cancelled or lost, without a heartbeat. Heartbeats are few, because Temporal Cloud
@@ -464,6 +475,7 @@ func (h *heartbeat) report(err error) {
 // stop ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (h *heartbeat) stop() {
 	h.lease.remove(h)
+	h.calls.Add(-1)
 	h.stopped()
 	h.wait.Wait()
 }
