@@ -34,7 +34,8 @@ const (
 // Plugin adds agents to one Temporal worker. When the worker starts, the plugin registers the workflow and the activities of
 // agents. The plugin also starts activity workers, which are further workers in this process that run only activities. Each
 // model with a limit on requests has an activity worker with a task queue of its own. So has each stateful MCP server that
-// runs in this process. When the worker stops, the plugin stops the activity workers and the MCP servers.
+// runs in this process, and the lease: see [Options.Lease]. When the worker stops, the plugin stops the activity workers and the
+// MCP servers.
 //
 // The plugin sets three options of the worker if they are zero:
 //   - StickyScheduleToStartTimeout becomes 1 second. After a crash, another worker then soon takes over.
