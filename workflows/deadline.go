@@ -54,7 +54,8 @@ func (d *driver) restartTime() {
 	if !d.reset || d.timeRestarted || !d.activitiesEndTurns() || !d.since("time limits begin again") {
 		return
 	}
-	d.apply(agent.TimeRestarted{Time: d.now()})
+	d.restarted = d.now()
+	d.apply(agent.TimeRestarted{Time: d.restarted})
 	d.timeRestarted = d.own(fmt.Sprint("time limits, at ", workflow.GetInfo(d.root).GetCurrentHistoryLength()))
 }
 
@@ -72,7 +73,7 @@ func (d *driver) applyEnd(turn agent.Turn, e agent.Event, err error) {
 	}
 	d.endTurnInTime()
 	switch {
-	case d.state.Turn.Number == turn.Number && d.state.Turn.Began != turn.Began:
+	case turn.Began < d.restarted:
 		d.version++
 	case timeout:
 		d.apply(agent.TimeReached{Turn: turn.Number, Time: d.now()})

@@ -36,8 +36,10 @@ type driver struct {
 	runSuffix string
 	// reset says that this run began by a reset of an earlier run.
 	reset bool
-	// timeRestarted says that the time limits have begun again after the reset: see [driver.restartTime].
+	// timeRestarted says that the time limits have begun again after the reset: see [driver.restartTime]. restarted is the time, in
+	// Unix milliseconds. It is 0 if they have not begun again.
 	timeRestarted bool
+	restarted     int64
 	// version increases when the loop has to run again, for example after an event that changed the state. The loop waits
 	// until version has changed.
 	version int
