@@ -48,7 +48,7 @@ const (
 
 // asleepWorker is the name of an environment variable. If it is set, this program is a worker process for [lab.asleep]. The value is
 // the path of the worker's configuration.
-const asleepWorker = "REAGENT_BENCH_WORKER"
+const asleepWorker = "REAGENT_BENCH_WORKER" //nolint:gosec // the name of a variable, not a secret
 
 // asleep measures what chats cost that wait for a message. It starts the given number of chats on one worker process with a small
 // cache, at least 200. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's database, and the requests

@@ -29,10 +29,8 @@ func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
 		HeartbeatTimeout: time.Duration(in.RecoveryMS) * time.Millisecond,
 		RetryPolicy:      &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
-	var calls protocol.HeldCalls
-	err := workflow.ExecuteActivity(hold, protocol.HoldLease).Get(ctx, nil)
-	lost, ok := errors.AsType[*temporal.TimeoutError](err)
-	if !ok || !lost.HasLastHeartbeatDetails() || lost.LastHeartbeatDetails(&calls) != nil || len(calls.Calls) == 0 {
+	calls := lostCalls(workflow.ExecuteActivity(hold, protocol.HoldLease).Get(ctx, nil))
+	if len(calls.Calls) == 0 {
 		return nil
 	}
 	back := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -40,4 +38,13 @@ func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
 	return workflow.ExecuteActivity(back, protocol.ReturnCalls, calls).Get(ctx, nil)
+}
+
+// lostCalls returns the calls that the last heartbeat of a lease has named, if the heartbeats have stopped. `err` is the error of
+// the activity that sends them.
+func lostCalls(err error) (calls protocol.HeldCalls) {
+	if lost, ok := errors.AsType[*temporal.TimeoutError](err); ok && lost.HasLastHeartbeatDetails() {
+		_ = lost.LastHeartbeatDetails(&calls) // calls that cannot be decoded wait for their own heartbeat timeout
+	}
+	return calls
 }
