@@ -33,6 +33,9 @@ const (
 	minLookInterval = 1500 * time.Millisecond
 	// looksPerSecond limits the looks of all calls of a worker.
 	looksPerSecond = 100
+	// maxClockSkew is the largest difference of the clocks of a worker and of Temporal with which a worker notices that a call has
+	// reached the time limit of its turn.
+	maxClockSkew = time.Minute
 	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
 	// that crashes its worker would crash workers for ever.
 	maxLost = 5
@@ -58,6 +61,8 @@ type heartbeat struct {
 	calls *atomic.Int64
 	// tells says that the heartbeats report the partial text of a model call.
 	tells bool
+	// copied says that a reset copied the activity from another run.
+	copied bool
 	// beating is the context in which heartbeats are sent. It ends when [heartbeat.stop] is called, or when the context of
 	// the attempt ends.
 	beating context.Context
@@ -108,8 +113,12 @@ const maxProgressBytes = 2000
 // startHeartbeat begins to send heartbeats for the activity attempt with the given context. If `tells` is true, the heartbeats
 // report the partial text of a model call, once a second. Otherwise, they only show that the attempt is alive, so there are two in
 // the heartbeat timeout, because Temporal Cloud bills each heartbeat. When the attempt ends, the caller must call [heartbeat.stop].
-func (a *Activities) startHeartbeat(ctx context.Context, tells bool) *heartbeat {
-	h := &heartbeat{ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, calls: &a.calls, tells: tells, info: activity.GetInfo(ctx), over: make(chan struct{}), contact: time.Now()}
+//
+// `effect` is the effect in the input of the activity; nil if the activity has none.
+func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *protocol.Effect) *heartbeat {
+	info := activity.GetInfo(ctx)
+	copied := effect != nil && effect.Run != "" && effect.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
+	h := &heartbeat{copied: copied, ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, calls: &a.calls, tells: tells, info: info, over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
@@ -155,7 +164,10 @@ func (h *heartbeat) beat() {
 				return // stop was called
 			}
 			end := attemptStopped
-			if temporal.IsCanceledError(context.Cause(h.ctx)) || h.timeIsUp() {
+			switch {
+			case h.timeIsUp() && h.copied:
+				end = attemptLost // the time limit has begun again, and another activity may need the result
+			case temporal.IsCanceledError(context.Cause(h.ctx)), h.timeIsUp():
 				end = attemptCancelled
 			}
 			h.finish(end)
@@ -167,8 +179,13 @@ func (h *heartbeat) beat() {
 // timeIsUp reports whether the attempt's context ended because of the schedule-to-close timeout of the activity. This is the time
 // limit of the agent's turn, so the workflow does not need the result any more.
 func (h *heartbeat) timeIsUp() bool {
+	return errors.Is(h.ctx.Err(), context.DeadlineExceeded) && h.endsWithTurn()
+}
+
+// endsWithTurn reports whether the deadline of the attempt is that of the schedule-to-close timeout.
+func (h *heartbeat) endsWithTurn() bool {
 	limit := h.info.ScheduleToCloseTimeout
-	return errors.Is(h.ctx.Err(), context.DeadlineExceeded) && limit > 0 && !h.info.ScheduledTime.Add(limit).After(h.info.Deadline)
+	return limit > 0 && !h.info.ScheduledTime.Add(limit).After(h.info.Deadline)
 }
 
 // tooLate returns an error if the time limit of the turn was over when the attempt began: see [protocol.OutOfTime]. It also
@@ -234,7 +251,7 @@ func (h *heartbeat) look(ctx context.Context) {
 	}
 	switch p := pending(found, h.info.ActivityID); {
 	case p == nil:
-		h.finish(gone(found))
+		h.finish(h.gone(found))
 	case p.GetAttempt() != h.info.Attempt:
 		h.finish(attemptLost)
 	case p.GetState() == enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
@@ -262,19 +279,23 @@ func (h *heartbeat) whyGone() ending {
 	if err != nil {
 		return attemptLost
 	}
-	return gone(found)
+	return h.gone(found)
 }
 
-// gone returns why a run no longer has an attempt at an activity. The reason is [attemptCancelled] if the run has completed or
-// was cancelled, because nothing needs the result of an attempt of this run. Otherwise the reason is [attemptLost], because
-// another attempt or a later run may need the result.
-func gone(run *workflowservice.DescribeWorkflowExecutionResponse) ending {
+// gone returns why a run no longer has the attempt. The reason is [attemptCancelled] if the run has completed or was cancelled,
+// because nothing needs the result of an attempt of this run. The same holds if the activity has ended shortly before its deadline:
+// it has reached the time limit of the turn, and the clock of this worker is behind. Otherwise the reason is [attemptLost],
+// because another attempt or a later run may need the result.
+func (h *heartbeat) gone(run *workflowservice.DescribeWorkflowExecutionResponse) ending {
 	switch run.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
 		return attemptCancelled
-	default:
-		return attemptLost
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		if pending(run, h.info.ActivityID) == nil && h.endsWithTurn() && time.Until(h.info.Deadline) < maxClockSkew {
+			return attemptCancelled
+		}
 	}
+	return attemptLost
 }
 
 // finish marks the attempt as ended for the given reason. Only the first call changes anything.

@@ -125,7 +125,7 @@ func (l *lease) take(ctx context.Context) error {
 	_, err := l.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: l.taskQueue, StaticSummary: "calls of the worker with the task queue " + l.queue,
 	}, protocol.LeaseWorkflow, protocol.LeaseInput{Queue: l.queue, RecoveryMS: l.recovery.Milliseconds()})
-	if err != nil {
+	if err != nil && !l.held() { // the answer may be lost although the lease has begun
 		return fmt.Errorf("start a lease: %w", err)
 	}
 	for {
@@ -169,7 +169,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (l *lease) hold(info activity.Info) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if info.WorkflowExecution.ID != l.id {
+	if info.WorkflowExecution.ID != l.id || l.token != nil {
 		return false
 	}
 	l.token, l.contact = info.TaskToken, time.Now()
@@ -250,18 +250,7 @@ func (l *lease) release(onlyIdle bool) bool {
 func (l *lease) beat(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
-	l.mu.Lock()
-	token := l.token
-	var held protocol.HeldCalls
-	for h := range l.calls {
-		if len(held.Calls) == maxHeld {
-			break
-		}
-		l.calls[h] = true
-		run := h.info.WorkflowExecution
-		held.Calls = append(held.Calls, protocol.HeldCall{WorkflowID: run.ID, RunID: run.RunID, ActivityID: h.info.ActivityID, Attempt: h.info.Attempt})
-	}
-	l.mu.Unlock()
+	token, held, added := l.name()
 	if token == nil {
 		return errors.New("the worker has no lease")
 	}
@@ -277,9 +266,45 @@ func (l *lease) beat(ctx context.Context) error {
 	case temporal.IsCanceledError(err): // a person has cancelled the workflow of the lease
 		l.release(false)
 	case errors.As(err, new(*serviceerror.NotFound)):
+		l.unname(added)
 		l.lapse()
 	}
 	return err
+}
+
+// name marks the calls in flight as named, and returns them for the details of a heartbeat. `added` are those that no heartbeat has
+// named before. If the worker holds no lease, the token is nil, and nothing is marked.
+func (l *lease) name() (token []byte, held protocol.HeldCalls, added []*heartbeat) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.token == nil {
+		return nil, held, nil
+	}
+	for h, named := range l.calls {
+		if len(held.Calls) == maxHeld {
+			break
+		}
+		if !named {
+			added = append(added, h)
+		}
+		l.calls[h] = true
+		run := h.info.WorkflowExecution
+		held.Calls = append(held.Calls, protocol.HeldCall{
+			WorkflowID: run.ID, RunID: run.RunID, ActivityID: h.info.ActivityID, Attempt: h.info.Attempt, StartedMS: h.info.StartedTime.UnixMilli(),
+		})
+	}
+	return l.token, held, added
+}
+
+// unname marks calls as not named, because Temporal has refused the only heartbeat that named them. Nobody returns these calls.
+func (l *lease) unname(calls []*heartbeat) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range calls {
+		if _, inFlight := l.calls[h]; inFlight {
+			l.calls[h] = false
+		}
+	}
 }
 
 // lapse ends the attempts at all calls that a heartbeat has named, because another worker returns these calls to Temporal.
@@ -292,10 +317,10 @@ func (l *lease) lapse() {
 		}
 	}
 	l.mu.Unlock()
-	l.release(false)
 	for _, h := range lost {
-		h.finish(attemptLost)
+		h.finish(attemptLost) // before release: see confirm
 	}
+	l.release(false)
 }
 
 // confirm returns nil if another worker cannot have returned the call to Temporal. If the last heartbeat of the lease is too
@@ -307,8 +332,11 @@ func (l *lease) confirm(ctx context.Context, h *heartbeat) error {
 	l.mu.Lock()
 	safe := !l.calls[h] || age(l.contact) < l.recovery/2
 	l.mu.Unlock()
-	if safe {
-		return nil
+	switch {
+	case !safe:
+		return l.beat(ctx)
+	case h.ended() != attemptOpen: // the lease has ended since
+		return errors.New("another worker may have this call")
 	}
-	return l.beat(ctx)
+	return nil
 }

@@ -34,7 +34,7 @@ const maxDefinitionBytes = 1_500_000
 // If this worker does not serve the agent, the error has the type [protocol.UnknownAgent]. If the definition cannot be made,
 // the error has the type [protocol.BadAgent].
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
-	beat := a.startHeartbeat(ctx, false)
+	beat := a.startHeartbeat(ctx, false, nil)
 	defer beat.stop()
 	d, err := a.loadAgent(ctx, beat, in)
 	if err != nil {

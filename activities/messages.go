@@ -51,7 +51,7 @@ const (
 // Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first. The
 // messages of all other runs follow. Within both groups, the messages of older runs come first.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
-	beat := a.startHeartbeat(ctx, false)
+	beat := a.startHeartbeat(ctx, false, nil)
 	defer beat.stop()
 	here := activity.GetInfo(ctx).WorkflowExecution
 	others, err := a.earlier(ctx)

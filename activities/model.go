@@ -27,7 +27,7 @@ const (
 // model call fails, the type of the error is an [llm.Class]. Most other errors have an error type that the package `protocol`
 // defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	beat := a.startHeartbeat(ctx, in.PartialText)
+	beat := a.startHeartbeat(ctx, in.PartialText, &in.Effect)
 	defer beat.stop()
 	if err := beat.tooLate(); err != nil {
 		return protocol.ModelResult{}, err

@@ -21,7 +21,7 @@ import (
 // If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the
 // type is [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].
 func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
-	beat := a.startHeartbeat(ctx, false)
+	beat := a.startHeartbeat(ctx, false, nil)
 	defer beat.stop()
 	page, err := a.readAgent(ctx, beat, in)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // one. If no run has a result, the field `Started` says whether any of the runs started the sub-agent. A run is skipped if
 // its history is deleted or cannot be read: see [recallAttempts].
 func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
-	beat := a.startHeartbeat(ctx, false)
+	beat := a.startHeartbeat(ctx, false, nil)
 	defer beat.stop()
 	out, err := a.recallCall(ctx, beat, in)
 	if err != nil {

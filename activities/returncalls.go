@@ -40,7 +40,7 @@ func (a *Activities) returnCall(ctx context.Context, namespace string, call prot
 		return err
 	}
 	p := pending(found, call.ActivityID)
-	if p.GetAttempt() != call.Attempt || p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
+	if p.GetAttempt() != call.Attempt || p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED || p.GetLastStartedTime().AsTime().UnixMilli() != call.StartedMS {
 		return nil
 	}
 	lost := temporal.NewApplicationError(protocol.TimeoutText(enumspb.TIMEOUT_TYPE_HEARTBEAT), protocol.LeaseLost)

@@ -22,7 +22,7 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 // attempt may run the tool or get its result, or if the call was cancelled. The result is also cached on this worker, because
 // the agent's next model call needs it.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	beat := a.startHeartbeat(ctx, false)
+	beat := a.startHeartbeat(ctx, false, &in.Effect)
 	defer beat.stop()
 	beat.describe(in.Ref + " " + in.Arguments)
 	if err := beat.tooLate(); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
 // writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 changed two texts.
-// Version 3 changed the driver: a turn without sub-agents needs no timer.
+// Version 3 changed the driver: a turn without sub-agents needs no timer, and one coroutine waits for all results.
 const KeyVersion = 3
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it

@@ -54,8 +54,9 @@ const (
 	WorkerLost = "WorkerLost"
 	// Interrupted means that the worker is stopping, or that Temporal has given up the attempt. The activity may run again.
 	Interrupted = "Interrupted"
-	// OutOfTime means that the time limit of the turn was over when the attempt began, so nothing was done. If the limit is not
-	// over for the agent, either a reset has copied the activity, or the clock of the worker is ahead of Temporal's clock.
+	// OutOfTime means that the time limit of the turn was over when the attempt began, so this attempt did nothing. An earlier
+	// attempt may have made the call. If the limit is not over for the agent, either a reset has copied the activity, or the
+	// clock of the worker is ahead of Temporal's clock.
 	OutOfTime = "OutOfTime"
 )
 

@@ -36,4 +36,6 @@ type HeldCall struct {
 	RunID      string `json:"run_id"`
 	ActivityID string `json:"activity_id"`
 	Attempt    int32  `json:"attempt"`
+	// StartedMS is the time at which the attempt began, in Unix milliseconds. It tells two activities with the same ID apart.
+	StartedMS int64 `json:"started_ms"`
 }

@@ -134,9 +134,12 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 // milliseconds. If the activity was cancelled, ToolEvent returns nil. The call then has another result already.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
 	var timeout *temporal.TimeoutError
+	var app *temporal.ApplicationError
 	switch {
 	case temporal.IsCanceledError(err):
 		return nil
+	case errors.As(err, &app) && app.Type() == OutOfTime: // an earlier attempt may have run the tool
+		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
 	case errors.As(err, &timeout), err == nil && r.Lost:
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
 	case err != nil:

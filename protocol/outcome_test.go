@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
@@ -34,4 +36,12 @@ func TestBareReplyTellsTheSame(t *testing.T) {
 		require.Equal(t, c.keepsReason, bare.FinishReason == c.reason)
 		require.Equal(t, llm.Assistant, c.reply.Message.Role, "the reply itself stays as it is")
 	}
+}
+
+// If a worker refuses an attempt because the time limit of the turn seems to be over, an earlier attempt may have run the tool.
+func TestRefusedAttemptLeavesTheOutcomeUnknown(t *testing.T) {
+	err := temporal.NewNonRetryableApplicationError("the time limit was over", protocol.OutOfTime, nil)
+	e, ok := protocol.ToolEvent("tool-1", "pay", protocol.ToolResult{}, err, 0, 7).(agent.ToolFinished)
+	require.True(t, ok)
+	require.Equal(t, agent.ToolLost(7), e.Result)
 }

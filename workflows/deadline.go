@@ -136,6 +136,7 @@ func (d *driver) watchDeadline(step agent.Step) {
 		case err != nil: // cancelled
 		case d.activitiesEndTurns():
 			d.endTurnInTime() // if a reset copied the timer, the deadline may be later now
+			d.turnTimer.deadline = 0
 			d.version++
 		default:
 			d.apply(agent.TimeReached{Turn: turn, Time: d.now()})

@@ -16,6 +16,11 @@ const (
 	LeaseBackstop = 30 * time.Second
 	// holdTimeout is the start-to-close timeout of the activity that holds a lease. A worker needs a new lease after this time.
 	holdTimeout = 365 * 24 * time.Hour
+	// returnTime is the time for each call in the start-to-close timeout of the activity that returns calls.
+	returnTime = 10 * time.Millisecond
+	// maxReturns is the largest number of attempts at this activity. Calls that could not be returned are given to another worker
+	// after [LeaseBackstop].
+	maxReturns = 10
 	// takeTimeout is the time in which a worker has to take the lease for which it has asked.
 	takeTimeout = time.Minute
 )
@@ -33,9 +38,11 @@ func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
 	if len(calls.Calls) == 0 {
 		return nil
 	}
+	returns := backoff()
+	returns.MaximumAttempts = maxReturns
 	back := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: "return", Summary: oneLine(plural(len(calls.Calls), "call") + " of " + in.Queue),
-		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
+		StartToCloseTimeout: lookTimeout + time.Duration(len(calls.Calls))*returnTime, RetryPolicy: returns,
 	})
 	return workflow.ExecuteActivity(back, protocol.ReturnCalls, calls).Get(ctx, nil)
 }
