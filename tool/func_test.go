@@ -38,6 +38,24 @@ func TestFuncDescribesItsArguments(t *testing.T) {
 	}`, string(spec.Schema))
 }
 
+func TestToolIsDestructiveUnlessItsDescriptionSaysOtherwise(t *testing.T) {
+	for spec, destructive := range map[*tool.Spec]bool{
+		{}:                        true,
+		{Effect: "sometimes"}:     true,
+		{Effect: tool.AtMostOnce}: true,
+		{Effect: tool.Idempotent}: true,
+		{Effect: tool.ReadOnly}:   false,
+		{NotDestructive: true}:    false,
+		{Effect: tool.Idempotent, NotDestructive: true}: false,
+	} {
+		require.Equal(t, destructive, spec.Destructive(), "%+v", *spec)
+	}
+	made, err := tool.New(tool.Spec{Name: "append", NotDestructive: true},
+		func(context.Context, json.RawMessage) (tool.Result, error) { return tool.Result{}, nil })
+	require.NoError(t, err)
+	require.False(t, made.Spec().Destructive())
+}
+
 func TestFuncEncodesItsResult(t *testing.T) {
 	str := tool.MustFunc("s", "", tool.ReadOnly, func(context.Context, struct{}) (string, error) { return "<a>", nil })
 	require.Equal(t, tool.Result{Content: "<a>"}, call(t, str, ""))

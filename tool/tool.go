@@ -40,10 +40,18 @@ type Spec struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Effect says whether a call may run again if its outcome is unknown. Empty means [AtMostOnce].
 	Effect Effect `json:"effect,omitempty"`
+	// NotDestructive says that the tool only adds: a call neither changes nor deletes what exists. False means that a call may do
+	// so, unless the effect is [ReadOnly].
+	NotDestructive bool `json:"not_destructive,omitempty"`
 	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own task
 	// queue can run the tool.
 	Queue string `json:"queue,omitempty"`
 }
+
+// Destructive reports whether a call of the tool may change or delete what exists. Destructive is false only if the effect is
+// [ReadOnly] or [Spec.NotDestructive] is true. Therefore it is true for a tool about which nothing is known, and for an
+// [Idempotent] tool.
+func (s Spec) Destructive() bool { return s.Effect != ReadOnly && !s.NotDestructive }
 
 // Tool is a function that a model may call.
 type Tool interface {

@@ -152,6 +152,9 @@ func TestToolsAreDescribedAsTheServerDescribesThem(t *testing.T) {
 	require.Equal(t, tool.Spec{Name: "t_look", Description: "Looks.", Schema: []byte(`{"type":"object"}`), Effect: tool.ReadOnly, Queue: "only-here"}, specs["t_look"])
 	require.Equal(t, tool.Idempotent, specs["t_put"].Effect)
 	require.Equal(t, tool.AtMostOnce, specs["t_create"].Effect)
+	for name, spec := range specs {
+		require.Equal(t, name != "t_look" && name != "t_put", spec.Destructive(), name)
+	}
 	require.Equal(t, "Creates.", specs["t_create"].Description)
 	require.Contains(t, specs, "user_get")
 	// The server's SDK writes the schema compactly; digits and order stay.

@@ -87,7 +87,7 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 		})
 	add(&sdk.Tool{Name: "look", Title: "Looks.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("seen") })
-	add(&sdk.Tool{Name: "put", Annotations: &sdk.ToolAnnotations{IdempotentHint: true}},
+	add(&sdk.Tool{Name: "put", Annotations: &sdk.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(false)}},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("put") })
 	add(&sdk.Tool{Name: "user.get"},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("got") })
@@ -105,7 +105,7 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 				return nil, ctx.Err()
 			}
 		})
-	add(&sdk.Tool{Name: "fail"},
+	add(&sdk.Tool{Name: "fail", Annotations: &sdk.ToolAnnotations{DestructiveHint: new(true)}},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "token " + os.Getenv("API_TOKEN") + " is no good"}}}, nil
 		})

@@ -142,8 +142,9 @@ type listed struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Annotations struct {
-		ReadOnlyHint   bool `json:"readOnlyHint"`
-		IdempotentHint bool `json:"idempotentHint"`
+		ReadOnlyHint    bool  `json:"readOnlyHint"`
+		IdempotentHint  bool  `json:"idempotentHint"`
+		DestructiveHint *bool `json:"destructiveHint"` // nil means true
 	} `json:"annotations"`
 }
 

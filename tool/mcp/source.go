@@ -81,8 +81,9 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 // If [tool.CheckSchema] refuses the schema of a tool, the tool is not in the list.
 //
 // The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, and otherwise
-// [tool.AtMostOnce]. The schema of a tool is the server's JSON. A schema that is not a JSON object is replaced by
-// {"type":"object"}.
+// [tool.AtMostOnce]. [tool.Spec.NotDestructive] is true only if the annotations say `destructiveHint: false`. Annotations are
+// hints: a server may say what is not true. The schema of a tool is the server's JSON. A schema that is not a JSON object is
+// replaced by {"type":"object"}.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	tools, listed, closed := s.tools, s.listed, s.closed
@@ -180,9 +181,10 @@ func (s *Source) logChanges(before, after []tool.Tool) {
 		switch {
 		case !known:
 			s.server.Logger.Warn("the server has a new tool", "tool", spec.Name)
-		case !bytes.Equal(was.Schema, spec.Schema) || was.Description != spec.Description || was.Effect != spec.Effect:
+		case !bytes.Equal(was.Schema, spec.Schema) || was.Description != spec.Description || was.Effect != spec.Effect,
+			was.Destructive() != spec.Destructive():
 			s.server.Logger.Warn("the server describes a tool differently; running agents keep the old description", "tool", spec.Name,
-				"effect_before", was.Effect, "effect", spec.Effect)
+				"effect_before", was.Effect, "effect", spec.Effect, "destructive_before", was.Destructive(), "destructive", spec.Destructive())
 		}
 	}
 	for name := range old {
@@ -335,10 +337,11 @@ func (l listed) spec(s Server) tool.Spec {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}
 	return tool.Spec{
-		Name:        s.modelName(l.Name),
-		Description: cmp.Or(l.Description, l.Title),
-		Schema:      schema,
-		Effect:      effect,
-		Queue:       s.Queue,
+		Name:           s.modelName(l.Name),
+		Description:    cmp.Or(l.Description, l.Title),
+		Schema:         schema,
+		Effect:         effect,
+		NotDestructive: l.Annotations.DestructiveHint != nil && !*l.Annotations.DestructiveHint,
+		Queue:          s.Queue,
 	}
 }
