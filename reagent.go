@@ -71,6 +71,19 @@ type Options struct {
 // Agent defines one agent: its model, instructions, tools, sub-agents and limits.
 type Agent = activities.Agent
 
+// ApprovalPolicy says which calls of an agent need a person's approval: see [activities.ApprovalPolicy].
+type ApprovalPolicy = activities.ApprovalPolicy
+
+// These are the rules of an [ApprovalPolicy].
+const (
+	// ApprovalNever means that no call needs an approval.
+	ApprovalNever = activities.ApprovalNever
+	// ApprovalAlways means that each call needs an approval.
+	ApprovalAlways = activities.ApprovalAlways
+	// ApprovalDestructive means that each call needs an approval, except for calls of tools that are not destructive.
+	ApprovalDestructive = activities.ApprovalDestructive
+)
+
 // Limits are the limits of an agent, such as the number of its model calls, its tokens, and the time for one message: see
 // [agent.Limits].
 type Limits = agent.Limits

@@ -55,6 +55,8 @@ type Agent struct {
 	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. Zero means the
 	// priority with which the agent was started.
 	Priority int
+	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that no call needs one.
+	Approval ApprovalPolicy
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
 	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].
@@ -272,6 +274,9 @@ func New(o Options) (*Activities, error) {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
 		}
 		if err := protocol.CheckPriority(def.Priority); err != nil {
+			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
+		}
+		if err := def.Approval.check(); err != nil {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
 		}
 		for _, name := range def.models() {

@@ -112,7 +112,7 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
 // define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,
-// if a tool cannot be found, or if the definition is too large.
+// if a tool cannot be found, if a key of the approval policy matches nothing, or if the definition is too large.
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{
@@ -142,11 +142,15 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	if err != nil {
 		return d, fmt.Errorf("agent %s: %w", name, err)
 	}
+	// A pattern that matches no tool may be a key of the approval policy, too: the server has no tools.
+	approvalKeys := slices.Concat(conf.Tools, conf.Agents)
 	for _, b := range bound {
-		spec := b.Tool.Spec()
+		spec, keys := b.Tool.Spec(), toolKeys(b.Ref)
+		approvalKeys = append(approvalKeys, keys...)
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
 			Ref: b.Ref, Effect: string(spec.Effect), Queue: spec.Queue,
+			Approval: conf.Approval.needs(spec.Destructive(), keys...),
 		})
 	}
 	for _, sub := range conf.Agents {
@@ -155,8 +159,12 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		}
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
+			Approval: conf.Approval.needs(true, sub),
 			BudgetMS: childBudget(a.agents[sub].Limits.WithDefaults().Time).Milliseconds(), Priority: a.agents[sub].Priority,
 		})
+	}
+	if err := conf.Approval.checkKeys(approvalKeys); err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
 	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })
 	for _, t := range d.Tools {

@@ -1,0 +1,92 @@
+package activities
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ApprovalPolicy says which calls of an agent need a person's approval. A key is one of these:
+//   - a tool, as in `Agent.Tools`: "price" or "files.read"
+//   - "files.*", which means all tools of the MCP server "files"
+//   - the name of a sub-agent
+//   - "default", which means all other tools and sub-agents
+//
+// The most specific key decides: the name before "files.*", and "files.*" before "default". The rule of a tool or sub-agent
+// without a key is [ApprovalNever]. Therefore no call needs an approval if the policy is nil.
+//
+// A key that matches no tool and no sub-agent of the agent is an error of the agent's definition: see [Activities.Check].
+// Otherwise a call could run without approval because of a misspelt name. The key "files.*" may match no tool if `Agent.Tools`
+// contains "files.*" and the server has no tools.
+type ApprovalPolicy map[string]ApprovalRule
+
+// ApprovalRule says which calls of a tool or sub-agent need a person's approval. A policy must not contain the empty rule.
+type ApprovalRule string
+
+const (
+	// ApprovalNever means that no call needs an approval.
+	ApprovalNever ApprovalRule = "never"
+	// ApprovalAlways means that each call needs an approval.
+	ApprovalAlways ApprovalRule = "always"
+	// ApprovalDestructive means that each call needs an approval, except for tools that are not destructive: see
+	// [tool.Spec.Destructive]. A sub-agent is always destructive. An MCP server says in its annotations which of its tools are
+	// not destructive. Annotations are only hints, so use [ApprovalAlways] for a server that is not trusted.
+	ApprovalDestructive ApprovalRule = "destructive"
+)
+
+// defaultKey is the key in an [ApprovalPolicy] for tools and sub-agents that match no other key.
+const defaultKey = "default"
+
+// check returns an error for each unknown rule.
+func (p ApprovalPolicy) check() error {
+	var problems []error
+	for _, key := range slices.Sorted(maps.Keys(p)) {
+		switch p[key] {
+		case ApprovalNever, ApprovalAlways, ApprovalDestructive:
+		default:
+			problems = append(problems, fmt.Errorf("approval of %q: unknown rule %q: use never, always or destructive", key, p[key]))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// needs reports whether each call of a tool or sub-agent needs an approval. `keys` are the keys that match the tool or
+// sub-agent, the most specific first: see [toolKeys]. The method adds the key "default". The parameter `destructive` says
+// whether a call may be destructive.
+func (p ApprovalPolicy) needs(destructive bool, keys ...string) bool {
+	for _, key := range append(slices.Clip(keys), defaultKey) {
+		switch rule, ok := p[key]; {
+		case !ok:
+		case rule == ApprovalNever:
+			return false
+		case rule == ApprovalDestructive:
+			return destructive
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// checkKeys returns an error for each key of the policy that is neither in `known` nor "default".
+func (p ApprovalPolicy) checkKeys(known []string) error {
+	var problems []error
+	for _, key := range slices.Sorted(maps.Keys(p)) {
+		if key != defaultKey && !slices.Contains(known, key) {
+			problems = append(problems, fmt.Errorf("approval: %q matches no tool or sub-agent of this agent: correct the name, or remove it", key))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// toolKeys returns the keys of an [ApprovalPolicy] that match the tool with the given reference, except for "default". The
+// most specific key is the first: "files.read" and then "files.*".
+func toolKeys(ref string) []string {
+	server, _, ok := strings.Cut(ref, ".")
+	if !ok {
+		return []string{ref}
+	}
+	return []string{ref, server + ".*"}
+}
