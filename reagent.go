@@ -74,6 +74,9 @@ type Agent = activities.Agent
 // ApprovalPolicy says which calls of an agent need a person's approval: see [activities.ApprovalPolicy].
 type ApprovalPolicy = activities.ApprovalPolicy
 
+// ApprovalRule is a rule of an [ApprovalPolicy].
+type ApprovalRule = activities.ApprovalRule
+
 // These are the rules of an [ApprovalPolicy].
 const (
 	// ApprovalNever means that no call needs an approval.
