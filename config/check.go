@@ -142,6 +142,31 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			r.problemf(item, "%q is not one of the agents; %s", sub, suggest(sub, cfg.Agents))
 		}
 	}
+	r.checkApproval(path, a)
+}
+
+// checkApproval reports each key in the field `approval` of an agent that can match no tool and no sub-agent of this agent. A
+// tool of an MCP server may be missing at the server, which only the worker can find out.
+func (r *reader) checkApproval(path string, a Agent) {
+	if r.present(path+".approval") && a.Approval == nil {
+		r.problemf(path+".approval", "has no rules; write default: never, always or destructive, or remove it")
+	}
+	if r.hasProblem(path+".tools") || r.hasProblem(path+".agents") {
+		return
+	}
+	known := map[string]bool{"default": true}
+	for _, name := range slices.Concat(a.Tools, a.Agents) {
+		known[name] = true
+		if server, _ := SplitTool(name); server != "" {
+			known[server+".*"] = true
+		}
+	}
+	for _, key := range sorted(a.Approval) {
+		server, tool := SplitTool(key)
+		if !known[key] && (tool == "" || !slices.Contains(a.Tools, server+".*")) {
+			r.problemf(path+".approval."+key, "matches no tool or sub-agent of this agent; %s", suggest(key, known))
+		}
+	}
 }
 
 func (r *reader) checkTool(path, tool string, cfg *Config) {

@@ -169,6 +169,10 @@ type Agent struct {
 	// Priority is the Temporal priority of the agent's calls: 1 (highest) to 5 (lowest). 0 means the priority with which the
 	// agent was started.
 	Priority int
+	// Approval says which calls need a person's approval: "never", "always" or "destructive". A key is an entry of `Tools` or
+	// `Agents`, "server.tool" or "server.*" for a server that `Tools` has, or "default". The most specific key decides. The
+	// default of "default" is "never".
+	Approval map[string]string
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
 }

@@ -93,7 +93,11 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Instructions: "You are …\n\n  Indented.\n",
 				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
 				Agents:       []string{"researcher"},
-				Limits:       agent.Limits{ModelCalls: 10, Tokens: 500000, Time: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20},
+				Approval: map[string]string{
+					"default": "destructive", "read_file": "never", "airline.*": "always", "airline.search": "never", "files.list": "always",
+					"researcher": "always",
+				},
+				Limits: agent.Limits{ModelCalls: 10, Tokens: 500000, Time: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20},
 			},
 			"researcher": {
 				Model:  "local",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -233,6 +234,7 @@ func (r *reader) agent(p place) Agent {
 		"agents":       r.texts(&a.Agents),
 		"keep_agents":  r.boolean(&a.KeepAgents),
 		"priority":     r.integer(&a.Priority, 1, 5),
+		"approval":     func(p place) { a.Approval = r.approval(p) },
 		"limits": func(p place) {
 			r.object(p, keys{
 				"model_calls":       r.integer(&a.Limits.ModelCalls, 1, math.MaxInt32),
@@ -248,4 +250,23 @@ func (r *reader) agent(p place) Agent {
 	})
 	a.Limits = a.Limits.WithDefaults()
 	return a
+}
+
+// approvalRules are the values in the field `approval` of an agent.
+var approvalRules = []string{"never", "always", "destructive"}
+
+// approval reads the field `approval` of an agent. It returns nil if the mapping has no entries. Unlike in other fields, null is
+// a problem: without a rule, calls would run without approval.
+func (r *reader) approval(p place) map[string]string {
+	if p.node.Kind == yaml.MappingNode && len(p.node.Content) == 0 {
+		return nil
+	}
+	rules := map[string]string{}
+	r.entries(p, func(key string, value place) {
+		rules[key] = value.node.Value
+		if value.node.Kind != yaml.ScalarNode || !slices.Contains(approvalRules, value.node.Value) {
+			r.problemf(value.path, "is %s; write never, always or destructive", quoted(value))
+		}
+	})
+	return rules
 }

@@ -28,7 +28,7 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		a := cfg.Agents[name]
 		options.Agents = append(options.Agents, reagent.Agent{
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
+			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
 		})
 	}
 	for name, m := range cfg.Models {
@@ -72,6 +72,18 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		}
 	}
 	return options, nil
+}
+
+// approvalPolicy converts the field `approval` of an agent. The result is nil if the field is nil.
+func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
+	if rules == nil {
+		return nil
+	}
+	policy := reagent.ApprovalPolicy{}
+	for key, rule := range rules {
+		policy[key] = reagent.ApprovalRule(rule)
+	}
+	return policy
 }
 
 // mcpServer converts an MCP server of the configuration to an [mcp.Server]. The values of `env` and `headers` in the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
 )
 
@@ -44,6 +45,7 @@ agents:
     instructions: i
     tools: [calculator, far.x, near.y]
     agents: [b]
+    approval: {default: never, calculator: always, "near.*": destructive}
     keep_agents: true
     priority: 1
     output_schema: {type: object}
@@ -55,6 +57,9 @@ agents:
 	require.NoError(t, err)
 	requireSet(t, options.Agents[0])
 	requireSet(t, options.Agents[0].Limits)
+	require.Equal(t, reagent.ApprovalPolicy{
+		"default": reagent.ApprovalNever, "calculator": reagent.ApprovalAlways, "near.*": reagent.ApprovalDestructive,
+	}, options.Agents[0].Approval)
 	requireSet(t, options.Models["main"], "Client", "NoPromptCache") // only programs have the first
 	require.Equal(t, "value-of-HEADER", options.Models["main"].Headers["X-Key"])
 	require.True(t, options.Models["claude"].NoPromptCache)
