@@ -29,6 +29,8 @@ type Call struct {
 	Failed bool `json:"failed,omitempty"`
 	// Approval says whether a person has approved the call.
 	Approval Approval `json:"approval,omitempty"`
+	// Edited reports whether a person has changed the arguments. The result then tells the model so.
+	Edited bool `json:"edited,omitempty"`
 	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
 	// [State].Interrupted.
 	Result *Result `json:"result,omitempty"`
@@ -264,7 +266,11 @@ func (s *State) answerCalls() {
 		return
 	}
 	for _, c := range s.Calls {
-		s.append(Message{Message: result(c.CallID, c.Result.Content), Key: c.Key, Time: c.Result.Time})
+		content := c.Result.Content
+		if c.Edited {
+			content = textEdited(c.Arguments, content)
+		}
+		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Time: c.Result.Time})
 		s.Usage.ToolCalls++
 		if c.Result.Interrupted {
 			s.Usage.Interrupted++

@@ -300,9 +300,10 @@ func (s *State) Sent(i int) llm.Message {
 }
 
 // Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if
-// no turn runs, or if the turn has no time limit.
+// no turn runs, or if the turn has no time limit. It also returns 0 while a call waits for a person's decision: that may
+// take days.
 func (s *State) Deadline() int64 {
-	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() {
+	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.KeyVersion >= 3 && s.asksPerson() {
 		return 0
 	}
 	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()

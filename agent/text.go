@@ -76,6 +76,10 @@ func textDenied(reason string) string {
 	return "denied: a person refused this call: " + reason
 }
 
+func textEdited(arguments, result string) string {
+	return "A person changed the arguments of this call to " + arguments + ". The result:\n\n" + result
+}
+
 func textLate(tool, callID, result string) string {
 	return fmt.Sprintf("The interrupted call %s of %s has its result now:\n\n%s", callID, tool, result)
 }

@@ -407,7 +407,7 @@ func wrap(operation, id string, err error) error {
 	case errors.As(err, &notFound):
 		return notFoundError(id, "")
 	case errors.As(err, &refused) && refused.Type() == protocol.Refused:
-		return &agentError{fmt.Sprintf("agent %q refused the message: %s", id, refused.Message()), []error{ErrRefused}}
+		return &agentError{fmt.Sprintf("agent %q refused: %s", id, refused.Message()), []error{ErrRefused}}
 	case errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
 		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}
 	}

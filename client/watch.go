@@ -25,6 +25,8 @@ type Progress struct {
 	// Status is the agent's status. It is set only when [Client.Watch] has yielded all messages that the transcript has so
 	// far.
 	Status Status
+	// WaitsFor says what the agent waits for. It is set only with a status.
+	WaitsFor WaitsFor
 	// NoWorker says that work of the agent has waited for several seconds, and no worker has taken it.
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.
@@ -38,6 +40,12 @@ type Progress struct {
 	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. Discard
 	// all messages that have the index `Index` or a higher one. The next message has the index `Index`.
 	Rewound bool
+}
+
+// Rests reports whether the agent does not go on by itself: it has ended, is held, or waits for a message. An agent that waits for
+// a person's decision on a call does not rest, because its turn has not ended.
+func (p Progress) Rests() bool {
+	return p.Status != "" && p.Status != Running && p.WaitsFor != WaitsForApproval
 }
 
 const (
@@ -100,7 +108,7 @@ func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see 
 			if taken && m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
 				answer = m.Content
 			}
-		case p.Status == "", p.Status == Running:
+		case !p.Rests():
 		case p.Status.Ended(), p.Status == Held, taken:
 			return answer, p.Status, nil
 		}

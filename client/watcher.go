@@ -62,7 +62,8 @@ type watcher struct {
 	losses int
 	seen   int64
 	// status is the status after the events; empty while the agent has no state.
-	status Status
+	status   Status
+	waitsFor WaitsFor // with the status
 	// text says that the agent's model calls report their partial text.
 	text bool
 	// found is a description of the agent that is newer than the last message.
@@ -334,9 +335,9 @@ func (w *watcher) show(run *history.Run, err error) bool {
 			return false
 		}
 	}
-	w.status, w.text = s.Status(), s.ReportsText(time.Now().UnixMilli())
-	if w.status.Ended() || w.status == Waiting && len(s.Inbox) > 0 {
-		w.status = Running // the workflow has not ended yet, or takes a message next
+	w.status, w.waitsFor, w.text = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli())
+	if w.status.Ended() || w.waitsFor == WaitsForMessage && len(s.Inbox) > 0 {
+		w.status, w.waitsFor = Running, "" // the workflow has not ended yet, or takes a message next
 	}
 	return w.report()
 }
@@ -350,7 +351,7 @@ func (w *watcher) report() bool {
 	case !w.idle() && w.unserved && time.Since(w.since) >= unservedTime:
 		p.NoWorker = true
 	default:
-		p.Status = w.status
+		p.Status, p.WaitsFor = w.status, w.waitsFor
 		if w.status == Running {
 			p.Retry, p.PartialText = w.found.retry, w.found.words
 		}

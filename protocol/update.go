@@ -25,6 +25,9 @@ const (
 	// PartialTextUpdate asks for the text of replies while it grows. Its argument is the duration, in milliseconds, at most one
 	// hour. The model calls that begin in this time report their text.
 	PartialTextUpdate = "partial-text"
+	// DecideUpdate brings a person's decision on a tool call. Its argument is an [agent.Decision]. If the validator of the
+	// update refuses the decision, the history gets no event.
+	DecideUpdate = "decide"
 	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
 	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
@@ -63,6 +66,10 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 		var duration int64
 		err := decode(&duration)
 		return agent.PartialTextAsked{Until: now + duration, Time: now}, err
+	case DecideUpdate:
+		var d agent.Decision
+		err := decode(&d)
+		return agent.Decided{Decision: d, Time: now}, err
 	}
 	return nil, nil
 }

@@ -75,7 +75,7 @@ func (d *driver) applyEnd(turn agent.Turn, e agent.Event, err error) {
 	switch {
 	case turn.Began < d.restarted:
 		d.version++
-	case timeout:
+	case timeout && d.state.Deadline() != 0:
 		d.apply(agent.TimeReached{Turn: turn.Number, Time: d.now()})
 	default:
 		d.apply(e)

@@ -135,6 +135,9 @@ func nextAct(s *agent.State) string {
 	case agent.HeldUp:
 		return "**Next**: you. Mend the cause, then let the turn go on: " + send()
 	case agent.Waiting:
+		if s.WaitsFor() == agent.WaitsForApproval {
+			return approvals(s)
+		}
 		return "**Next**: you. The agent waits for a message: " + send()
 	case agent.Failed, agent.Cancelled:
 		return "**Next**: you, if it is to go on: " + code("starter resume "+shellWord(s.AgentID), 1100)
@@ -142,6 +145,23 @@ func nextAct(s *agent.State) string {
 		return "**Next**: nobody. The agent has answered."
 	}
 	return "**Next**: the agent. Nobody has to act."
+}
+
+// approvals says who has to decide on which calls, and with which commands.
+func approvals(s *agent.State) string {
+	lines := []string{"**Next**: you. A person has to decide on:"}
+	for _, c := range s.Pending() {
+		if c.Approval != agent.Asked {
+			continue
+		}
+		if len(lines) > detailsCalls {
+			lines = append(lines, "- and more: "+code("starter inbox", 64))
+			break
+		}
+		command := " " + shellWord(s.AgentID) + " " + c.Key.Handle()
+		lines = append(lines, fmt.Sprintf("- %s %s: %s or %s", code(c.Name, 64), code(c.Arguments, 1000), code("starter approve"+command, 1100), code("starter deny"+command, 1100)))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // lastTask returns the text of the newest user message in the next model request. It returns "" if there is none.

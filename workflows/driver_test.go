@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,8 +32,9 @@ type bench struct {
 	model func(count int) (llm.Reply, error)
 	tool  func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error)
 
-	loaded int    // number of calls of LoadAgent
-	texts  []bool // for each model call, whether it reports its text
+	loaded  int         // number of calls of LoadAgent
+	decided []agent.Key // the calls of [bench.decideAfter]
+	texts   []bool      // for each model call, whether it reports its text
 
 	mu  sync.Mutex
 	ran map[agent.Key]int
@@ -445,4 +447,72 @@ func TestLargeStateDoesNotContinueForEver(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call that waits for a person needs no timer and has no time limit. After the decision, the time limit begins again.
+func TestApprovalHasNoTimeLimit(t *testing.T) {
+	b := newBench(t)
+	b.def.Limits.Time = time.Minute
+	b.def.Tools[1].Approval = true
+	b.model = replies(map[int]llm.Reply{
+		1: llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`)),
+		3: llmtest.Say("done"),
+	})
+	b.SetOnTimerScheduledListener(func(string, time.Duration) { t.Error("a timer was started") })
+	b.decideAfter(t, 72*time.Hour, agent.Decision{Approve: true}, "")
+	b.start(agent.Task, "go")
+	var result protocol.Result
+	require.NoError(t, b.GetWorkflowResult(&result))
+	require.Equal(t, "done", result.Answer)
+	require.Equal(t, []string{"user: go", "assistant: ", `tool: result of {"n":1}`, "assistant: done"}, b.transcript(t))
+}
+
+// A decision is taken once. A second one, one on another call, and one with bad arguments are refused.
+func TestDecisionIsTakenOnce(t *testing.T) {
+	b := newBench(t)
+	b.def.Tools[1].Approval, b.def.Tools[2].Approval = true, true
+	b.model = replies(map[int]llm.Reply{
+		1: llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`), llmtest.ToolCall("2", "read", `{}`)),
+		4: llmtest.Say("done"),
+	})
+	b.decideAfter(t, time.Hour, agent.Decision{Key: "tool-0", Approve: true}, "no open call")
+	b.decideAfter(t, 2*time.Hour, agent.Decision{Approve: true, Arguments: "[1]"}, "JSON object")
+	b.decideAfter(t, 3*time.Hour, agent.Decision{Reason: "no"}, "")
+	b.decideAfter(t, 4*time.Hour, agent.Decision{Key: "first", Approve: true}, "decided before")
+	b.decideAfter(t, 5*time.Hour, agent.Decision{Approve: true, Arguments: `{"n":2}`}, "")
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{
+		"user: go", "assistant: ", "tool: denied: a person refused this call: no",
+		"tool: A person changed the arguments of this call to {\"n\":2}. The result:\n\nresult of {\"n\":2}", "assistant: done",
+	}, b.transcript(t))
+}
+
+// open returns the calls that have no result.
+func (b *bench) open(t *testing.T) (calls []agent.Call) {
+	value, err := b.QueryWorkflow(protocol.PendingQuery)
+	require.NoError(t, err)
+	require.NoError(t, value.Get(&calls))
+	return calls
+}
+
+// decideAfter sends a decision after the given time, and checks why it is refused. Without a key, the decision is on the first open
+// call. The key "first" stands for the call of the first such decision.
+func (b *bench) decideAfter(t *testing.T, after time.Duration, d agent.Decision, refused string) {
+	answered := false
+	b.RegisterDelayedCallback(func() {
+		switch d.Key {
+		case "":
+			d.Key = b.open(t)[0].Key
+			b.decided = append(b.decided, d.Key)
+		case "first":
+			d.Key = b.decided[len(b.decided)-1]
+		}
+		b.UpdateWorkflow(protocol.DecideUpdate, after.String(), &testsuite.TestUpdateCallback{
+			OnAccept:   func() { answered = refused == "" },
+			OnReject:   func(err error) { answered = refused != "" && strings.Contains(err.Error(), refused) },
+			OnComplete: func(any, error) {},
+		}, d)
+	}, after)
+	t.Cleanup(func() { require.True(t, answered, "%v: %q", after, refused) })
 }

@@ -63,6 +63,18 @@ func (d *driver) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.DecideUpdate,
+		func(ctx workflow.Context, decision agent.Decision) error {
+			_, err := d.receive(ctx, agent.Decided{Decision: decision})
+			return err
+		},
+		workflow.UpdateHandlerOptions{
+			Description: "a person's decision on a tool call",
+			Validator:   func(decision agent.Decision) error { return refusal(d.acceptsDecision(decision)) },
+		})
+	if err != nil {
+		return err
+	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpgradeUpdate,
 		func(ctx workflow.Context) error {
 			d.upgrade = true
@@ -104,7 +116,21 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 		m.Time = d.now()
 		e = m
 	}
+	if decided, ok := e.(agent.Decided); ok {
+		decided.Time = d.now()
+		e = decided
+	}
 	return d.apply(e), nil
+}
+
+// acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset
+// Temporal delivers earlier decisions again, before their calls exist. So the agent accepts every valid decision until it has
+// searched the other runs. While the driver has no state, it does so, too.
+func (d *driver) acceptsDecision(decision agent.Decision) error {
+	if d.state == nil || d.state.Reset != d.state.Searched {
+		return decision.Check()
+	}
+	return d.state.AcceptsDecision(decision)
 }
 
 // accepts checks whether the agent accepts a message. If not, the returned error says why. While the driver has no state, the

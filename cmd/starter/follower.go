@@ -97,7 +97,7 @@ func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, 
 		}
 		f.see(p)
 		f.askText(ctx, c, p)
-		if p.Status != "" && p.Status != client.Running {
+		if p.Rests() {
 			return p.Status, nil
 		}
 	}

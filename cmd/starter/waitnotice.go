@@ -36,6 +36,7 @@ type waitNotice struct {
 	since time.Time     // when the trouble began
 	told  string        // identifies the last report of the trouble; empty before the first report
 	tried *client.Retry // the call that is tried again
+	asks  bool          // the agent waits for a person's decision, and the user was told
 	work  work
 	// reported is when [waitNotice.report] last wrote a line or had no work to show. The next line follows when the time
 	// [reportEvery] has passed since then.
@@ -89,6 +90,7 @@ func (p *waitNotice) update(progress client.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.report(progress)
+	p.tellApproval(progress)
 	switch {
 	case progress.NoServer:
 		p.turn(noServer)
@@ -121,6 +123,17 @@ func (p *waitNotice) report(progress client.Progress) {
 	} else if now.Sub(p.reported) >= reportEvery {
 		p.reported = now
 		fmt.Fprintln(p.out, "Waiting for "+text)
+	}
+}
+
+// tellApproval tells the user once that the agent waits for a person's decision on a call. The caller must hold `p.mu`.
+func (p *waitNotice) tellApproval(progress client.Progress) {
+	waits := progress.WaitsFor == client.WaitsForApproval
+	if waits && !p.asks {
+		fmt.Fprintln(p.out, "The agent waits for a decision on a call: see `starter inbox`, then `starter approve` or `starter deny`.")
+	}
+	if progress.Status != "" {
+		p.asks = waits
 	}
 }
 

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// Waits is something that waits for a person: a call that needs an approval.
+type Waits struct {
+	// AgentID is the ID of the agent or sub-agent that made the call.
+	AgentID string
+	// Agent is the name of the agent's definition.
+	Agent string
+	// Call is the call, with the arguments that a decision is about.
+	Call agent.Call
+	// Since is the time of the reply that asked for the call, in Unix milliseconds.
+	Since int64
+}
+
+// Handle returns a short name of the call, which [Client.Approve] and [Client.Deny] accept.
+func (w Waits) Handle() string { return w.Call.Key.Handle() }
+
+// AmbiguousCallError is the error of [Client.Approve] and [Client.Deny] if the name of the call is empty or short, and several
+// calls wait.
+type AmbiguousCallError struct {
+	// ID is the ID of the agent.
+	ID string
+	// Waiting are the calls that wait.
+	Waiting []Waits
+}
+
+// Error returns a text that names the calls.
+func (e *AmbiguousCallError) Error() string {
+	var calls []string
+	for _, w := range e.Waiting {
+		calls = append(calls, w.Handle()+" ("+w.Call.Name+")")
+	}
+	return fmt.Sprintf("%d calls of agent %q wait for a decision: %s; name one of them, or decide all", len(e.Waiting), e.ID, strings.Join(calls, ", "))
+}
+
+// NoCallError is the error of [Client.Approve] and [Client.Deny] if no such call waits for a decision.
+type NoCallError struct {
+	// ID is the ID of the agent. Call is the name of the call; empty means any call.
+	ID, Call string
+}
+
+// Error returns a text that names the agent and the call.
+func (e *NoCallError) Error() string {
+	if e.Call == "" {
+		return fmt.Sprintf("no call of agent %q or of its sub-agents waits for a decision", e.ID)
+	}
+	return fmt.Sprintf("no call %q of agent %q or of its sub-agents waits for a decision: it has its result, or other arguments than those that were shown; list the calls again", e.Call, e.ID)
+}
+
+// Pending returns the calls that wait for a person's decision, in the agent with the given ID and in all running sub-agents below
+// it. It reads histories, so it needs no worker.
+func (c *Client) Pending(ctx context.Context, id string) ([]Waits, error) {
+	tree, err := c.Tree(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var all []Waits
+	for _, e := range tree {
+		if e.Status.Ended() {
+			continue
+		}
+		waiting, err := c.pendingOf(ctx, e)
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, waiting...)
+	}
+	return all, nil
+}
+
+// pendingOf returns the calls of one agent that wait for a person's decision.
+func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
+	run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})
+	if err != nil || run.State == nil {
+		return nil, err
+	}
+	var all []Waits
+	for _, call := range run.State.Pending() {
+		if call.Approval != agent.Asked {
+			continue
+		}
+		w := Waits{AgentID: e.ID, Agent: cmp.Or(e.Agent, run.State.Agent), Call: call}
+		if n := len(run.State.Messages); n > 0 {
+			w.Since = run.State.Messages[n-1].Time
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// Inbox returns everything that waits for a person, over all agents of the namespace, oldest first. It reads the history of each
+// agent that has not ended, and needs no worker.
+func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
+	var all []Waits
+	for e, err := range c.List(ctx, ListOptions{Statuses: []Status{Running}}) {
+		if err != nil {
+			return nil, err
+		}
+		waiting, err := c.pendingOf(ctx, e)
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, waiting...)
+	}
+	slices.SortStableFunc(all, func(x, y Waits) int { return cmp.Compare(x.Since, y.Since) })
+	return all, nil
+}
+
+// DecideOptions are the options of [Client.Approve] and [Client.Deny].
+type DecideOptions struct {
+	// Arguments replace the arguments of an approved call. They are a JSON object, and the model is told. Empty means that the
+	// arguments stay.
+	Arguments string
+	// Reason is the reason for a denial, for the model. At most 4,000 bytes.
+	Reason string
+	// By names the person who decides. Defaults to the user of this process.
+	By string
+}
+
+// Approve lets a call run. The call may be one of the agent with the given ID or of a running sub-agent below it. `call` is its
+// [Waits.Handle] or its key; it may be empty if one call waits. The decision holds only for the arguments that the call has now.
+// Approve returns the decided call. It needs a running worker.
+//
+// The error is a [*NoCallError] or an [*AmbiguousCallError] if no call or several calls have the name. It wraps [ErrRefused] if
+// the agent refuses the decision, for example because another person has decided before.
+func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
+	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, By: o.By})
+}
+
+// Deny refuses a call. The model gets the reason as the result of the call. See [Client.Approve] for the parameters and errors.
+func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
+	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, By: o.By})
+}
+
+func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision) (Waits, error) {
+	waiting, err := c.Pending(ctx, id)
+	if err != nil {
+		return Waits{}, err
+	}
+	if call != "" {
+		waiting = slices.DeleteFunc(waiting, func(w Waits) bool { return string(w.Call.Key) != call && w.Handle() != call })
+	}
+	switch len(waiting) {
+	case 0:
+		return Waits{}, &NoCallError{ID: id, Call: call}
+	case 1:
+		return waiting[0], c.Decide(ctx, waiting[0], d)
+	}
+	return Waits{}, &AmbiguousCallError{ID: id, Waiting: waiting}
+}
+
+// Decide sends a decision on a call that [Client.Pending] or [Client.Inbox] has returned. It sets the field Key of the decision, and
+// the fields By and From if they are empty. The error wraps [ErrRefused] if the agent refuses the decision.
+func (c *Client) Decide(ctx context.Context, w Waits, d agent.Decision) error {
+	d.Key = w.Call.Key
+	d.By = cmp.Or(d.By, os.Getenv("USER"), os.Getenv("USERNAME"))
+	if host, err := os.Hostname(); err == nil {
+		d.From = cmp.Or(d.From, host)
+	}
+	if err := d.Check(); err != nil {
+		return &agentError{fmt.Sprintf("agent %q: %v", w.AgentID, err), []error{ErrRefused}}
+	}
+	return c.update(ctx, w.AgentID, nil, protocol.DecideUpdate, d)
+}

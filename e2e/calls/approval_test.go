@@ -1,0 +1,176 @@
+package calls_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// waits is a call in the output of `starter inbox --json`.
+type waits struct{ ID, Call, Tool, Arguments string }
+
+// inbox returns the calls of the agents of a world that wait for a decision.
+func inbox(w *world.World) (all []waits) {
+	require.NoError(w.T, json.Unmarshal([]byte(w.Must("inbox", "--json")), &all))
+	return all
+}
+
+// inboxOf returns the calls of one agent that wait for a decision.
+func inboxOf(w *world.World, id string) (all []waits) {
+	for _, call := range inbox(w) {
+		if call.ID == id {
+			all = append(all, call)
+		}
+	}
+	return all
+}
+
+// payWorld returns a world in which the agent x makes the given number of calls of the tool pay, and each needs an approval. The
+// counter has the arguments of the payments.
+func payWorld(t *testing.T, calls int) (*world.World, func() []string) {
+	var mu sync.Mutex
+	var paid []string
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, func(_ context.Context, e world.Effect) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		paid = append(paid, e.Arguments)
+		return "paid", nil
+	})
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if world.Asked(req) == 0 {
+			var all []llm.ToolCall
+			for n := range calls {
+				all = append(all, llmtest.ToolCall(fmt.Sprint(n), "pay", fmt.Sprintf(`{"n":%d}`, n)))
+			}
+			return llmtest.Call(all...), nil
+		}
+		return llmtest.Say("done"), nil
+	}, tools, "    tools: [far.*]\n    approval: {far.pay: always}\n")
+	return w, func() []string { mu.Lock(); defer mu.Unlock(); return paid }
+}
+
+// A call that needs an approval waits for it as state. The wait outlives the worker, and the decision holds after a reset.
+func TestCallWaitsForAPerson(t *testing.T) {
+	w, paid := payWorld(t, 1)
+	first := w.Worker()
+	id := t.Name()
+	run := w.Start("starter", "run", "--id", id, "pay")
+	w.Eventually("the person is told", func() bool { return strings.Contains(run.Output(), "waits for a decision on a call") })
+	require.Len(t, inboxOf(w, id), 1)
+	require.Equal(t, "waiting", w.Show(id).Status)
+	require.Contains(t, w.Must("inbox"), "starter approve "+id)
+	first.Kill()
+	w.Worker()
+	require.Empty(t, paid())
+	call := inboxOf(w, id)[0]
+	require.JSONEq(t, `{"n":0}`, call.Arguments)
+	w.Must("approve", id, call.Call)
+	w.Finished(id, "done")
+	w.Eventually("the command ends with the answer", func() bool { return run.Ended() && strings.Contains(run.Output(), "done") })
+	require.Len(t, paid(), 1)
+	_, _, code := w.Starter("approve", id, call.Call)
+	require.Equal(t, 4, code, "the call has its result")
+
+	w.Reset(id, "", 2)
+	w.Finished(id, "done")
+	w.NothingTwice()
+}
+
+// A person may deny a call with a reason, or change its arguments, and the model is told. All calls of a reply can be decided one by
+// one or together.
+func TestCallsAreDeniedAndChanged(t *testing.T) {
+	t.Parallel()
+	w, paid := payWorld(t, 4)
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--id", id, "pay")
+	w.Eventually("the calls wait", func() bool { return len(inboxOf(w, id)) == 4 })
+	calls := inboxOf(w, id)
+	_, stderr, code := w.Starter("approve", id)
+	require.Equal(t, 4, code)
+	require.Contains(t, stderr, "4 calls")
+	w.Must("deny", id, calls[0].Call, "--reason", "too expensive")
+	w.Must("approve", id, calls[1].Call, "--arguments", `{"n":10}`)
+	w.Must("approve", id, "--all")
+	w.Finished(id, "done")
+	require.Equal(t, []string{
+		"tool: denied: a person refused this call: too expensive",
+		"tool: A person changed the arguments of this call to {\"n\":10}. The result:\n\npaid",
+		"tool: paid", "tool: paid",
+	}, w.Show(id).Lines()[2:6])
+	require.Len(t, paid(), 3)
+	w.NothingTwice()
+}
+
+// If many people decide at the same time, one decision holds, and the others are told.
+func TestOneDecisionHolds(t *testing.T) {
+	t.Parallel()
+	w, paid := payWorld(t, 1)
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--id", id, "pay")
+	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
+	waiting, err := w.Client.Pending(t.Context(), id)
+	require.NoError(t, err)
+	var accepted atomic.Int32
+	var all sync.WaitGroup
+	for n := range 6 {
+		all.Go(func() {
+			decide := w.Client.Approve
+			if n%2 == 0 {
+				decide = w.Client.Deny
+			}
+			_, err := decide(t.Context(), id, waiting[0].Handle(), client.DecideOptions{By: fmt.Sprint("person ", n)})
+			var gone *client.NoCallError
+			if err == nil {
+				accepted.Add(1)
+			} else if !errors.Is(err, client.ErrRefused) && !errors.As(err, &gone) && !errors.Is(err, client.ErrClosed) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, accepted.Load())
+	w.Finished(id, "done")
+	require.LessOrEqual(t, len(paid()), 1)
+}
+
+// A call of a sub-agent is decided from the ID of the agent above it.
+func TestCallOfASubAgentIsDecidedFromAbove(t *testing.T) {
+	t.Parallel()
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		switch clerk := req.Messages[0].Content == "You pay."; {
+		case world.Asked(req) > 0:
+			return llmtest.Say("done"), nil
+		case clerk:
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), nil
+		}
+		return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"pay"}`)), nil
+	}, tools, "    agents: [clerk]\n    tools: []\n  clerk:\n    model: main\n    description: pays\n    instructions: You pay.\n    tools: [far.*]\n    approval: {default: always}\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "-a", "x", "--id", id, "pay")
+	w.Eventually("the call waits", func() bool {
+		waiting, err := w.Client.Pending(t.Context(), id)
+		require.NoError(t, err)
+		return len(waiting) == 1
+	})
+	w.Must("approve", id)
+	w.Finished(id, "done")
+	w.NothingTwice()
+}
