@@ -8,6 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/protocol"
@@ -104,24 +107,37 @@ func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
 	return all, nil
 }
 
+// inboxReads limits the number of histories that [Client.Inbox] reads at the same time, because each is held in memory and replayed.
+const inboxReads = 8
+
 // Inbox returns everything that waits for a person, over all agents of the namespace, oldest first. It reads the history of each
 // agent that has not ended, and needs no worker.
 func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 	var all []Waits
+	var mu sync.Mutex
+	group, reading := errgroup.WithContext(ctx)
+	group.SetLimit(inboxReads)
 	for e, err := range c.List(ctx, ListOptions{Statuses: []Status{Running}}) {
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, group.Wait())
 		}
-		waiting, err := c.pendingOf(ctx, e)
-		if errors.Is(err, ErrNotFound) {
-			continue // deleted meanwhile
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, waiting...)
+		group.Go(func() error {
+			waiting, err := c.pendingOf(reading, e)
+			if errors.Is(err, ErrNotFound) {
+				return nil // deleted meanwhile
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, waiting...)
+			return err
+		})
 	}
-	slices.SortStableFunc(all, func(x, y Waits) int { return cmp.Compare(x.Since, y.Since) })
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(x, y Waits) int {
+		return cmp.Or(cmp.Compare(x.Since, y.Since), cmp.Compare(x.Call.Key, y.Call.Key))
+	})
 	return all, nil
 }
 

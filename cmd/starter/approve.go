@@ -163,7 +163,9 @@ func inbox(cmd *cobra.Command, g *globals, o inboxOptions) error {
 	defer done()
 	shown := map[agent.Key]bool{}
 	for {
+		slow := time.AfterFunc(silence, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the histories of the running agents…") })
 		all, err := c.Inbox(cmd.Context())
+		slow.Stop()
 		if err != nil {
 			return withExitCode(err, queue)
 		}
