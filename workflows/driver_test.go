@@ -459,6 +459,11 @@ func TestApprovalHasNoTimeLimit(t *testing.T) {
 		3: llmtest.Say("done"),
 	})
 	b.SetOnTimerScheduledListener(func(string, time.Duration) { t.Error("a timer was started") })
+	b.RegisterDelayedCallback(func() { // the loop runs long after the time limit
+		b.UpdateWorkflow(protocol.PartialTextUpdate, "text", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(any, error) {},
+		}, time.Minute.Milliseconds())
+	}, 48*time.Hour)
 	b.decideAfter(t, 72*time.Hour, agent.Decision{Approve: true}, "")
 	b.start(agent.Task, "go")
 	var result protocol.Result
