@@ -135,8 +135,8 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(x, y Waits) int {
-		return cmp.Or(cmp.Compare(x.Since, y.Since), cmp.Compare(x.Call.Key, y.Call.Key))
+	slices.SortFunc(all, func(x, y Waits) int { // the calls of one reply in the order of the model
+		return cmp.Or(cmp.Compare(x.Since, y.Since), cmp.Compare(x.AgentID, y.AgentID), cmp.Compare(x.Call.Position, y.Call.Position))
 	})
 	return all, nil
 }
