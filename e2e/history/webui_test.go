@@ -95,6 +95,25 @@ agents:
 	p.reads("the sub-agent's own story", "researcher · "+webUIHint[:40], "depth 1", `read_file {"path":"workflows/effects.go"}`, webUIFound)
 }
 
+// The Web UI shows which call waits for a person, with its arguments and the commands that decide.
+func TestWebUITellsWhoMustDecide(t *testing.T) {
+	browser := openBrowser(t)
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) {
+		return llmtest.Call(llmtest.ToolCall("1", "pay", `{"euros":10}`)), nil
+	}, tools, "    approval: {default: always}\n")
+	w.Worker()
+	w.Must("run", "--detach", "--id", "who-decides", "Pay the invoice.")
+	w.Eventually("the call waits", func() bool { return w.Show("who-decides").Status == "waiting" })
+	p := &uiPage{t, browser, ""}
+	p.visit("who-decides", "user-metadata")
+	p.reads("who has to decide", "A person has to decide on:", `pay {"euros":10}`, "starter approve who-decides", "starter deny who-decides")
+	if file := os.Getenv("SHOT"); file != "" {
+		require.NoError(t, browser.Screenshot(file))
+	}
+}
+
 func openBrowser(t *testing.T) *webui.Browser {
 	browser, err := webui.Open(t.Context())
 	if errors.Is(err, webui.ErrNoBrowser) {
