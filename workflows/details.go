@@ -149,7 +149,7 @@ func nextAct(s *agent.State) string {
 
 // approvals says who has to decide on which calls, and with which commands.
 func approvals(s *agent.State) string {
-	lines := []string{"**Next**: you. A person has to decide on:"}
+	lines := []string{"**Next**: you. A person has to decide on:\n"} // a list needs an empty line before it
 	for _, c := range s.Pending() {
 		if c.Approval != agent.Asked {
 			continue
