@@ -66,7 +66,7 @@ func TestSuspendedWorkerWithALeaseSendsNothingLate(t *testing.T) {
 	w.Must("run", "--chat", "--id", t.Name(), "one")
 	w.Must("send", "--detach", t.Name(), "two")
 	w.Eventually("the lease names the model call", func() bool { return held(t, w, "model-") == 1 })
-	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGTERM)) // so that Temporal gives it no other task
+	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGTERM)) // so that it asks Temporal for no other task
 	w.Eventually("the worker takes no new work", func() bool { return strings.Contains(frozen.Output(), "Stopping") })
 	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGSTOP))
 	w.Worker("--lease")

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Patience is how long a test waits for a condition before it fails.
-const Patience = 60 * time.Second
+// Patience is how long a test waits for a condition before it fails. Temporal may give a task to the poll of a process that no
+// longer answers. Such a poll ends after a minute, and the task may then wait for a timeout of 30 seconds.
+const Patience = 2 * time.Minute
 
 // Eventually waits until the function ok returns true. After [Patience], it fails the test with the name of the condition,
 // which is the parameter what.
