@@ -11,8 +11,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -29,13 +27,6 @@ const (
 	minHeartbeatWait = time.Second
 	// minBeatWait is the minimum timeout of a periodic heartbeat. If a request hangs, another one must still be in time.
 	minBeatWait = 250 * time.Millisecond
-	// minLookInterval is the minimum time between two looks at the activity: see [heartbeat.look].
-	minLookInterval = 1500 * time.Millisecond
-	// looksPerSecond limits the looks of all calls of a worker.
-	looksPerSecond = 100
-	// maxClockSkew is the largest difference of the clocks of a worker and of Temporal with which a worker notices that a call has
-	// reached the time limit of its turn.
-	maxClockSkew = time.Minute
 	// maxLost is the number of lost attempts after which the worker gives up an activity. Without this limit, an activity
 	// that crashes its worker would crash workers for ever.
 	maxLost = 5
@@ -82,25 +73,10 @@ type heartbeat struct {
 	// follows is the attempt that makes the model call or tool call, if this attempt only waits for the result. It is nil if
 	// this attempt makes the call itself.
 	follows *heartbeat
-	// contact is the latest time at which Temporal certainly considered the attempt alive.
+	// contact is the start of the last request that Temporal has answered by saying that the attempt is alive. Before the first
+	// such request, it is the time at which the attempt started.
 	contact time.Time
 }
-
-// ending says whether an activity attempt ended before its work was finished, and why.
-type ending int
-
-const (
-	// attemptOpen means that the attempt has not ended.
-	attemptOpen ending = iota
-	// attemptLost means that Temporal has ended the attempt, but may still need the result. A heartbeat came too late, or the
-	// run was reset or terminated.
-	attemptLost
-	// attemptCancelled means that the workflow does not need the result any more. It cancelled the activity, or the time limit of
-	// the turn is over.
-	attemptCancelled
-	// attemptStopped means that the worker is stopping and that the time for its running activities is over.
-	attemptStopped
-)
 
 // maxDoingBytes is the maximum size, in bytes, of the text that says what the activity does. The text is the field `Doing` of
 // [protocol.Progress].
@@ -176,33 +152,6 @@ func (h *heartbeat) beat() {
 	}
 }
 
-// timeIsUp reports whether the attempt's context ended because of the schedule-to-close timeout of the activity. This is the time
-// limit of the agent's turn, so the workflow does not need the result any more.
-func (h *heartbeat) timeIsUp() bool {
-	return errors.Is(h.ctx.Err(), context.DeadlineExceeded) && h.endsWithTurn()
-}
-
-// endsWithTurn reports whether the deadline of the attempt is that of the schedule-to-close timeout.
-func (h *heartbeat) endsWithTurn() bool {
-	limit := h.info.ScheduleToCloseTimeout
-	return limit > 0 && !h.info.ScheduledTime.Add(limit).After(h.info.Deadline)
-}
-
-// tooLate returns an error if the time limit of the turn was over when the attempt began: see [protocol.OutOfTime]. It also
-// reports this error to Temporal, because the SDK reports nothing after the schedule-to-close timeout.
-func (h *heartbeat) tooLate() error {
-	if !h.timeIsUp() {
-		return nil
-	}
-	err := temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-		"the time limit of the turn was over before the call began; the clock of this worker says %s, and the limit ended at %s",
-		time.Now().UTC().Format(time.RFC3339), h.info.Deadline.UTC().Format(time.RFC3339)), protocol.OutOfTime, nil)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
-	defer cancel()
-	_ = h.client.CompleteActivity(ctx, h.info.TaskToken, nil, err) // if it fails, Temporal notices the missing heartbeats
-	return err
-}
-
 // interval returns the time between two heartbeats. It is 0 if the activity has no heartbeat timeout.
 func (h *heartbeat) interval() time.Duration {
 	timeout := h.info.HeartbeatTimeout
@@ -234,85 +183,6 @@ func (h *heartbeat) record(ctx context.Context) error {
 		h.finish(h.whyGone())
 	}
 	return err
-}
-
-// lookInterval returns the time between two looks at the activity. It is longer if the worker makes many calls.
-func (h *heartbeat) lookInterval() time.Duration {
-	return max(minLookInterval, time.Duration(h.calls.Load())*time.Second/looksPerSecond)
-}
-
-// look asks Temporal whether the attempt was cancelled or lost, without a heartbeat. Heartbeats are few, because Temporal Cloud
-// bills them. It does not bill descriptions. If the description cannot be read, look does nothing.
-func (h *heartbeat) look(ctx context.Context) {
-	run := h.info.WorkflowExecution
-	found, err := h.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
-	if err != nil {
-		return
-	}
-	switch p := pending(found, h.info.ActivityID); {
-	case p == nil:
-		h.finish(h.gone(found))
-	case p.GetAttempt() != h.info.Attempt:
-		h.finish(attemptLost)
-	case p.GetState() == enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
-		_ = h.record(ctx) // the answer says that the activity is cancelled
-	}
-}
-
-// pending returns the pending activity with the given ID. It returns nil if the run has none.
-func pending(run *workflowservice.DescribeWorkflowExecutionResponse, id string) *workflowpb.PendingActivityInfo {
-	for _, p := range run.GetPendingActivities() {
-		if p.GetActivityId() == id {
-			return p
-		}
-	}
-	return nil
-}
-
-// whyGone returns why Temporal no longer knows the attempt: see [gone]. If the run cannot be described, the reason is
-// [attemptLost].
-func (h *heartbeat) whyGone() ending {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), minHeartbeatWait)
-	defer cancel()
-	run := h.info.WorkflowExecution
-	found, err := h.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
-	if err != nil {
-		return attemptLost
-	}
-	return h.gone(found)
-}
-
-// gone returns why a run no longer has the attempt. The reason is [attemptCancelled] if the run has completed or was cancelled,
-// because nothing needs the result of an attempt of this run. The same holds if the activity has ended shortly before its deadline:
-// it has reached the time limit of the turn, and the clock of this worker is behind. Otherwise the reason is [attemptLost],
-// because another attempt or a later run may need the result.
-func (h *heartbeat) gone(run *workflowservice.DescribeWorkflowExecutionResponse) ending {
-	switch run.GetWorkflowExecutionInfo().GetStatus() {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
-		return attemptCancelled
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		if pending(run, h.info.ActivityID) == nil && h.endsWithTurn() && time.Until(h.info.Deadline) < maxClockSkew {
-			return attemptCancelled
-		}
-	}
-	return attemptLost
-}
-
-// finish marks the attempt as ended for the given reason. Only the first call changes anything.
-func (h *heartbeat) finish(end ending) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.end == attemptOpen {
-		h.end = end
-		close(h.over)
-	}
-}
-
-// ended returns the reason why the attempt ended. It returns [attemptOpen] if the attempt has not ended.
-func (h *heartbeat) ended() ending {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.end
 }
 
 // own returns nil if Temporal still considers the attempt alive. It is called directly before a model call or tool call. An
