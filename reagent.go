@@ -51,12 +51,12 @@ type Options struct {
 	KeepDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// Recovery is the heartbeat timeout of model calls and tool calls. If a call sends no heartbeat for this time, Temporal gives the
-	// call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat, so use 30 seconds
-	// there, or Lease. Defaults to 3 seconds; at least 1 second.
+	// Recovery is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time, it gives
+	// the call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat. Therefore use
+	// 30 seconds or Lease on Temporal Cloud. Defaults to 3 seconds; the minimum is 1 second.
 	Recovery time.Duration
-	// Lease lets all calls of the worker share one heartbeat, about one a second. So a short Recovery costs the same for one
-	// call as for a thousand. While calls are in flight, the worker has a workflow of the type "ReagentLease" on its task queue,
+	// Lease lets all calls of the worker share one heartbeat, about one a second. Therefore, the price of a short
+	// Recovery does not depend on the number of calls. While calls are in flight, the worker has a workflow of the type "ReagentLease" on its task queue,
 	// and Recovery is the heartbeat timeout of this workflow's activity. If many calls begin each second, the heartbeats
 	// name a call only within a second. If the worker is lost before, the call is given to another worker after 30 seconds.
 	Lease bool

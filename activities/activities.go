@@ -52,8 +52,8 @@ type Agent struct {
 	// that fails or is cancelled always cancels its running sub-agents.
 	KeepAgents bool
 	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). For an agent that
-	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. Zero means the
-	// priority with which the agent was started.
+	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. If it is
+	// zero, the calls have the priority with which the agent was started.
 	Priority int
 	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that no call needs one.
 	Approval ApprovalPolicy

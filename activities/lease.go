@@ -26,9 +26,12 @@ type lease struct {
 	taskQueue, queue string
 	recovery         time.Duration
 	log              *slog.Logger
-	// began receives a value when a call begins. ended receives a value when the activity that holds the lease has ended. quit is
-	// closed when the worker stops.
-	began, ended, quit chan struct{}
+	// began gets a value each time a call begins.
+	began chan struct{}
+	// ended gets a value each time the activity that holds the lease has ended.
+	ended chan struct{}
+	// quit is closed when the worker stops.
+	quit chan struct{}
 
 	// sending is locked while a heartbeat is sent, so that heartbeats are accepted in the order of their contents.
 	sending sync.Mutex
@@ -41,7 +44,7 @@ type lease struct {
 	id string
 	// token is the task token of the activity that holds the lease. It is nil if the worker holds none.
 	token []byte
-	// contact is the latest time at which Temporal certainly considered the lease held.
+	// contact is the start of the last request that Temporal has answered by saying that the worker holds the lease.
 	contact time.Time
 }
 
@@ -142,7 +145,8 @@ func (l *lease) take(ctx context.Context) error {
 	}
 }
 
-// expect sets the workflow ID of the only lease that the worker may hold. If it is empty, the worker may hold none.
+// expect stores the workflow ID of the lease that the worker has asked for. The worker does not accept any other lease. If the
+// ID is empty, the worker accepts no lease.
 func (l *lease) expect(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

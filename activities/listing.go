@@ -152,8 +152,8 @@ func (a *Activities) newest(ctx context.Context, from agent.RunRef, self string)
 	return from, err
 }
 
-// listLater returns a retryable error with the text of the given error. Activities return it if Temporal's list of runs is
-// not complete yet, or if Temporal refuses to list the runs. The retry delay grows with the attempts.
+// listLater returns a retryable error with the text of the given error. An activity returns it if Temporal's list of runs does not
+// contain all runs yet, or if Temporal refuses to list the runs. Each attempt waits longer than the attempt before it.
 func listLater(ctx context.Context, err error) error {
 	delay := min(listDelay<<min(activity.GetInfo(ctx).Attempt-1, 10), maxListDelay)
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable,

@@ -272,7 +272,8 @@ const (
 	entryBytes = 150
 	// originBytes is the size of the hashes and IDs of a [transcript].
 	originBytes = 350
-	// messageBytes is the size of a message. A transcript may have room for twice as many messages as it has.
+	// messageBytes is the size of a message without its texts. It includes the unused capacity of the transcript's slice, which can
+	// be as large as the used capacity.
 	messageBytes = 200
 )
 

@@ -39,8 +39,9 @@ type Definition struct {
 	// KeepAgents reports whether running sub-agents go on when the agent ends with its answer. Otherwise, the
 	// sub-agents are cancelled.
 	KeepAgents bool `json:"keep_agents,omitempty"`
-	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). 0 means
-	// that of the agent's workflow. The priority of a sub-agent is that of its [Tool] in the parent's definition.
+	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). If it is
+	// 0, the calls have the priority of the agent's workflow. The priority of a sub-agent as a whole is [Tool.Priority] in the
+	// definition of the parent.
 	Priority int `json:"priority,omitempty"`
 }
 
@@ -69,7 +70,8 @@ type Tool struct {
 	// interrupted: see [Result]. 0 means that the call waits as long as events happen in the sub-agent: see
 	// [ChildIdleMS].
 	BudgetMS int64 `json:"budget_ms,omitempty"`
-	// Priority is the Temporal priority of the sub-agent: 1 (highest) to 5 (lowest). 0 means the default.
+	// Priority is the Temporal priority of the sub-agent: 1 (highest) to 5 (lowest). 0 means 4, the default of
+	// sub-agents.
 	Priority int `json:"priority,omitempty"`
 }
 

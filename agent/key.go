@@ -17,8 +17,9 @@ import (
 // fields are not encoded. Therefore a new field changes no old key.
 
 // KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
-// writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 changed two texts.
-// Version 3 changed the driver: a turn without sub-agents needs no timer, and one coroutine waits for all results.
+// writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 has two texts
+// that differ from version 1. From version 3 on, the driver starts no timer in a turn without sub-agents, and receives all results
+// in one coroutine.
 const KeyVersion = 3
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it

@@ -125,10 +125,10 @@ type StartOptions struct {
 	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. If the worker cannot
 	// use the schema, it does not call the model, and the turn fails.
 	OutputSchema json.RawMessage
-	// Priority is the Temporal priority of the agent: 1 (highest) to 5 (lowest). If a task queue has a backlog, agents of a higher
-	// priority run first. Zero means 2 for a chat, 5 for [Client.ScheduleAction], and otherwise Temporal's default, 3. Sub-agents
-	// have 4, but never a higher priority than their parent. A priority in the agent's definition replaces this one for model calls
-	// and tool calls.
+	// Priority is the Temporal priority of the agent: 1 (highest) to 5 (lowest). If tasks wait in the task queue, Temporal gives out
+	// the tasks with the highest priority first. Zero means 2 for a chat, 5 for [Client.ScheduleAction], and otherwise 3, which
+	// is Temporal's default. A sub-agent has priority 4, or the priority of its parent if that is lower. If the agent's definition
+	// has a priority, model calls and tool calls have that priority instead.
 	Priority int
 	// Tenant is Temporal's fairness key, of at most 64 bytes. Tenants with the same priority take turns, so that a backlog of one
 	// does not stop the others. Sub-agents have the tenant of their parent. Empty means no fairness. Temporal Cloud bills fairness

@@ -28,9 +28,10 @@ const (
 	lookTimeout = 5 * time.Second
 	// batchPause is the time without an event after which a group of events that were written together is complete.
 	batchPause = 2 * time.Millisecond
-	// restFactor is the ratio of the pause after a replay to the time of the replay. With the pause, many events in a short time cause
-	// few replays of a long history. maxReplayRest is the longest pause, because the first replay of a process is slow.
-	restFactor    = 4
+	// restFactor is the ratio of the pause after a replay to the time of the replay. The pause limits the number of replays if
+	// many events of a long history come in a short time.
+	restFactor = 4
+	// maxReplayRest limits the pause after a replay. The limit is needed because the first replay of a process is slow.
 	maxReplayRest = 250 * time.Millisecond
 	// maxQuick is the number of requests for events that follow each other without a rest. minRest and maxRest are the shortest and
 	// the longest rest after these requests. If no event has come for the time `calm`, the next requests need no rest again.

@@ -166,8 +166,8 @@ type Agent struct {
 	// KeepAgents says what happens to sub-agents that are still running when the agent completes. True means that they
 	// continue. False means that they are cancelled. An agent that fails or is cancelled always cancels its sub-agents.
 	KeepAgents bool
-	// Priority is the Temporal priority of the agent's calls: 1 (highest) to 5 (lowest). 0 means the priority with which the
-	// agent was started.
+	// Priority is the Temporal priority of the agent's calls: 1 (highest) to 5 (lowest). If it is 0, the calls have the
+	// priority with which the agent was started.
 	Priority int
 	// Approval says which calls need a person's approval: "never", "always" or "destructive". A key is an entry of `Tools` or
 	// `Agents`, "server.tool" or "server.*" for a server that `Tools` has, or "default". The most specific key decides. The

@@ -39,8 +39,8 @@ func CheckTenant(tenant string) error {
 	return nil
 }
 
-// PriorityOfChild returns the priority of a sub-agent, which is never higher than that of its parent. The parameters are the
-// priority of the parent and the priority in the definition of the sub-agent. 0 means the default.
+// PriorityOfChild returns the priority with which a sub-agent starts. The parameter parent is the priority of the parent's workflow.
+// The parameter child is the priority in the definition. 0 means the default. A sub-agent never has a higher priority than its parent.
 func PriorityOfChild(parent, child int) int {
 	return max(cmp.Or(parent, ServerPriority), cmp.Or(child, ChildPriority))
 }

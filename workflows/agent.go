@@ -16,8 +16,8 @@ import (
 // Options are the options of the agent workflow. Different workers may have different options. You may change them at any
 // time, because a replay does not compare them with the history.
 type Options struct {
-	// Recovery is the heartbeat timeout of activities: how long an activity may send no heartbeat before Temporal gives it to
-	// another worker. Zero means [DefaultRecovery]. An activity sends two heartbeats in this time.
+	// Recovery is the heartbeat timeout of activities. If Temporal gets no heartbeat of an activity for this time, it gives the
+	// activity to another worker. An activity sends two heartbeats in this time. Zero means [DefaultRecovery].
 	Recovery time.Duration
 }
 

@@ -47,9 +47,9 @@ func (d *driver) endTurnInTime() {
 	}
 }
 
-// restartTime lets the time limits begin again in a run that began by a reset, in the first task that the reset did not copy.
-// Otherwise, an agent that is reset after a day would reach its time limit immediately. If the run that was reset also began by
-// a reset, its task is among the copied tasks, and the time limits begin again there, too.
+// restartTime starts the time limits anew after a reset. Without this, an agent that is reset after a day would reach its time limit
+// immediately. The time limits start anew in the first workflow task that the reset did not copy. If a run is reset that was
+// itself created by a reset, the copied tasks contain an earlier new start, and the replay repeats it.
 func (d *driver) restartTime() {
 	if !d.reset || d.timeRestarted || !d.activitiesEndTurns() || !d.since("time limits begin again") {
 		return

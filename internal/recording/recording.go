@@ -14,12 +14,12 @@ import (
 	"go.temporal.io/api/temporalproto"
 )
 
-// Recording is the recorded history of one run of an agent.
+// Recording holds the history of one run of an agent. The history was exported from a Temporal server, and tests replay it.
 type Recording struct {
 	// ID is the agent's ID. Keys depend on it.
 	ID string
-	// RunID is the ID of the run, which the driver of a run that was reset needs. It is empty in recordings of earlier versions, which
-	// numbered the runs.
+	// RunID is the ID of the run. If the run was created by a reset, its replay needs this ID. It is empty in recordings of earlier
+	// versions, whose files have a number in place of a run ID.
 	RunID   string
 	History *historypb.History
 }

@@ -41,8 +41,8 @@ type Options struct {
 	// Keep is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
 	// new worker process uses these results. If Keep is empty, the worker holds them in memory only.
 	Keep string
-	// Recovery is the heartbeat timeout of model calls and tool calls: see [reagent.Options.Recovery]. Zero means 30 seconds if
-	// Temporal is Temporal Cloud and `Lease` is false, and 3 seconds otherwise.
+	// Recovery is the heartbeat timeout of model calls and tool calls: see [reagent.Options.Recovery]. Zero means 3 seconds. On
+	// Temporal Cloud, zero means 30 seconds if `Lease` is false.
 	Recovery time.Duration
 	// Lease lets all calls of the worker share one heartbeat: see [reagent.Options.Lease].
 	Lease bool

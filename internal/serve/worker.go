@@ -65,7 +65,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		return fmt.Errorf("--recovery is %v: set it to 1s or more", o.Recovery)
 	}
 	if o.CacheAgents < 0 {
-		return fmt.Errorf("--cache-agents is %d: set it to 1 or more, or to 0 for the default", o.CacheAgents)
+		return fmt.Errorf("--cache-agents is %d, which is negative: set it to 1 or more, or leave it out for the default of 10,000", o.CacheAgents)
 	}
 	if o.CacheAgents > 0 {
 		worker.SetStickyWorkflowCacheSize(o.CacheAgents)

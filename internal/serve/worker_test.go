@@ -11,5 +11,5 @@ import (
 
 func TestNegativeCacheIsRefused(t *testing.T) {
 	_, err := newWorker(t.Context(), &config.Config{}, Options{CacheAgents: -1}, slog.Default())
-	require.EqualError(t, err, "--cache-agents is -1: set it to 1 or more, or to 0 for the default")
+	require.EqualError(t, err, "--cache-agents is -1, which is negative: set it to 1 or more, or leave it out for the default of 10,000")
 }
