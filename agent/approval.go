@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/reagent-dev/reagent/internal/clip"
 )
 
 // Approval says whether a person has approved a tool call. The empty Approval means that the call needs no approval.
@@ -16,12 +20,19 @@ const (
 	Approved Approval = "approved"
 )
 
-// Decision is a person's decision on one tool call. The decision applies only to the arguments that the person saw.
+// Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial, and the result of
+// an external call (see [Call].External). A decision applies only to the arguments that the person saw.
 type Decision struct {
 	// Key is the key of the call. The key depends on the arguments of the call.
 	Key Key `json:"key"`
-	// Approve reports whether the person approves the call. False means a denial.
+	// Approve reports whether the person approves the call. False means a denial, unless Result is set.
 	Approve bool `json:"approve"`
+	// Result is the result of an external call; nil for an approval and for a denial.
+	Result *GivenResult `json:"result,omitempty"`
+	// Remember says which later calls the approval also permits: see [Permission].
+	Remember Remember `json:"remember,omitempty"`
+	// Message is the ID of the message that brought the result: see [AskUser]. A further message with this ID changes nothing.
+	Message string `json:"message,omitempty"`
 	// Reason is the reason for a denial, as a text for the model.
 	Reason string `json:"reason,omitempty"`
 	// Arguments replace the model's arguments. Empty means that the model's arguments stay.
@@ -36,6 +47,36 @@ type Decision struct {
 	Used bool `json:"used,omitempty"`
 }
 
+// GivenResult is the result of an external call, as somebody outside the agent has given it.
+type GivenResult struct {
+	// Content is the text of the result.
+	Content string `json:"content"`
+	// IsError reports whether the result is an error.
+	IsError bool `json:"is_error,omitempty"`
+}
+
+// Decider says who has decided on a call. It is stored with the result of the call, and the model does not see it.
+type Decider struct {
+	// Denied reports whether the person has denied the call.
+	Denied bool `json:"denied,omitempty"`
+	// By, From and Time are those of the [Decision].
+	By   string `json:"by,omitempty"`
+	From string `json:"from,omitempty"`
+	Time int64  `json:"time,omitempty"`
+	// Remembered reports whether the person decided on an earlier call: see [Permission].
+	Remembered bool `json:"remembered,omitempty"`
+}
+
+// decides reports whether two decisions are on the same call and of the same kind. A call may need an approval and then a result.
+func (d Decision) decides(e Decision) bool {
+	return d.Key == e.Key && (d.Result == nil) == (e.Result == nil)
+}
+
+// decider returns who made the decision.
+func (d Decision) decider() *Decider {
+	return &Decider{Denied: d.Result == nil && !d.Approve, By: d.By, From: d.From, Time: d.Time}
+}
+
 // These errors say why a decision is refused: see [State.AcceptsDecision].
 var (
 	// ErrNoCall means that the agent has no open call with the key of the decision. The call has never existed, has its result, or
@@ -43,6 +84,8 @@ var (
 	ErrNoCall = errors.New("no open call has this key: the call has its result already, or other arguments than those that were shown; list the calls again")
 	// ErrNotAsked means that the call needs no approval.
 	ErrNotAsked = errors.New("the call needs no approval")
+	// ErrNotExternal means that the call gets its result from its tool, and not from outside.
+	ErrNotExternal = errors.New("the call does not wait for a result from outside")
 	// ErrDecided means that a person has decided before.
 	ErrDecided = errors.New("the call was decided before")
 )
@@ -54,6 +97,8 @@ const (
 	maxArgumentsBytes = 1_000_000
 	// maxDeciderBytes is the largest size of [Decision].By and of [Decision].From, in bytes.
 	maxDeciderBytes = 200
+	// MaxGivenBytes is the largest size of a result from outside, in bytes.
+	MaxGivenBytes = 1 << 20
 )
 
 // Check returns an error if a field of the decision is too large, or if the arguments are not a JSON object.
@@ -65,38 +110,56 @@ func (d Decision) Check() error {
 		return fmt.Errorf("decision: the reason has %d bytes; the limit is %d", len(d.Reason), maxReasonBytes)
 	case len(d.Arguments) > maxArgumentsBytes:
 		return fmt.Errorf("decision: the arguments have %d bytes; the limit is %d", len(d.Arguments), maxArgumentsBytes)
+	case len(d.Message) > MaxIDBytes || strings.ContainsFunc(d.Message, unicode.IsSpace):
+		return fmt.Errorf("decision: the field \"message\" is not the ID of a message: it may have %d bytes without white space", MaxIDBytes)
 	case len(d.By) > maxDeciderBytes || len(d.From) > maxDeciderBytes:
 		return fmt.Errorf("decision: the fields \"by\" and \"from\" may have %d bytes each", maxDeciderBytes)
 	case d.Arguments != "" && !d.Approve:
 		return errors.New("decision: a denial has no arguments")
+	case d.Result != nil && (d.Approve || d.Reason != ""):
+		return errors.New("decision: a result has no approval and no reason")
+	case d.Result != nil && len(d.Result.Content) > MaxGivenBytes:
+		return fmt.Errorf("decision: the result has %d bytes; the limit is %d", len(d.Result.Content), MaxGivenBytes)
+	case d.Remember != "" && (!d.Approve || d.Arguments != ""):
+		return errors.New("decision: only an approval without new arguments can be remembered")
+	case d.Remember != "" && d.Remember != RememberTool && d.Remember != RememberCall:
+		return fmt.Errorf("decision: remember is %q; it must be %q or %q", d.Remember, RememberTool, RememberCall)
 	case d.Arguments != "" && !unambiguousObject(d.Arguments):
 		return errors.New("decision: the arguments must be a JSON object")
 	}
 	return nil
 }
 
-// AcceptsDecision returns an error if the agent does not accept the decision now. The error is one of [ErrNoCall], [ErrNotAsked]
-// and [ErrDecided], or that of [Decision.Check].
+// AcceptsDecision returns an error if the agent does not accept the decision now. The error is one of [ErrNoCall], [ErrNotAsked],
+// [ErrNotExternal] and [ErrDecided], or that of [Decision.Check].
 func (s *State) AcceptsDecision(d Decision) error {
 	if err := d.Check(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(s.Decisions, func(e Decision) bool { return e.Key == d.Key }) {
+	if slices.ContainsFunc(s.Decisions, d.decides) {
 		return ErrDecided
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key })
 	switch {
 	case i < 0 || s.Calls[i].Result != nil:
 		return ErrNoCall
-	case s.Calls[i].Approval != Asked:
+	case d.Result != nil && !s.Calls[i].external():
+		return ErrNotExternal
+	case d.Result == nil && s.Calls[i].Approval != Asked:
 		return ErrNotAsked
 	}
 	return nil
 }
 
-// asksPerson reports whether a call waits for a person's decision.
-func (s *State) asksPerson() bool {
-	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Result == nil && c.Approval == Asked })
+// Waits reports whether an open call waits for somebody outside the agent: for a decision, or for the result of an external call.
+func (c *Call) Waits() bool { return c.Result == nil && (c.Approval == Asked || c.External) }
+
+// external reports whether the call waits for its result from outside. Before that, a call may wait for an approval.
+func (c *Call) external() bool { return c.External && c.Approval != Asked && c.Result == nil }
+
+// waitsOutside reports whether a call waits for somebody outside the agent.
+func (s *State) waitsOutside() bool {
+	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
 }
 
 // maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision
@@ -104,21 +167,54 @@ func (s *State) asksPerson() bool {
 // before its call: after a reset, Temporal delivers all earlier decisions at once.
 const maxDecisions = 1000
 
-// ask makes the call wait for a person's decision. After a reset, the state may already have the decision. In that
-// case, ask applies the decision at once.
-func (s *State) ask(c *Call) {
-	c.Approval = Asked
-	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used })
-	if i >= 0 {
-		s.Decisions[i].Used = true
-		s.decide(c, s.Decisions[i], s.Messages[len(s.Messages)-1].Time)
+// ask makes the call wait for a person's decision. After a reset, the state may already have the decision. In that case, ask applies
+// the decision at once. Otherwise, a person may have permitted such calls before: see [Permission].
+func (s *State) ask(c *Call, tool Tool, now int64) {
+	c.Approval, c.Until = Asked, until(now, tool.ApprovalMS)
+	s.applyEarlier(c, false, now)
+	if c.Result != nil || c.Approval != Asked {
+		return
+	}
+	if p, ok := s.permits(c); ok {
+		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
+		c.Decider.Remembered = true
 	}
 }
 
-// decided stores a person's decision in the state. If the call waits for a decision, decided also applies the
-// decision to the call. If the state already has a decision for the call, decided changes nothing and returns false.
+// hand makes an external call wait for its result from outside: see [Call].External.
+func (s *State) hand(c *Call, tool Tool, now int64) {
+	c.External, c.Until = true, until(now, tool.ResultMS)
+	if c.Name == AskUser {
+		if problem := checkQuestion(c.Arguments); problem != "" {
+			c.Result = &Result{Content: textBadQuestion(problem), IsError: true, Time: now}
+			return
+		}
+	}
+	s.applyEarlier(c, true, now)
+}
+
+// until returns the end of a wait of `ms` milliseconds that begins now; 0 if ms is 0, which means that the wait has no limit.
+func until(now, ms int64) int64 {
+	if ms == 0 {
+		return 0
+	}
+	return now + ms
+}
+
+// applyEarlier applies a decision that came before its call. `result` says which kind it looks for: a result, or an approval or a
+// denial.
+func (s *State) applyEarlier(c *Call, result bool, now int64) {
+	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used && result == (d.Result != nil) })
+	if i >= 0 {
+		s.Decisions[i].Used = true
+		s.decide(c, s.Decisions[i], now)
+	}
+}
+
+// decided stores a decision in the state. If the call waits for the decision, decided also applies it to the call. If the state
+// already has a decision of the same kind for the call, decided changes nothing and returns false.
 func (s *State) decided(e Decided) bool {
-	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Key == e.Decision.Key }) {
+	if slices.ContainsFunc(s.Decisions, e.Decision.decides) {
 		return false
 	}
 	if len(s.Decisions) >= maxDecisions {
@@ -126,37 +222,112 @@ func (s *State) decided(e Decided) bool {
 	}
 	e.Decision.Used, e.Decision.Time = false, e.Time
 	s.Decisions = append(s.Decisions, e.Decision)
+	if e.Decision.Message != "" {
+		s.rememberID(e.Decision.Message)
+	}
 	if s.Definition == nil {
 		return true // the definition is being read again, and the new one may change the call's tool
 	}
-	for i := range s.Calls {
-		if c := &s.Calls[i]; c.Key == e.Decision.Key && c.Approval == Asked && c.Result == nil {
-			s.Decisions[len(s.Decisions)-1].Used = true
-			s.decide(c, e.Decision, e.Time)
-			if !s.asksPerson() && s.Held == nil {
-				s.Turn.Began = e.Time // the time in which the agent waited for a person does not count
-			}
-			s.advanceTranscript(e.Time)
-			break
-		}
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Decision.Key && c.waitsFor(e.Decision) })
+	if i < 0 {
+		return true
 	}
+	last := &s.Decisions[len(s.Decisions)-1]
+	last.Used = true
+	s.decide(&s.Calls[i], *last, e.Time)
+	if last.Result != nil {
+		last.Result = &GivenResult{} // the transcript has it; this copy only says that the call has its result
+	}
+	if !s.waitsOutside() && s.Held == nil {
+		s.Turn.Began = e.Time // the time in which the agent waited does not count
+	}
+	s.advanceTranscript(e.Time)
 	return true
 }
 
-// decide applies the decision d to the call c. A denial becomes the result of the call. An approval lets the call run.
-// If the person has changed the arguments, the call gets the new arguments and a new key.
+// waitsFor reports whether the call waits for a decision of the same kind as d.
+func (c *Call) waitsFor(d Decision) bool {
+	if d.Result != nil {
+		return c.external()
+	}
+	return c.Result == nil && c.Approval == Asked
+}
+
+// decide applies the decision d to the call c. A denial becomes the result of the call, and so does a result from outside. An
+// approval lets the call run. If the person has changed the arguments, the call gets the new arguments and a new key.
 func (s *State) decide(c *Call, d Decision, now int64) {
-	if !d.Approve {
+	c.Decider, c.Until = d.decider(), 0
+	switch {
+	case d.Result != nil:
+		content := clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes())
+		c.Result = &Result{Content: content, IsError: d.Result.IsError, Time: now}
+		return
+	case !d.Approve:
 		c.Result = &Result{Content: textDenied(d.Reason), IsError: true, Time: now}
 		return
 	}
 	c.Approval = Approved
+	s.remember(c, d)
 	if d.Arguments != "" && d.Arguments != c.Arguments {
 		c.Arguments, c.Edited = d.Arguments, s.KeyVersion >= 3
 		c.Key = s.toolKey(c.Model, c.Position, c.Name, c.Arguments)
 	}
-	// The sub-agent is created only now, because it gets the approved arguments.
-	if tool, _ := s.Definition.Tool(c.Name); tool.Agent != "" {
+	switch tool, _ := s.Definition.Tool(c.Name); {
+	case tool.Agent != "": // the sub-agent is created only now, because it gets the approved arguments
 		s.openChild(c, tool, s.slice(1), now)
+	case tool.Effect == EffectExternal:
+		s.hand(c, tool, now)
+	}
+}
+
+// WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns
+// 0 if no call waits, or if no such wait has a limit.
+func (s *State) WaitDeadline() int64 {
+	first := int64(0)
+	for _, c := range s.Calls {
+		if c.Waits() && c.Until != 0 && (first == 0 || c.Until < first) {
+			first = c.Until
+		}
+	}
+	return first
+}
+
+// waitEnded ends the waits that have reached their limits. A call that waits for an approval is denied.
+func (s *State) waitEnded(e WaitEnded) bool {
+	changed := false
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if !c.Waits() || c.Until == 0 || c.Until > e.Time || s.Definition == nil {
+			continue
+		}
+		tool, _ := s.Definition.Tool(c.Name)
+		text := textNoDecision(tool.ApprovalMS)
+		if c.external() {
+			text = textNoGivenResult(tool.ResultMS)
+		}
+		c.Result = &Result{Content: text, IsError: true, Time: e.Time}
+		changed = true
+	}
+	if changed {
+		if !s.waitsOutside() && s.Held == nil {
+			s.Turn.Began = e.Time
+		}
+		s.advanceTranscript(e.Time)
+	}
+	return changed
+}
+
+// restartWaits lets the limits of all waits begin again, because the time in which the agent did not run does not count.
+func (s *State) restartWaits(now int64) {
+	if s.Definition == nil {
+		return
+	}
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if tool, _ := s.Definition.Tool(c.Name); c.external() {
+			c.Until = until(now, tool.ResultMS)
+		} else if c.Waits() {
+			c.Until = until(now, tool.ApprovalMS)
+		}
 	}
 }

@@ -29,6 +29,13 @@ type Call struct {
 	Failed bool `json:"failed,omitempty"`
 	// Approval says whether a person has approved the call.
 	Approval Approval `json:"approval,omitempty"`
+	// External reports whether the call gets its result from outside, by a [Decision] with a result. No worker runs the call.
+	External bool `json:"external,omitempty"`
+	// Until is the time at which the wait for a decision or for a result from outside ends, in Unix milliseconds. 0 means that the
+	// wait has no limit.
+	Until int64 `json:"until,omitempty"`
+	// Decider says who has decided on the call; nil if nobody has.
+	Decider *Decider `json:"decider,omitempty"`
 	// Edited reports whether a person has changed the arguments. The result then tells the model so.
 	Edited bool `json:"edited,omitempty"`
 	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
@@ -122,9 +129,11 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		case tc.Arguments != "" && !unambiguousObject(tc.Arguments):
 			refuse(textBadArguments(tc.Name))
 		case tool.Approval:
-			s.ask(&c)
+			s.ask(&c, tool, now)
 		case tool.Agent != "":
 			s.openChild(&c, tool, grant, now)
+		case tool.Effect == EffectExternal:
+			s.hand(&c, tool, now)
 		}
 		s.Calls = append(s.Calls, c)
 	}
@@ -239,7 +248,7 @@ func (s *State) repaired(call Key) bool {
 }
 
 // interruptAll gives every open call an error result, because the agent stops waiting for the calls. The parameter
-// `why` is the reason, as a text for the model. A call that waits for approval was not run, and its result says this.
+// `why` is the reason, as a text for the model. A call that waits for somebody outside was not run, and its result says this.
 // Any other call may have done its work. Its result says that the call was interrupted and that the outcome is
 // unknown.
 func (s *State) interruptAll(why string, now int64) {
@@ -247,7 +256,7 @@ func (s *State) interruptAll(why string, now int64) {
 		c := &s.Calls[i]
 		switch {
 		case c.Result != nil:
-		case c.Approval == Asked:
+		case c.Waits():
 			c.Result = &Result{Content: textNotRun(why), IsError: true, Time: now}
 		default:
 			c.Result = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now}
@@ -270,7 +279,7 @@ func (s *State) answerCalls() {
 		if c.Edited {
 			content = textEdited(c.Arguments, content)
 		}
-		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Time: c.Result.Time})
+		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Decider: c.Decider, Time: c.Result.Time})
 		s.Usage.ToolCalls++
 		if c.Result.Interrupted {
 			s.Usage.Interrupted++

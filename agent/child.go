@@ -25,6 +25,9 @@ type Child struct {
 	// Interrupted reports whether a call for this sub-agent was answered as interrupted (see [Result]) while the
 	// sub-agent goes on. If the model asks for the sub-agent again, the new call waits for the same sub-agent.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Stop reports whether the driver cancels the sub-agent, because a person has interrupted the turn. A later call for the same
+	// work gets a new sub-agent.
+	Stop bool `json:"stop,omitempty"`
 	// LateTime is the time of the last result of the sub-agent that came as a late result (see [LateResult]), in Unix
 	// milliseconds. It is 0 if there was none.
 	LateTime int64 `json:"late_time,omitempty"`
@@ -279,7 +282,7 @@ func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
-		if c.Interrupted && (childInput{c.Agent, c.Task, c.Instance}) == input {
+		if c.Interrupted && !c.Stop && (childInput{c.Agent, c.Task, c.Instance}) == input {
 			return c
 		}
 	}

@@ -45,6 +45,9 @@ type Definition struct {
 	Priority int `json:"priority,omitempty"`
 }
 
+// EffectExternal is the effect of a tool whose results come from outside: see [Call].External.
+const EffectExternal = "external"
+
 // Tool is a tool or a sub-agent that the model may call.
 type Tool struct {
 	// Name is the name by which the model calls the tool or the sub-agent.
@@ -57,12 +60,16 @@ type Tool struct {
 	// Ref is the name by which a worker finds the tool. Ref is empty for a sub-agent.
 	Ref string `json:"ref,omitempty"`
 	// Effect says whether a call may run again. It is one of the constants of the type `tool.Effect`. Empty means
-	// "at-most-once".
+	// "at-most-once". A call with the effect [EffectExternal] does not run at all.
 	Effect string `json:"effect,omitempty"`
+	// ResultMS is how long, in milliseconds, an external call waits for its result: see [Call].External. 0 means no limit.
+	ResultMS int64 `json:"result_ms,omitempty"`
 	// Queue is the task queue of the only worker that can run the tool. Empty means the agent's own task queue.
 	Queue string `json:"queue,omitempty"`
 	// Approval reports whether a person must approve each call.
 	Approval bool `json:"approval,omitempty"`
+	// ApprovalMS is how long, in milliseconds, a call waits for a decision. After this time, the call is denied. 0 means no limit.
+	ApprovalMS int64 `json:"approval_ms,omitempty"`
 
 	// Agent is the name of the sub-agent's definition. Agent is empty for a tool.
 	Agent string `json:"agent,omitempty"`

@@ -125,13 +125,21 @@ type (
 		Time     int64
 	}
 
+	// WaitEnded ends the waits for somebody outside that have reached their limits: see [Call].Until.
+	WaitEnded struct{ Time int64 }
+
+	// PermissionRevoked removes the permission that the decision on the call with the given key gave: see [Permission].
+	PermissionRevoked struct{ Key Key }
+
 	// Stopped holds the turn: see [Held]. Either a person has interrupted the turn, or a step cannot be carried out.
-	// The open calls are answered as interrupted: see [Result].
+	// The open calls are answered as interrupted: see [Result]. If the class is [Interrupted], their sub-agents are cancelled.
 	Stopped struct {
 		Key     Key
 		Class   string
 		Message string
-		Time    int64
+		// By and From name the person who has interrupted the turn: see [Decision].
+		By, From string
+		Time     int64
 	}
 
 	// TimeReached ends a turn that has reached its time limit.
@@ -191,32 +199,34 @@ type (
 	Ended struct{}
 )
 
-func (DefinitionLoaded) event() {}
-func (DefinitionFailed) event() {}
-func (MessageReceived) event()  {}
-func (MessageTaken) event()     {}
-func (ModelAsked) event()       {}
-func (ModelReplied) event()     {}
-func (ModelFailed) event()      {}
-func (ToolFinished) event()     {}
-func (CallBegan) event()        {}
-func (ChildStarted) event()     {}
-func (CallRecalled) event()     {}
-func (ChildFinished) event()    {}
-func (ChildInterrupted) event() {}
-func (Decided) event()          {}
-func (Stopped) event()          {}
-func (TimeReached) event()      {}
-func (TimeRestarted) event()    {}
-func (Resumed) event()          {}
-func (ReloadAsked) event()      {}
-func (Rewound) event()          {}
-func (MessagesFound) event()    {}
-func (ResumeLost) event()       {}
-func (PartialTextAsked) event() {}
-func (Closed) event()           {}
-func (CancelRequested) event()  {}
-func (Ended) event()            {}
+func (DefinitionLoaded) event()  {}
+func (DefinitionFailed) event()  {}
+func (MessageReceived) event()   {}
+func (MessageTaken) event()      {}
+func (ModelAsked) event()        {}
+func (ModelReplied) event()      {}
+func (ModelFailed) event()       {}
+func (ToolFinished) event()      {}
+func (CallBegan) event()         {}
+func (ChildStarted) event()      {}
+func (CallRecalled) event()      {}
+func (ChildFinished) event()     {}
+func (ChildInterrupted) event()  {}
+func (Decided) event()           {}
+func (WaitEnded) event()         {}
+func (PermissionRevoked) event() {}
+func (Stopped) event()           {}
+func (TimeReached) event()       {}
+func (TimeRestarted) event()     {}
+func (Resumed) event()           {}
+func (ReloadAsked) event()       {}
+func (Rewound) event()           {}
+func (MessagesFound) event()     {}
+func (ResumeLost) event()        {}
+func (PartialTextAsked) event()  {}
+func (Closed) event()            {}
+func (CancelRequested) event()   {}
+func (Ended) event()             {}
 
 // Apply applies an event to the state and reports whether the state has changed. An event that was applied before, or
 // that comes too late, has no effect, and Apply returns false. If such an event is a message, a decision, a reply or a
@@ -268,6 +278,10 @@ func (s *State) apply(e Event) bool {
 		return s.childInterrupted(e)
 	case Decided:
 		return s.decided(e)
+	case WaitEnded:
+		return s.waitEnded(e)
+	case PermissionRevoked:
+		return s.permissionRevoked(e)
 	case Stopped:
 		return s.stopped(e)
 	case TimeReached:

@@ -221,6 +221,10 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	e.Message.Time = e.Time
 	s.Inbox = append(s.Inbox, e.Message)
 	if s.Held != nil {
+		if s.Held.Class == Interrupted {
+			last := &s.Inbox[len(s.Inbox)-1]
+			last.Steer, last.After = true, 0 // the model gets the message before the turn goes on
+		}
 		s.Held = nil
 		s.Turn.Began = e.Time
 	}

@@ -28,6 +28,8 @@ type law struct {
 	heard     map[agent.Key]string // a text about the end of each ended sub-agent, which the model must get
 	places    map[agent.Key]place  // of the calls on which a person has decided
 	words     map[place]agent.Decision
+	tools     map[agent.Key]string // of the calls on which a person has decided
+	permitted map[agent.Key]bool   // calls whose decision permits later calls
 	end       *agent.Outcome
 }
 
@@ -45,7 +47,7 @@ func (*law) brokenf(format string, args ...any) { panic(broken(fmt.Sprintf(forma
 func newLaw(s *agent.State) *law {
 	return &law{
 		accepted: slices.Clone(s.Inbox), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
-		places: map[agent.Key]place{}, words: map[place]agent.Decision{},
+		places: map[agent.Key]place{}, words: map[place]agent.Decision{}, tools: map[agent.Key]string{}, permitted: map[agent.Key]bool{},
 	}
 }
 
@@ -54,7 +56,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	switch e := e.(type) {
 	case agent.MessageReceived:
 		if changed {
-			w.accepted = append(w.accepted, e.Message)
+			w.accepted = append(w.accepted, s.Inbox[len(s.Inbox)-1]) // after an interrupt, it becomes a steering message
 		}
 		if w.paid != "" && !asks(s, w.paid) {
 			w.brokenf("a message makes the reply to %s void, which is paid for", w.paid)
@@ -67,8 +69,12 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	case agent.ModelReplied:
 		if changed {
 			w.answered[e.Key] = true
+			w.remembers(s)
 		}
 	case agent.ChildFinished:
+		if child, _ := s.Child(e.Key); child.Stop && e.Result.IsError {
+			break // the model knows that an interrupt has stopped the sub-agent
+		}
 		if changed {
 			w.heard[e.Key] = e.Result.Content
 			if e.Result.IsError { // the answer of the resumed sub-agent may replace this result
@@ -76,9 +82,12 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			}
 		}
 	case agent.Decided:
-		if at, known := w.places[e.Decision.Key]; changed && known {
+		if at, known := w.places[e.Decision.Key]; changed && known && e.Decision.Result == nil {
 			w.words[at] = e.Decision
+			w.permitted[e.Decision.Key] = e.Decision.Remember != ""
 		}
+	case agent.PermissionRevoked:
+		w.permitted[e.Key] = false
 	case agent.Resumed:
 		w.end = nil
 	}
@@ -177,15 +186,20 @@ func (w *law) asksOnce(s *agent.State, step agent.Step) {
 	}
 }
 
-// asksPeople checks that a call that needs approval waits for a decision, and runs as the person decided.
+// asksPeople checks that a call that needs approval waits for a decision, and runs as the person decided. A call runs without a
+// decision of its own only if a person has permitted it, and has not revoked this. It also checks that no external call runs.
 func (w *law) asksPeople(s *agent.State) {
 	if s.Definition == nil {
 		return // a decision that comes while the definition is read again is applied when the definition is there
 	}
 	for _, c := range s.Pending() {
 		word, said := w.words[place{c.Model, c.Position}]
-		needed := c.Name == "pay" || c.Name == "lawyer"
+		needed := c.Name == "pay" || c.Name == "lawyer" || c.Name == "wire"
+		if c.External != (c.Approval != agent.Asked && (c.Name == "deploy" || c.Name == "wire" || c.Name == agent.AskUser)) {
+			w.brokenf("call %s of %s has External = %v", c.Key, c.Name, c.External)
+		}
 		switch {
+		case needed && !said && c.Decider != nil && c.Decider.Remembered:
 		case needed && said == (c.Approval == agent.Asked), needed && said && !word.Approve:
 			w.brokenf("call %s is %q; the word on it is %+v", c.Key, c.Approval, word)
 		case word.Arguments != "" && c.Arguments != word.Arguments:
@@ -193,6 +207,17 @@ func (w *law) asksPeople(s *agent.State) {
 		}
 		if child, waits := s.Child(c.Child); waits && c.Name == "lawyer" && !strings.Contains(c.Arguments, fmt.Sprintf("%q", child.Task)) && !strings.Contains(c.Arguments, "continue") {
 			w.brokenf("call %s with %s waits for a sub-agent that does %q", c.Key, c.Arguments, child.Task)
+		}
+	}
+}
+
+// remembers checks that a new call runs without a decision of its own only if a person has permitted calls of its tool, and has not
+// revoked the permission.
+func (w *law) remembers(s *agent.State) {
+	for _, c := range s.Pending() {
+		permits := func(key agent.Key) bool { return w.permitted[key] && w.tools[key] == c.Name }
+		if c.Decider != nil && c.Decider.Remembered && !slices.ContainsFunc(slices.Collect(maps.Keys(w.permitted)), permits) {
+			w.brokenf("call %s of %s runs, and nobody has permitted it", c.Key, c.Name)
 		}
 	}
 }

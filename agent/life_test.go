@@ -37,7 +37,9 @@ func newLife(seed uint64) *life {
 	l.def = agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
 		Tools: []agent.Tool{
-			{Name: "read"}, {Name: "pay", Approval: true},
+			{Name: "read"}, {Name: "pay", Approval: true, ApprovalMS: pick[int64](l.r, 0, 60_000)},
+			{Name: agent.AskUser, Effect: agent.EffectExternal}, {Name: "deploy", Effect: agent.EffectExternal, ResultMS: pick[int64](l.r, 0, 60_000)},
+			{Name: "wire", Effect: agent.EffectExternal, Approval: true},
 			{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "lawyer", Agent: "lawyer", Approval: true},
 		},
 		Limits: agent.Limits{
@@ -92,7 +94,7 @@ func (l *life) begin() {
 	case agent.RunTools:
 		for _, c := range step.Calls {
 			switch {
-			case c.Approval == agent.Asked:
+			case c.Waits():
 			case c.Child != "":
 				fly(c.Child, func() agent.Event { return l.childEnded(c.Child) })
 			default:
@@ -124,8 +126,11 @@ func (l *life) happen() {
 	case n < 90:
 		l.apply(agent.TimeReached{Turn: l.s.Turn.Number - l.r.IntN(2), Time: l.now})
 		l.apply(agent.TimeRestarted{Time: l.now})
+	case n < 91:
+		l.now += l.r.Int64N(120_000)
+		l.apply(agent.WaitEnded{Time: l.now})
 	case n < 92:
-		l.apply(agent.Stopped{Class: "Interrupted", Message: "a person said stop", Time: l.now})
+		l.apply(agent.Interrupt{By: "ann"}.Stopped(l.now))
 	case n < 93:
 		l.apply(agent.CancelRequested{Time: l.now})
 	case n < 94:
@@ -156,7 +161,7 @@ func (l *life) goOn() {
 	case agent.Compact:
 		l.compact(step)
 	case agent.RunTools:
-		if i := slices.IndexFunc(step.Calls, func(c agent.Call) bool { return c.Approval == agent.Asked }); i >= 0 {
+		if slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Waits() }) {
 			l.decide()
 			return
 		}
@@ -206,8 +211,14 @@ func (l *life) replied(key agent.Key) agent.Event {
 		return e
 	}
 	for i := range 1 + l.r.IntN(4) {
-		call := llm.ToolCall{ID: pick(l.r, "", "c", fmt.Sprint("c", i)), Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly")}
+		call := llm.ToolCall{
+			ID:   pick(l.r, "", "c", fmt.Sprint("c", i)),
+			Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly", agent.AskUser, "deploy", "wire"),
+		}
 		call.Arguments = pick(l.r, `{"n":1}`, `{"n":1}`, "", `{"n":`, "[1]")
+		if call.Name == agent.AskUser {
+			call.Arguments = pick(l.r, `{"question":"which?"}`, `{"question":"which?","choices":["a","b"]}`, `{"question":" "}`, `{"n":1}`)
+		}
 		if call.Name == "clerk" || call.Name == "lawyer" {
 			call.Arguments = pick(l.r, `{"task":"count"}`, `{"task":"count"}`, `{"task":"sum","instance":"b"}`, `{"task":1}`, l.handle())
 		}
@@ -234,7 +245,7 @@ func (l *life) foresee(reply agent.Event) {
 	then := clone(l.s)
 	then.Apply(reply)
 	for _, c := range then.Pending() {
-		if c.Approval == agent.Asked {
+		if c.Waits() {
 			l.say(c)
 		}
 	}
@@ -273,23 +284,37 @@ func (l *life) write() {
 }
 
 func (l *life) decide() {
-	asked := slices.DeleteFunc(l.s.Pending(), func(c agent.Call) bool { return c.Approval != agent.Asked })
+	asked := slices.DeleteFunc(l.s.Pending(), func(c agent.Call) bool { return !c.Waits() })
 	if len(asked) > 0 {
 		l.say(pick(l.r, asked...))
 	}
+	if len(l.s.Permissions) > 0 && l.r.IntN(8) == 0 {
+		l.apply(agent.PermissionRevoked{Key: pick(l.r, l.s.Permissions...).Key})
+	}
 }
 
-// say applies a person's random decision on a call.
+// say applies a person's random decision on a call, or gives the call its result.
 func (l *life) say(c agent.Call) {
-	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0}
+	if c.WaitsFor() != agent.WaitsForApproval {
+		given := agent.GivenResult{Content: "given to " + string(c.Key), IsError: l.r.IntN(4) == 0}
+		open := slices.ContainsFunc(l.s.Pending(), func(o agent.Call) bool { return o.Key == c.Key })
+		gives := l.apply(agent.Decided{Decision: agent.Decision{Key: c.Key, Result: &given, By: "ann"}, Time: l.now})
+		if open && l.s.Definition != nil && gives != tells(l.s, given.Content) {
+			l.law.brokenf("the result of call %s is lost", c.Key)
+		}
+		return
+	}
+	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0, By: "ann"}
 	if !d.Approve {
 		d.Reason = "too much"
 	} else if l.r.IntN(3) == 0 {
 		if d.Arguments = `{"n":2}`; c.Name == "lawyer" {
 			d.Arguments = `{"task":"count to two"}`
 		}
+	} else {
+		d.Remember = pick(l.r, "", "", agent.RememberTool, agent.RememberCall)
 	}
-	l.law.places[c.Key] = place{c.Model, c.Position}
+	l.law.places[c.Key], l.law.tools[c.Key] = place{c.Model, c.Position}, c.Name
 	l.apply(agent.Decided{Decision: d, Time: l.now})
 }
 

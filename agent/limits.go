@@ -42,6 +42,9 @@ const (
 	DefaultCallsPerReply   = 100 // models ask for up to some tens of calls in one reply
 )
 
+// resultBytes returns the limit ToolResultBytes, or its default if it is zero.
+func (l Limits) resultBytes() int { return cmp.Or(l.ToolResultBytes, DefaultToolResultBytes) }
+
 // WithDefaults returns a copy of l in which defaults such as [DefaultModelCalls] replace the zeros. A limit that has
 // no default stays zero. Call WithDefaults for limits that a user configures. Do not call it for the limits in the
 // [Definition] of a running agent. There, zero means no limit, with two exceptions. A Depth of zero allows no

@@ -22,6 +22,8 @@ type Message struct {
 	// FinishReason is the provider's finish reason of a reply that may not be whole, such as "length" for a reply that reached
 	// the output limit. Otherwise, it is empty. No hash includes it.
 	FinishReason string `json:"finish_reason,omitempty"`
+	// Decider says who has decided on the call of a tool message; nil if nobody has. No hash includes it.
+	Decider *Decider `json:"decider,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }

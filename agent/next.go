@@ -72,18 +72,18 @@ const CallsAtOnce = 32
 
 // Running returns the calls that are to run now, in the model's order. It returns every call that runs already. It
 // adds further calls in the model's order, until `limit` calls run. The parameter `started` reports whether a call
-// runs already. Running never returns a call that waits for a person's approval.
+// runs already. Running never returns a call that waits for somebody outside: see [Call.Waits].
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
 	for i, c := range r.Calls {
-		if runs[i] = c.Approval != Asked && started(c); runs[i] {
+		if runs[i] = !c.Waits() && started(c); runs[i] {
 			free--
 		}
 	}
 	running := make([]Call, 0, min(limit, len(r.Calls)))
 	for i, c := range r.Calls {
-		if !runs[i] && c.Approval != Asked && free > 0 {
+		if !runs[i] && !c.Waits() && free > 0 {
 			free--
 			runs[i] = true
 		}
@@ -158,7 +158,7 @@ func noRoom(now int64) Event {
 //  1. calls have no result                      → RunTools
 //     a reload was asked for, no model call is
 //     in flight, and no summary is to be made   → Load
-//  2. the turn is held                          → Wait (chat), Finish failed (task, or closing)
+//  2. the turn is held                          → Wait (chat, or interrupted), Finish failed (task, or closing)
 //  3. the context is too long, in a turn        → Compact
 //  4. a steering message may enter now, and
 //     no model call is in flight                → TakeMessage
@@ -180,7 +180,7 @@ func (s *State) Next() Step {
 	case s.reloads():
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads+1), Agent: s.Agent}
 	case s.Held != nil:
-		if s.Mode == Chat && !s.Closing {
+		if (s.Mode == Chat || s.Held.Class == Interrupted) && !s.Closing {
 			return Wait{}
 		}
 		return Finish{Outcome{Status: Failed, Answer: s.Answer(), FinishReason: s.FinishReason(), Class: s.Held.Class, Message: s.Held.Message}}

@@ -111,6 +111,24 @@ func (s *script) apply(t *testing.T, line string) {
 			decision.Reason = more
 		}
 		e = agent.Decided{Decision: decision, Time: s.now}
+	case "remember": // remember key tool|call
+		e = agent.Decided{Decision: agent.Decision{Key: s.key(arg), Approve: true, Remember: agent.Remember(text)}, Time: s.now}
+	case "revoke":
+		e = agent.PermissionRevoked{Key: s.key(arg)}
+	case "give": // give key RESULT
+		e = agent.Decided{Decision: agent.Decision{Key: s.key(arg), Result: &agent.GivenResult{Content: text}}, Time: s.now}
+	case "pass": // pass SECONDS
+		seconds, err := strconv.Atoi(arg)
+		require.NoError(t, err)
+		s.now += int64(seconds-1) * 1000 // this line has taken one second
+		return
+	case "waitended":
+		s.now -= 1000 // the time of the event before
+		e = agent.WaitEnded{Time: s.now}
+	case "interrupt":
+		e = agent.Interrupt{By: arg}.Stopped(s.now)
+	case "childfailed":
+		e = agent.ChildFinished{Key: s.key(arg), Result: agent.ChildFailed("clerk", text, s.now)}
 	case "wall":
 		e = agent.TimeReached{Turn: s.state.Turn.Number, Time: s.now}
 	case "drop": // as a new run does
@@ -199,6 +217,9 @@ func (s *script) next() string {
 			}
 			if c.Approval != "" {
 				line += " " + string(c.Approval)
+			}
+			if c.Until != 0 {
+				line += fmt.Sprintf(", waits %d s", (c.Until-s.now)/1000)
 			}
 			lines = append(lines, line)
 		}

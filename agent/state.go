@@ -82,6 +82,11 @@ type State struct {
 	Interrupted []Call `json:"interrupted,omitempty"`
 	// Decisions are the decisions of people on calls, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
+	// Permissions let calls run without a further decision, oldest first.
+	Permissions []Permission `json:"permissions,omitempty"`
+	// Revoked are the keys of the permissions that were revoked. After a reset, Temporal delivers a decision and its revocation
+	// again, in any order.
+	Revoked []Key `json:"revoked,omitempty"`
 
 	// Children are the sub-agents, oldest first. [State.Drop] removes the oldest ended sub-agents to which no call
 	// and no message refers.
@@ -252,7 +257,8 @@ func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 
 // Held says why a turn is held. A held turn cannot go on before a person or a program acts, for example because the
 // provider has refused the API key. In chat mode, the agent waits, and the next message lets the turn go on. In task
-// mode, the agent ends as failed, and can be resumed.
+// mode, the agent ends as failed, and can be resumed. An agent whose turn a person has interrupted (see [Interrupted]) waits in both
+// modes.
 type Held struct {
 	// Key is the key of the effect that failed: see [Key]. It is empty if no effect failed.
 	Key Key `json:"key,omitempty"`
@@ -260,6 +266,9 @@ type Held struct {
 	Class string `json:"class"`
 	// Message says what happened.
 	Message string `json:"message"`
+	// By and From name the person who has interrupted the turn: see [Decision]. They are empty if no person has.
+	By   string `json:"by,omitempty"`
+	From string `json:"from,omitempty"`
 	// Time is the time at which the turn was held, in Unix milliseconds.
 	Time int64 `json:"time"`
 }
@@ -300,10 +309,10 @@ func (s *State) Sent(i int) llm.Message {
 }
 
 // Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if
-// no turn runs, or if the turn has no time limit. It also returns 0 while a call waits for a person's decision: that may
-// take days.
+// no turn runs, or if the turn has no time limit. It also returns 0 while a call waits for somebody outside (see [Call.Waits]):
+// that may take days.
 func (s *State) Deadline() int64 {
-	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.KeyVersion >= 3 && s.asksPerson() {
+	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.KeyVersion >= 3 && s.waitsOutside() {
 		return 0
 	}
 	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()

@@ -9,7 +9,7 @@ type Status string
 const (
 	// Running: a turn is running.
 	Running Status = "running"
-	// Waiting: the agent waits for a message, or all its open calls wait for a person's decision.
+	// Waiting: the agent waits for a message, or all its open calls wait for somebody outside: see [Call.Waits].
 	Waiting Status = "waiting"
 	// HeldUp: the turn is held, and the agent waits for a message: see [Held].
 	HeldUp Status = "held"
@@ -56,7 +56,7 @@ func (s *State) statusAt(step Step) Status {
 		}
 		return Waiting
 	case RunTools:
-		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Approval != Asked }) {
+		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() }) {
 			return Waiting
 		}
 	}
@@ -71,6 +71,8 @@ type WaitsFor string
 const (
 	WaitsForMessage   WaitsFor = "message"    // the user's next message
 	WaitsForApproval  WaitsFor = "approval"   // a person's decision on a tool call
+	WaitsForAnswer    WaitsFor = "answer"     // a person's answer to a question: see AskUser
+	WaitsForResult    WaitsFor = "result"     // the result of an external call: see Call.External
 	WaitsForPerson    WaitsFor = "person"     // a person, who must remove the cause of a held turn (see Held) and send a message
 	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers
 )
@@ -80,14 +82,40 @@ func (s *State) WaitsFor() WaitsFor {
 	step := s.Next()
 	tools, calls := step.(RunTools)
 	switch status := s.statusAt(step); {
+	case status == HeldUp && s.Held.Class == Interrupted:
+		return WaitsForMessage
 	case status == HeldUp:
 		return WaitsForPerson
 	case status == Waiting && calls:
-		return WaitsForApproval
+		return s.CallWaitsFor()
 	case status == Waiting:
 		return WaitsForMessage
 	case calls && !slices.ContainsFunc(tools.Calls, func(c Call) bool { return c.Child == "" }):
 		return WaitsForSubAgents
 	}
 	return ""
+}
+
+// CallWaitsFor returns what the first call that waits for somebody outside waits for: see [Call.Waits]. It returns "" if there is
+// none. Other calls may run meanwhile.
+func (s *State) CallWaitsFor() WaitsFor {
+	for _, c := range s.Calls {
+		if c.Waits() {
+			return c.WaitsFor()
+		}
+	}
+	return ""
+}
+
+// WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call.
+func (c *Call) WaitsFor() WaitsFor {
+	switch {
+	case !c.Waits():
+		return ""
+	case c.Approval == Asked:
+		return WaitsForApproval
+	case c.Name == AskUser:
+		return WaitsForAnswer
+	}
+	return WaitsForResult
 }

@@ -76,6 +76,18 @@ func textDenied(reason string) string {
 	return "denied: a person refused this call: " + reason
 }
 
+func textNoDecision(limitMS int64) string {
+	return "denied: nobody decided on this call within " + duration(limitMS)
+}
+
+func textNoGivenResult(limitMS int64) string {
+	return "error: no result came from outside within " + duration(limitMS)
+}
+
+func textBadQuestion(problem string) string {
+	return "error: the question was not asked: " + problem
+}
+
 func textEdited(arguments, result string) string {
 	return "A person changed the arguments of this call to " + arguments + ". The result:\n\n" + result
 }

@@ -38,8 +38,16 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 			result := toolRemoved(*c, e.MayHaveRun, s.Messages[len(s.Messages)-1].Time)
 			c.Result = &result
 		}
+		if c.external() {
+			s.applyEarlier(c, true, s.Messages[len(s.Messages)-1].Time)
+		}
 		if c.Result == nil && c.Approval == Asked {
-			s.ask(c) // the decision may have come while there was no definition
+			tool, _ := s.Definition.Tool(c.Name)
+			limit := c.Until
+			s.ask(c, tool, s.Messages[len(s.Messages)-1].Time) // the decision may have come while there was no definition
+			if c.Waits() {
+				c.Until = limit
+			}
 		}
 	}
 	s.answerCalls()
@@ -181,10 +189,13 @@ func (s *State) stopped(e Stopped) bool {
 	if s.Held != nil || s.Definition == nil || s.answered() || s.Turn.Number == 0 {
 		return false
 	}
+	if e.Class == Interrupted {
+		s.stopChildren(e.Message, e.Time)
+	}
 	s.interruptAll(e.Message, e.Time)
 	s.answerCalls()
 	s.TooLong, s.Compacted, s.CutBelow = false, 0, 0
-	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
+	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, By: e.By, From: e.From, Time: e.Time}
 	return true
 }
 
@@ -209,6 +220,7 @@ func (s *State) timeRestarted(e TimeRestarted) bool {
 			s.Calls[i].Began = e.Time
 		}
 	}
+	s.restartWaits(e.Time)
 	return true
 }
 
@@ -234,6 +246,7 @@ func (s *State) resumed(e Resumed) bool {
 			s.Calls[i].Began = 0 // the time in which the agent did not run does not count
 		}
 	}
+	s.restartWaits(e.Time)
 	if e.Reload {
 		s.Definition = nil
 		s.Reload, s.ReloadFailure = false, ""

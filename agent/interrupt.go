@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/reagent-dev/reagent/internal/clip"
+)
+
+// Interrupted is the class of a turn that a person has interrupted: see [Held] and [Stopped]. The agent waits for a message, which
+// enters the interrupted turn.
+const Interrupted = "Interrupted"
+
+// Interrupt is a person's request to stop the running turn.
+type Interrupt struct {
+	// Run contains the last characters of the ID of the run whose turn the person saw. Another run ignores the request: after a
+	// reset, Temporal delivers it again.
+	Run string `json:"run"`
+	// By names the person, and From names the program and the machine: see [Decision].
+	By   string `json:"by,omitempty"`
+	From string `json:"from,omitempty"`
+}
+
+// ErrIdle means that no turn runs that could be interrupted.
+var ErrIdle = errors.New("no turn runs: the agent waits or has ended")
+
+// textInterrupted says to the model why its calls have no result.
+const textInterrupted = "a person interrupted the turn"
+
+// Stopped returns the event of the request.
+func (i Interrupt) Stopped(now int64) Stopped {
+	return Stopped{Class: Interrupted, Message: textInterrupted, By: clip.Text(i.By, maxDeciderBytes), From: clip.Text(i.From, maxDeciderBytes), Time: now}
+}
+
+// AcceptsInterrupt returns [ErrIdle] if no turn runs.
+func (s *State) AcceptsInterrupt() error {
+	if s.Definition == nil || !s.TurnRuns() {
+		return ErrIdle
+	}
+	return nil
+}
+
+// stopChildren ends the waits for all sub-agents of open calls, and marks these sub-agents for the driver to cancel them: see
+// [Child].Stop. The parameter `why` is the reason, as a text for the model.
+func (s *State) stopChildren(why string, now int64) {
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		child := s.child(c.Child)
+		if c.Result != nil || child == nil {
+			continue
+		}
+		result := ChildFailed(child.Agent, why, now)
+		c.Result = &result
+		child.Stop = !child.Done
+	}
+}

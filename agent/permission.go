@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/reagent-dev/reagent/internal/canon"
+)
+
+// Remember says which later calls an approval also permits. The zero Remember means none.
+type Remember string
+
+const (
+	// RememberTool permits all later calls of the same tool or sub-agent.
+	RememberTool Remember = "tool"
+	// RememberCall permits the later calls of the same tool or sub-agent with the same arguments.
+	RememberCall Remember = "call"
+)
+
+// Permission lets calls of one tool or sub-agent run without a further decision, as long as the agent exists. A person gives it with
+// an approval: see [Decision].Remember. A fork has no permissions, and sub-agents have their own.
+type Permission struct {
+	// Key is the key of the call on which the person decided. It names the permission: see [PermissionRevoked].
+	Key Key `json:"key"`
+	// Tool is the name of the tool or of the sub-agent.
+	Tool string `json:"tool"`
+	// Arguments are the permitted arguments, in canonical JSON. Empty means all arguments.
+	Arguments string `json:"arguments,omitempty"`
+	// By, From and Time are those of the [Decision].
+	By   string `json:"by,omitempty"`
+	From string `json:"from,omitempty"`
+	Time int64  `json:"time,omitempty"`
+}
+
+// maxPermissions is the largest number of permissions of an agent, and of revoked keys. A further one removes the oldest. Without a
+// permission, a person is asked again.
+const maxPermissions = 200
+
+// remember stores the permission that the decision d on the call c gives, unless it was revoked.
+func (s *State) remember(c *Call, d Decision) {
+	if d.Remember == "" || slices.Contains(s.Revoked, c.Key) {
+		return
+	}
+	p := Permission{Key: c.Key, Tool: c.Name, By: d.By, From: d.From, Time: d.Time}
+	if d.Remember == RememberCall {
+		p.Arguments = canonical(c.Arguments)
+	}
+	s.Permissions = append(s.Permissions, p)
+	if extra := len(s.Permissions) - maxPermissions; extra > 0 {
+		s.Permissions = slices.Delete(s.Permissions, 0, extra)
+	}
+}
+
+// permits returns the permission that lets the call run. The second result is false if there is none.
+func (s *State) permits(c *Call) (Permission, bool) {
+	i := slices.IndexFunc(s.Permissions, func(p Permission) bool {
+		return p.Tool == c.Name && (p.Arguments == "" || p.Arguments == canonical(c.Arguments))
+	})
+	if i < 0 {
+		return Permission{}, false
+	}
+	return s.Permissions[i], true
+}
+
+func (s *State) permissionRevoked(e PermissionRevoked) bool {
+	if slices.Contains(s.Revoked, e.Key) {
+		return false
+	}
+	s.Revoked = append(s.Revoked, e.Key)
+	if extra := len(s.Revoked) - maxPermissions; extra > 0 {
+		s.Revoked = slices.Delete(s.Revoked, 0, extra)
+	}
+	s.Permissions = slices.DeleteFunc(s.Permissions, func(p Permission) bool { return p.Key == e.Key })
+	return true
+}
+
+// canonical returns the canonical JSON of the arguments of a call. It returns "{}" for empty arguments.
+func canonical(arguments string) string {
+	if arguments == "" {
+		return "{}"
+	}
+	text, err := canon.Text([]byte(arguments))
+	if err != nil {
+		return arguments // openAll refuses such arguments
+	}
+	return string(text)
+}

@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// AskUser is the name of the tool with which a model asks a person. It is an external tool: see [Call].External. Its result is the
+// answer of the person.
+const AskUser = "ask_user"
+
+// Question is a question of the model to a person: the arguments of a call of [AskUser].
+type Question struct {
+	// Question is the text of the question.
+	Question string `json:"question"`
+	// Choices are the answers that the model proposes. The person may give another answer.
+	Choices []string `json:"choices,omitempty"`
+}
+
+// QuestionSchema is the JSON schema of a [Question].
+const QuestionSchema = `{"type":"object","properties":{` +
+	`"question":{"type":"string","description":"The question, with all that the person needs to know to answer it."},` +
+	`"choices":{"type":"array","items":{"type":"string"},"description":"Answers to choose from. The person may also answer something else."}},` +
+	`"required":["question"],"additionalProperties":false}`
+
+// Question returns the question that the call asks. The second result is false if the call is no call of [AskUser].
+func (c *Call) Question() (Question, bool) {
+	var q Question
+	if c.Name != AskUser || json.Unmarshal([]byte(c.Arguments), &q) != nil {
+		return Question{}, false
+	}
+	return q, true
+}
+
+// checkQuestion says what is wrong with the arguments of a call of [AskUser]. It returns "" if they are a question.
+func checkQuestion(arguments string) string {
+	var q Question
+	d := json.NewDecoder(strings.NewReader(arguments))
+	d.DisallowUnknownFields()
+	switch {
+	case d.Decode(&q) != nil:
+		return "give {\"question\": …} with a text, and \"choices\" as a list of texts"
+	case strings.TrimSpace(q.Question) == "":
+		return "\"question\" is empty"
+	}
+	return ""
+}
+
+// AsksUser returns the key of the oldest open question: see [AskUser]. It returns "" if there is none.
+func (s *State) AsksUser() Key {
+	for _, c := range s.Calls {
+		if c.external() && c.Name == AskUser {
+			return c.Key
+		}
+	}
+	return ""
+}
