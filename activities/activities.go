@@ -57,6 +57,8 @@ type Agent struct {
 	Priority int
 	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that no call needs one.
 	Approval ApprovalPolicy
+	// ApprovalTimeout is how long a call waits for a person's decision. After this time, the call is denied. Zero means no limit.
+	ApprovalTimeout time.Duration
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
 	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].
@@ -250,12 +252,14 @@ func New(o Options) (*Activities, error) {
 	if o.Lease != nil {
 		a.lease = newLease(o.Temporal, *o.Lease, o.Log)
 	}
-	reader, err := a.resultReader()
-	if err != nil {
-		return nil, fmt.Errorf("activities: %w", err)
-	}
-	if err := a.tools.Add(reader); err != nil {
-		return nil, fmt.Errorf("activities: %w", err)
+	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
+		made, err := own()
+		if err == nil {
+			err = a.tools.Add(made)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("activities: %w", err)
+		}
 	}
 	a.pace(o.Models)
 	var problems []error
@@ -275,6 +279,9 @@ func New(o Options) (*Activities, error) {
 		}
 		if err := protocol.CheckPriority(def.Priority); err != nil {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
+		}
+		if def.ApprovalTimeout < 0 || def.ApprovalTimeout > 0 && def.ApprovalTimeout < time.Millisecond {
+			problems = append(problems, fmt.Errorf("agent %s: ApprovalTimeout is %v: set at least 1ms, or leave it out for no limit", def.Name, def.ApprovalTimeout))
 		}
 		if err := def.Approval.check(); err != nil {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))

@@ -150,7 +150,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
 			Ref: b.Ref, Effect: string(spec.Effect), Queue: spec.Queue,
-			Approval: conf.Approval.needs(spec.Destructive(), keys...),
+			Approval: conf.Approval.needs(spec.Destructive(), keys...), ResultMS: spec.ResultTimeout.Milliseconds(),
 		})
 	}
 	for _, sub := range conf.Agents {
@@ -165,6 +165,11 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	}
 	if err := conf.Approval.checkKeys(approvalKeys); err != nil {
 		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	for i := range d.Tools {
+		if d.Tools[i].Approval {
+			d.Tools[i].ApprovalMS = conf.ApprovalTimeout.Milliseconds()
+		}
 	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })
 	for _, t := range d.Tools {

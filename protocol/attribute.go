@@ -3,15 +3,18 @@ package protocol
 import "go.temporal.io/sdk/temporal"
 
 // These are the search attributes of an agent. The Web UI and the command `temporal workflow list` can search for agents by
-// them. Package client starts an agent with all four attributes, or with none if the namespace has not registered all four.
-// When the agent's status changes, the workflow updates the last three attributes in one upsert. Temporal Cloud bills an
-// upsert as one action.
+// them. Package client starts an agent with all of these attributes, or with none if the namespace has not registered all of them.
+// When the agent's status or AttributeWaitingFor changes, the workflow updates all except the first in one upsert. Temporal Cloud
+// bills an upsert as one action.
 var (
 	// AttributeAgent is the name of the agent's definition.
 	AttributeAgent = temporal.NewSearchAttributeKeyKeyword("ReagentAgent")
 	// AttributeStatus is the agent's [agent.Status], as [agent.State.CopiedStatus] returns it. It may differ from
 	// [agent.State.Status] only while the agent searches other runs for messages, after a reset.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
+	// AttributeWaitingFor says for whom the agent waits, as an [agent.WaitsFor]: "approval", "answer" or "result" if a call waits for
+	// somebody outside (see [agent.Call.Waits]), "message" or "person" if the whole agent waits, and otherwise "".
+	AttributeWaitingFor = temporal.NewSearchAttributeKeyKeyword("ReagentWaitingFor")
 	// AttributeReason explains the status. For an agent that is held or has failed, it is the class of the error. For an
 	// agent whose last turn a limit has stopped, it is the name of the limit. Otherwise it is empty.
 	AttributeReason = temporal.NewSearchAttributeKeyKeyword("ReagentReason")
@@ -24,7 +27,7 @@ var (
 // these attributes with these types.
 func AttributeTypes() map[string]string {
 	types := map[string]string{}
-	for _, key := range []temporal.SearchAttributeKey{AttributeAgent, AttributeStatus, AttributeReason, AttributeCost} {
+	for _, key := range []temporal.SearchAttributeKey{AttributeAgent, AttributeStatus, AttributeWaitingFor, AttributeReason, AttributeCost} {
 		types[key.GetName()] = key.GetValueType().String()
 	}
 	return types

@@ -72,6 +72,8 @@ type StateView struct {
 	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
 	// reached the model's output limit. Otherwise, it is empty.
 	FinishReason string `json:"finish_reason,omitempty"`
+	// Permissions let calls run without a further decision.
+	Permissions []agent.Permission `json:"permissions,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.
 	Reloads int `json:"reloads,omitempty"`
 	// Reloading is true while the agent still has to read its definition again.

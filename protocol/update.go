@@ -25,9 +25,14 @@ const (
 	// PartialTextUpdate asks for the text of replies while it grows. Its argument is the duration, in milliseconds, at most one
 	// hour. The model calls that begin in this time report their text.
 	PartialTextUpdate = "partial-text"
-	// DecideUpdate brings a person's decision on a tool call. Its argument is an [agent.Decision]. If the validator of the
-	// update refuses the decision, the history gets no event.
+	// DecideUpdate brings a decision on a call, or the result of an external call. Its argument is an [agent.Decision]. If the
+	// validator of the update refuses the decision, the history gets no event.
 	DecideUpdate = "decide"
+	// RevokeUpdate removes a permission: see [agent.Permission]. Its argument is the key of the permission.
+	RevokeUpdate = "revoke"
+	// InterruptUpdate stops the running turn. Its argument is an [agent.Interrupt]. The agent then waits for a message. If no turn
+	// runs, or if the agent continues in another run, the validator of the update refuses the request.
+	InterruptUpdate = "interrupt"
 	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
 	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
@@ -70,6 +75,14 @@ func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, e
 		var d agent.Decision
 		err := decode(&d)
 		return agent.Decided{Decision: d, Time: now}, err
+	case RevokeUpdate:
+		var key agent.Key
+		err := decode(&key)
+		return agent.PermissionRevoked{Key: key}, err
+	case InterruptUpdate:
+		var i agent.Interrupt
+		err := decode(&i)
+		return i.Stopped(now), err
 	}
 	return nil, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // namePattern is the pattern that OpenAI-compatible endpoints require of a tool's name.
@@ -42,9 +43,12 @@ func (s Spec) validate() error {
 		return &NameError{Name: s.Name}
 	}
 	switch s.Effect {
-	case "", ReadOnly, Idempotent, AtMostOnce:
+	case "", ReadOnly, Idempotent, AtMostOnce, External:
 	default:
-		return fmt.Errorf("tool %q: unknown effect %q; use read-only, idempotent or at-most-once", s.Name, s.Effect)
+		return fmt.Errorf("tool %q: unknown effect %q; use read-only, idempotent, at-most-once or external", s.Name, s.Effect)
+	}
+	if s.ResultTimeout != 0 && (s.Effect != External || s.ResultTimeout < time.Millisecond) {
+		return fmt.Errorf("tool %q: the result timeout is %v; it needs the effect external, and at least 1ms", s.Name, s.ResultTimeout)
 	}
 	if len(s.Schema) > 0 {
 		var object map[string]json.RawMessage

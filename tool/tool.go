@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"time"
 )
 
 // Effect says what a tool changes. The effect decides whether a call may run again if the outcome of the call is unknown. The
@@ -23,6 +24,9 @@ const (
 	// AtMostOnce is the effect of a tool that must never run twice for the same call. It is the default: the empty Effect means
 	// AtMostOnce.
 	AtMostOnce Effect = "at-most-once"
+	// External is the effect of a tool whose calls no worker runs. The call waits until somebody outside the agent gives its result:
+	// see [NewExternal].
+	External Effect = "external"
 )
 
 // Repeatable reports whether a call with an unknown outcome may run again with the same [Info.Key]. Repeatable is false for the
@@ -43,6 +47,9 @@ type Spec struct {
 	// NotDestructive says that the tool only adds: a call neither changes nor deletes what exists. False means that a call may do
 	// so, unless the effect is [ReadOnly].
 	NotDestructive bool `json:"not_destructive,omitempty"`
+	// ResultTimeout is how long a call with the effect [External] waits for its result. After this time, the model gets an error
+	// result. Zero means no limit. It has no meaning for other effects.
+	ResultTimeout time.Duration `json:"result_timeout,omitempty"`
 	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own task
 	// queue can run the tool.
 	Queue string `json:"queue,omitempty"`

@@ -13,7 +13,7 @@ import (
 // Attributes returns the search attributes with which the workflow of an agent starts. It takes the start input of the agent.
 func Attributes(in agent.Start) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(
-		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
+		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeWaitingFor.ValueSet(""), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
 }
 
 // attributes returns the search attributes with which a sub-agent starts. `in` is the start input of the sub-agent. If the
@@ -25,23 +25,50 @@ func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
 	return Attributes(in)
 }
 
-// index updates the search attributes of the agent if the agent's status has changed. It does nothing for an agent without
-// search attributes.
+// index updates the search attributes of the agent if its status, or for whom it waits, has changed. It does nothing for an agent
+// without search attributes. An agent of an earlier version lacks [protocol.AttributeWaitingFor], which its namespace may not have.
 func (d *driver) index() {
-	status := string(d.state.CopiedStatus())
-	if status == d.indexed {
+	if !d.hasStatus {
 		return
 	}
-	d.indexed = status
-	shown, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus)
-	if !known || shown == status {
+	status, waitsFor := string(d.state.CopiedStatus()), ""
+	if d.hasWaitingFor {
+		waitsFor = string(d.waitsFor())
+	}
+	if d.indexed == [2]string{status, waitsFor} {
 		return
 	}
-	err := workflow.UpsertTypedSearchAttributes(d.root,
-		protocol.AttributeStatus.ValueSet(status), protocol.AttributeReason.ValueSet(d.reason()), protocol.AttributeCost.ValueSet(d.state.Spent().Cost.Dollars()))
-	if err != nil {
+	d.indexed = [2]string{status, waitsFor}
+	attributes := workflow.GetTypedSearchAttributes(d.root)
+	shown, _ := attributes.GetKeyword(protocol.AttributeStatus)
+	shownFor, _ := attributes.GetKeyword(protocol.AttributeWaitingFor)
+	if shown == status && shownFor == waitsFor {
+		return
+	}
+	update := []temporal.SearchAttributeUpdate{
+		protocol.AttributeStatus.ValueSet(status), protocol.AttributeReason.ValueSet(d.reason()), protocol.AttributeCost.ValueSet(d.state.Spent().Cost.Dollars()),
+	}
+	if d.hasWaitingFor {
+		update = append(update, protocol.AttributeWaitingFor.ValueSet(waitsFor))
+	}
+	if err := workflow.UpsertTypedSearchAttributes(d.root, update...); err != nil {
 		workflow.GetLogger(d.root).Warn("the search attributes were not changed", "error", err)
 	}
+}
+
+// waitsFor returns the value of [protocol.AttributeWaitingFor].
+func (d *driver) waitsFor() agent.WaitsFor {
+	switch status := d.state.CopiedStatus(); {
+	case status.Ended():
+		return ""
+	case d.state.CallWaitsFor() != "":
+		return d.state.CallWaitsFor()
+	case status == agent.HeldUp && d.state.Held.Class != agent.Interrupted:
+		return agent.WaitsForPerson
+	case status == agent.HeldUp, status == agent.Waiting:
+		return agent.WaitsForMessage
+	}
+	return ""
 }
 
 // reason explains the agent's status. It returns the class of the error that held or ended the agent, or the name of the

@@ -221,6 +221,17 @@ func (d *driver) cancelChildren() {
 	}
 }
 
+// stopChildren sends Temporal a request to cancel each sub-agent that an interrupt has stopped: see [agent.Child].Stop. It does not
+// wait for the answer of Temporal. [driver.watchChild] waits for the end of the sub-agent.
+func (d *driver) stopChildren() {
+	for _, child := range d.state.Children {
+		if child.Stop && !child.Done && !d.stopped[child.Key] {
+			d.stopped[child.Key] = true
+			workflow.RequestCancelExternalWorkflow(d.root, child.ID, "")
+		}
+	}
+}
+
 // recalled reports whether the driver may carry out the given calls for sub-agents now. If an earlier run may have the result
 // of a call, the driver first has to search the earlier runs: see [driver.asksEarlier]. recalled starts these searches, and
 // returns false until all searches for the given calls have ended. When a search ends, the loop runs again and calls recalled

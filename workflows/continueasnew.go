@@ -88,7 +88,7 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	}
 	if tools, ok := step.(agent.RunTools); ok {
 		for _, call := range tools.Calls {
-			if call.Child == "" && call.Approval != agent.Asked {
+			if call.Child == "" && !call.Waits() {
 				return false
 			}
 		}

@@ -107,39 +107,70 @@ func endsByItself(step agent.Step) bool {
 	return false
 }
 
-// watchDeadline keeps a timer running for the time limit of the running turn, if the work of the given step needs one. If the
-// deadline of the turn has changed, it cancels the old timer and starts a new one.
+// timer is a timer of the driver. The zero timer is not running.
+type timer struct {
+	// deadline is in Unix milliseconds; 0 means that no timer runs.
+	deadline int64
+	cancel   workflow.CancelFunc
+}
+
+// stop cancels the timer if it runs.
+func (t *timer) stop() {
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.deadline, t.cancel = 0, nil
+}
+
+// watch keeps the timer t running until the deadline, in Unix milliseconds. If t has another deadline, watch stops it first. 0 means
+// that there is no deadline. `fire` is called at the deadline.
+func (d *driver) watch(t *timer, deadline int64, summary string, fire func()) {
+	if deadline == t.deadline {
+		return
+	}
+	t.stop()
+	if deadline == 0 {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(d.root)
+	t.deadline, t.cancel = deadline, cancel
+	left := d.until(deadline)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: summary}).Get(ctx, nil) == nil {
+			fire()
+		}
+	})
+}
+
+// watchDeadline keeps a timer running for the time limit of the running turn, if the work of the given step needs one.
 func (d *driver) watchDeadline(step agent.Step) {
 	deadline := d.state.Deadline()
 	if d.activitiesEndTurns() && endsByItself(step) {
 		deadline = 0
 	}
-	if deadline == d.turnTimer.deadline {
-		return
-	}
-	if d.turnTimer.cancel != nil {
-		d.turnTimer.cancel()
-	}
-	d.turnTimer.deadline, d.turnTimer.cancel = deadline, nil
-	if deadline == 0 {
-		return
-	}
-	ctx, cancel := workflow.WithCancel(d.root)
-	d.turnTimer.cancel = cancel
 	turn := d.state.Turn.Number
-	left := d.until(deadline)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		timer := workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{
-			Summary: fmt.Sprintf("time limit of turn %d", turn),
-		})
-		switch err := timer.Get(ctx, nil); {
-		case err != nil: // cancelled
-		case d.activitiesEndTurns():
-			d.endTurnInTime() // if a reset copied the timer, the deadline may be later now
-			d.turnTimer.deadline = 0
-			d.version++
-		default:
+	d.watch(&d.turnTimer, deadline, fmt.Sprintf("time limit of turn %d", turn), func() {
+		if !d.activitiesEndTurns() {
 			d.apply(agent.TimeReached{Turn: turn, Time: d.now()})
+			return
 		}
+		d.endTurnInTime() // if a reset copied the timer, the deadline may be later now
+		d.turnTimer.deadline = 0
+		d.version++
+	})
+}
+
+// endWaitsInTime ends the waits for somebody outside that have reached their limits: see [agent.State.WaitDeadline].
+func (d *driver) endWaitsInTime() {
+	if deadline := d.state.WaitDeadline(); deadline != 0 && d.now() >= deadline {
+		d.apply(agent.WaitEnded{Time: d.now()})
+	}
+}
+
+// watchWaits keeps a timer running for the earliest limit of the calls that wait for somebody outside.
+func (d *driver) watchWaits() {
+	d.watch(&d.waitTimer, d.state.WaitDeadline(), "time limit for a person", func() {
+		d.waitTimer.deadline = 0
+		d.version++ // the loop ends the waits
 	})
 }

@@ -131,13 +131,17 @@ func costs(s *agent.State) string {
 // the line names the command to use.
 func nextAct(s *agent.State) string {
 	send := func() string { return code("starter send "+shellWord(s.AgentID)+` "…"`, 1100) }
-	switch s.Status() {
+	status := s.Status()
+	if !status.Ended() && s.CallWaitsFor() != "" {
+		return whoActs(s)
+	}
+	switch status {
 	case agent.HeldUp:
+		if s.Held.Class == agent.Interrupted {
+			return "**Next**: you. A person interrupted the turn. It goes on with the next message: " + send()
+		}
 		return "**Next**: you. Mend the cause, then let the turn go on: " + send()
 	case agent.Waiting:
-		if s.WaitsFor() == agent.WaitsForApproval {
-			return approvals(s)
-		}
 		return "**Next**: you. The agent waits for a message: " + send()
 	case agent.Failed, agent.Cancelled:
 		return "**Next**: you, if it is to go on: " + code("starter resume "+shellWord(s.AgentID), 1100)
@@ -147,19 +151,26 @@ func nextAct(s *agent.State) string {
 	return "**Next**: the agent. Nobody has to act."
 }
 
-// approvals says who has to decide on which calls, and with which commands.
-func approvals(s *agent.State) string {
-	lines := []string{"**Next**: you. A person has to decide on:\n"} // a list needs an empty line before it
+// whoActs says which calls wait for somebody outside, and with which commands a person settles them.
+func whoActs(s *agent.State) string {
+	lines := []string{"**Next**: you. These calls wait for a person:\n"} // a list needs an empty line before it
 	for _, c := range s.Pending() {
-		if c.Approval != agent.Asked {
+		if !c.Waits() {
 			continue
 		}
 		if len(lines) > detailsCalls {
 			lines = append(lines, "- and more: "+code("starter inbox", 64))
 			break
 		}
-		command := " " + shellWord(s.AgentID) + " " + c.Key.Handle()
-		lines = append(lines, fmt.Sprintf("- %s %s: %s or %s", code(c.Name, 64), code(c.Arguments, 1000), code("starter approve"+command, 1100), code("starter deny"+command, 1100)))
+		target := " " + shellWord(s.AgentID) + " " + c.Key.Handle()
+		act := code("starter complete"+target+` "…"`, 1100)
+		switch c.WaitsFor() {
+		case agent.WaitsForApproval:
+			act = code("starter approve"+target, 1100) + " or " + code("starter deny"+target, 1100)
+		case agent.WaitsForAnswer:
+			act = code("starter answer"+target+` "…"`, 1100)
+		}
+		lines = append(lines, fmt.Sprintf("- %s %s: %s", code(c.Name, 64), code(c.Arguments, 1000), act))
 	}
 	return strings.Join(lines, "\n")
 }

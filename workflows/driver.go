@@ -23,15 +23,16 @@ type driver struct {
 	// send signals after a cancel.
 	root    workflow.Context
 	effects []*effect
-	// turnTimer is the timer for the time limit of the running turn. Its deadline is in Unix milliseconds; 0 means that there
-	// is no timer: see [driver.watchDeadline].
-	turnTimer struct {
-		deadline int64
-		cancel   workflow.CancelFunc
-	}
-	shown shown
-	// indexed is the status at the last call of [driver.index]; empty before the first call.
-	indexed string
+	// turnTimer is the timer for the time limit of the running turn: see [driver.watchDeadline]. waitTimer is the timer for the
+	// earliest limit of the calls that wait for somebody outside: see [driver.watchWaits].
+	turnTimer, waitTimer timer
+	// stopped records for which sub-agents this run has sent a request to cancel: see [driver.stopChildren].
+	stopped map[agent.Key]bool
+	shown   shown
+	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has their values at the last
+	// call of index.
+	hasStatus, hasWaitingFor bool
+	indexed                  [2]string
 	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
 	runSuffix string
 	// reset says that this run began by a reset of an earlier run.
@@ -91,8 +92,11 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{
 		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
-		recalledBy: map[agent.Key]string{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
+		recalledBy: map[agent.Key]string{}, stopped: map[agent.Key]bool{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
 	}
+	attributes := workflow.GetTypedSearchAttributes(ctx)
+	_, d.hasStatus = attributes.GetKeyword(protocol.AttributeStatus)
+	_, d.hasWaitingFor = attributes.GetKeyword(protocol.AttributeWaitingFor)
 	if !in.Continues() {
 		d.begin(agent.New(info.WorkflowExecution.ID, in, d.now()))
 	}
@@ -136,6 +140,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		}
 		d.receiveChildEnds()
 		d.endTurnInTime()
+		d.endWaitsInTime()
 		d.state.Advance(d.now())
 		step := d.state.Next()
 		if find, ok := step.(agent.FindMessages); ok && !d.looksBack(find) {
@@ -157,6 +162,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		}
 		seen := d.version
 		d.watchDeadline(step)
+		d.watchWaits()
 		d.carryOut(step)
 		d.cancelUnwanted(step)
 		d.showDetails()
@@ -252,10 +258,11 @@ func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 // may still send the real answer.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
-		if child.Interrupted && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
+		if (child.Interrupted || child.Stop) && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
 			d.watchChild(child.Key) // the answer may still come, even in a later run than the run that made the call
 		}
 	}
+	d.stopChildren()
 	switch step := step.(type) {
 	case agent.Load:
 		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.load(ctx, f, step) })
@@ -375,9 +382,8 @@ func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 			f.cancel()
 		}
 	}
-	if d.turnTimer.cancel != nil {
-		d.turnTimer.cancel() // otherwise the Web UI shows the timer as running for ever
-	}
+	d.turnTimer.stop() // otherwise the Web UI shows the timers as running for ever
+	d.waitTimer.stop()
 	if def := d.state.Definition; o.Status != agent.Completed || def == nil || !def.KeepAgents {
 		d.cancelChildren()
 	}

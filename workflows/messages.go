@@ -15,75 +15,42 @@ import (
 
 // listen registers the handlers of the agent's updates and queries.
 func (d *driver) listen(ctx workflow.Context) error {
-	err := workflow.SetUpdateHandlerWithOptions(ctx, protocol.MessageUpdate,
-		func(ctx workflow.Context, m agent.InboxMessage) (protocol.Accepted, error) {
-			changed, err := d.receive(ctx, agent.MessageReceived{Message: m, Time: d.now()})
-			return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
-		},
-		workflow.UpdateHandlerOptions{
-			Description: "a message for the agent",
-			Validator:   func(m agent.InboxMessage) error { return refusal(d.accepts(m)) },
-		})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.CloseUpdate,
-		func(ctx workflow.Context) error {
-			_, err := d.receive(ctx, agent.Closed{})
-			return err
-		},
-		workflow.UpdateHandlerOptions{Description: "lets the agent finish when it has answered"})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.ResumeLostUpdate,
-		func(ctx workflow.Context, id string) error {
-			_, err := d.receive(ctx, agent.ResumeLost{ID: id})
-			return err
-		},
-		workflow.UpdateHandlerOptions{Description: "counts a resume that came too late, because another resume had continued the agent"})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.ReloadUpdate,
-		func(ctx workflow.Context, id string) error {
-			_, err := d.receive(ctx, agent.ReloadAsked{ID: id})
-			return err
-		},
-		workflow.UpdateHandlerOptions{Description: "lets the agent read its definition anew"})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.PartialTextUpdate,
-		func(ctx workflow.Context, duration int64) error {
-			_, err := d.receive(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
-			return err
-		},
-		workflow.UpdateHandlerOptions{Description: "lets the model calls report their text while it grows"})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.DecideUpdate,
-		func(ctx workflow.Context, decision agent.Decision) error {
-			_, err := d.receive(ctx, agent.Decided{Decision: decision})
-			return err
-		},
-		workflow.UpdateHandlerOptions{
-			Description: "a person's decision on a tool call",
-			Validator:   func(decision agent.Decision) error { return refusal(d.acceptsDecision(decision)) },
-		})
-	if err != nil {
-		return err
-	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpgradeUpdate,
-		func(ctx workflow.Context) error {
+	for _, u := range []struct {
+		name, description  string
+		handler, validator any
+	}{
+		{protocol.MessageUpdate, "a message for the agent", d.messageArrived, func(m agent.InboxMessage) error { return refusal(d.accepts(m)) }},
+		{protocol.CloseUpdate, "lets the agent finish when it has answered", func(ctx workflow.Context) error {
+			return d.take(ctx, agent.Closed{})
+		}, nil},
+		{protocol.ResumeLostUpdate, "counts a resume that came too late, because another resume had continued the agent", func(ctx workflow.Context, id string) error {
+			return d.take(ctx, agent.ResumeLost{ID: id})
+		}, nil},
+		{protocol.ReloadUpdate, "lets the agent read its definition anew", func(ctx workflow.Context, id string) error {
+			return d.take(ctx, agent.ReloadAsked{ID: id})
+		}, nil},
+		{protocol.PartialTextUpdate, "lets the model calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
+			return d.take(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
+		}, nil},
+		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", func(ctx workflow.Context, decision agent.Decision) error {
+			return d.take(ctx, agent.Decided{Decision: decision})
+		}, func(decision agent.Decision) error { return refusal(d.acceptsDecision(decision)) }},
+		{protocol.RevokeUpdate, "removes a permission", func(ctx workflow.Context, key agent.Key) error {
+			return d.take(ctx, agent.PermissionRevoked{Key: key})
+		}, nil},
+		{protocol.InterruptUpdate, "stops the running turn", func(ctx workflow.Context, i agent.Interrupt) error {
+			return d.take(ctx, i.Stopped(d.now()))
+		}, func(i agent.Interrupt) error { return refusal(d.acceptsInterrupt(i)) }},
+		{protocol.UpgradeUpdate, "lets the agent go on in a new run, on the current version of its workers", func(ctx workflow.Context) error {
 			d.upgrade = true
 			d.version++ // the loop has to run again
 			return d.await(ctx)
-		},
-		workflow.UpdateHandlerOptions{Description: "lets the agent go on in a new run, on the current version of its workers"})
-	if err != nil {
-		return err
+		}, nil},
+	} {
+		options := workflow.UpdateHandlerOptions{Description: u.description, Validator: u.validator}
+		if err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, u.handler, options); err != nil {
+			return err
+		}
 	}
 	for _, q := range []struct {
 		name    string
@@ -99,6 +66,27 @@ func (d *driver) listen(ctx workflow.Context) error {
 		}
 	}
 	return nil
+}
+
+// messageArrived carries out a [protocol.MessageUpdate].
+func (d *driver) messageArrived(ctx workflow.Context, m agent.InboxMessage) (protocol.Accepted, error) {
+	changed, err := d.receive(ctx, agent.MessageReceived{Message: m})
+	return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
+}
+
+// acceptsInterrupt checks whether the agent accepts a request to stop the running turn. If not, the returned error says why. After a
+// reset, Temporal delivers the request again. The agent then refuses it, because it was for another run.
+func (d *driver) acceptsInterrupt(i agent.Interrupt) error {
+	if d.state == nil || i.Run != d.runSuffix {
+		return errMoved
+	}
+	return d.state.AcceptsInterrupt()
+}
+
+// take is [driver.receive] for updates without a result.
+func (d *driver) take(ctx workflow.Context, e agent.Event) error {
+	_, err := d.receive(ctx, e)
+	return err
 }
 
 // receive carries out an update. It waits until the driver has a state, and then applies the event of the update. It reports
@@ -149,6 +137,8 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 		return nil
 	case err != nil, d.state.Has(m.ID):
 		return err
+	case here && len(m.Images) == 0 && d.state.AsksUser() != "":
+		return asksError{d.state.AsksUser()}
 	case m.Steer && here && m.After > 0 && m.After != d.state.Entry():
 		return errMoved
 	case len(d.state.Inbox) >= agent.MaxInbox, d.state.InboxBytes()+m.EncodedBytes() > agent.MaxInboxBytes:
@@ -157,8 +147,15 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	return nil
 }
 
-// errMoved is the error for a steering message, which enters the running turn, if it comes too late: see [protocol.Moved].
-var errMoved = errors.New("the agent has made progress since the message was written; look at the agent and send the message again")
+// errMoved is the error for a steering message or an interrupt that comes too late: see [protocol.Moved].
+var errMoved = errors.New("the agent has made progress since the request was made; look at the agent and send the request again")
+
+// asksError is the error for a message that comes while the model asks a person. The message is the answer: see [protocol.Asks].
+type asksError struct{ call agent.Key }
+
+func (e asksError) Error() string {
+	return "the agent asks a question; answer the call " + e.call.Handle()
+}
 
 // await waits until the driver has a state. Each update handler calls await before it changes the state. After the wait, the
 // handlers go on in the order in which their updates arrived. Otherwise a later message could enter the inbox first, because
@@ -182,13 +179,16 @@ func (d *driver) await(ctx workflow.Context) error {
 var errReading = errors.New("the agent is reading its state from an earlier run; repeat the query")
 
 // refusal returns the error with which an update handler refuses an update because of `err`. It is a non-retryable
-// application error of type [protocol.Moved] or [protocol.Refused]. If `err` is nil, refusal returns nil.
+// application error of type [protocol.Moved], [protocol.Asks] or [protocol.Refused]. If `err` is nil, refusal returns nil.
 func refusal(err error) error {
+	var asks asksError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errMoved):
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Moved, nil)
+	case errors.As(err, &asks):
+		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Asks, nil, asks.call)
 	}
 	return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 }
@@ -269,7 +269,7 @@ func (d *driver) view() (protocol.StateView, error) {
 		Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
 		Run: d.runSuffix, Entry: s.Entry(),
 		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000), FinishReason: s.FinishReason(),
-		Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
+		Permissions: s.Permissions, Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
 	}, nil
 }
 
