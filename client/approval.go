@@ -10,29 +10,31 @@ import (
 	"strings"
 	"sync"
 
+	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Waits is something that waits for a person: a call that needs an approval.
+// Waits is a call that waits for somebody outside the agent: for an approval, for the answer to a question, or for the result of an
+// external call. The method WaitsFor of the call says which.
 type Waits struct {
 	// AgentID is the ID of the agent or sub-agent that made the call.
 	AgentID string
 	// Agent is the name of the agent's definition.
 	Agent string
-	// Call is the call, with the arguments that a decision is about.
+	// Call is the call, with the arguments that a decision is about. Its field Until is the time at which the wait ends.
 	Call agent.Call
 	// Since is the time of the reply that asked for the call, in Unix milliseconds.
 	Since int64
 }
 
-// Handle returns a short name of the call, which [Client.Approve] and [Client.Deny] accept.
+// Handle returns a short name of the call, which [Client.Approve], [Client.Deny] and [Client.Complete] accept.
 func (w Waits) Handle() string { return w.Call.Key.Handle() }
 
-// AmbiguousCallError is the error of [Client.Approve] and [Client.Deny] if the name of the call is empty or short, and several
-// calls wait.
+// AmbiguousCallError is the error of [Client.Approve], [Client.Deny] and [Client.Complete] if the name of the call is empty or short,
+// and several calls wait.
 type AmbiguousCallError struct {
 	// ID is the ID of the agent.
 	ID string
@@ -46,25 +48,27 @@ func (e *AmbiguousCallError) Error() string {
 	for _, w := range e.Waiting {
 		calls = append(calls, w.Handle()+" ("+w.Call.Name+")")
 	}
-	return fmt.Sprintf("%d calls of agent %q wait for a decision: %s; name one of them, or decide all", len(e.Waiting), e.ID, strings.Join(calls, ", "))
+	return fmt.Sprintf("%d calls of agent %q wait: %s; name one of them", len(e.Waiting), e.ID, strings.Join(calls, ", "))
 }
 
-// NoCallError is the error of [Client.Approve] and [Client.Deny] if no such call waits for a decision.
+// NoCallError is the error of [Client.Approve], [Client.Deny] and [Client.Complete] if no such call waits.
 type NoCallError struct {
 	// ID is the ID of the agent. Call is the name of the call; empty means any call.
 	ID, Call string
+	// For says for what the call should wait, such as "a decision".
+	For string
 }
 
 // Error returns a text that names the agent and the call.
 func (e *NoCallError) Error() string {
 	if e.Call == "" {
-		return fmt.Sprintf("no call of agent %q or of its sub-agents waits for a decision", e.ID)
+		return fmt.Sprintf("no call of agent %q or of its sub-agents waits for %s", e.ID, e.For)
 	}
-	return fmt.Sprintf("no call %q of agent %q or of its sub-agents waits for a decision: it has its result, or other arguments than those that were shown; list the calls again", e.Call, e.ID)
+	return fmt.Sprintf("no call %q of agent %q or of its sub-agents waits for %s: it has its result, or other arguments than those that were shown; list the calls again", e.Call, e.ID, e.For)
 }
 
-// Pending returns the calls that wait for a person's decision, in the agent with the given ID and in all running sub-agents below
-// it. It reads histories, so it needs no worker.
+// Pending returns the calls that wait for somebody outside, in the agent with the given ID and in all running sub-agents below it. It
+// reads histories, so it needs no worker.
 func (c *Client) Pending(ctx context.Context, id string) ([]Waits, error) {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {
@@ -87,7 +91,7 @@ func (c *Client) Pending(ctx context.Context, id string) ([]Waits, error) {
 	return all, nil
 }
 
-// pendingOf returns the calls of one agent that wait for a person's decision.
+// pendingOf returns the calls of one agent that wait for somebody outside.
 func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
 	run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})
 	if err != nil || run.State == nil {
@@ -95,7 +99,7 @@ func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
 	}
 	var all []Waits
 	for _, call := range run.State.Pending() {
-		if call.Approval != agent.Asked {
+		if !call.Waits() {
 			continue
 		}
 		w := Waits{AgentID: e.ID, Agent: cmp.Or(e.Agent, run.State.Agent), Call: call}
@@ -110,14 +114,22 @@ func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
 // inboxReads limits the number of histories that [Client.Inbox] reads at the same time, because each is held in memory and replayed.
 const inboxReads = 8
 
-// Inbox returns everything that waits for a person, over all agents of the namespace, oldest first. It reads the history of each
-// agent that has not ended, and needs no worker.
+// Inbox returns everything that waits for a person, over all agents of the namespace, oldest first. If the namespace has the search
+// attributes of agents, it reads only the histories of the agents that wait (see [protocol.AttributeWaitingFor]), and of those that
+// were started without search attributes. Otherwise, it reads the history of each agent that has not ended. It needs no worker.
 func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
+	options := ListOptions{Statuses: []Status{Running}, outside: true}
+	for _, err := range c.List(ctx, options) {
+		if errors.As(err, new(*serviceerror.InvalidArgument)) {
+			options.outside = false // the namespace does not have the search attributes
+		}
+		break
+	}
 	var all []Waits
 	var mu sync.Mutex
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(inboxReads)
-	for e, err := range c.List(ctx, ListOptions{Statuses: []Status{Running}}) {
+	for e, err := range c.List(ctx, options) {
 		if err != nil {
 			return nil, errors.Join(err, group.Wait())
 		}
@@ -146,6 +158,8 @@ type DecideOptions struct {
 	// Arguments replace the arguments of an approved call. They are a JSON object, and the model is told. Empty means that the
 	// arguments stay.
 	Arguments string
+	// Remember says which later calls of the agent the approval also permits. Empty means none.
+	Remember agent.Remember
 	// Reason is the reason for a denial, for the model. At most 4,000 bytes.
 	Reason string
 	// By names the person who decides. Defaults to the user of this process.
@@ -159,7 +173,7 @@ type DecideOptions struct {
 // The error is a [*NoCallError] or an [*AmbiguousCallError] if no call or several calls have the name. It wraps [ErrRefused] if
 // the agent refuses the decision, for example because another person has decided before.
 func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, By: o.By})
+	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By})
 }
 
 // Deny refuses a call. The model gets the reason as the result of the call. See [Client.Approve] for the parameters and errors.
@@ -167,17 +181,37 @@ func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Wa
 	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, By: o.By})
 }
 
+// CompleteOptions are the options of [Client.Complete].
+type CompleteOptions struct {
+	// IsError says that the result describes a failure.
+	IsError bool
+	// By names the person or program that gives the result. Defaults to the user of this process.
+	By string
+}
+
+// Complete gives a call its result from outside: the answer to a question of the tool "ask_user", or the result of a tool with the
+// effect [tool.External]. The model reads the result, of at most [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other
+// parameters and the errors.
+func (c *Client) Complete(ctx context.Context, id, call, result string, o CompleteOptions) (Waits, error) {
+	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By})
+}
+
+// decide sends a decision on the call with the given name. It looks only at the calls that wait for this kind of decision.
 func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision) (Waits, error) {
 	waiting, err := c.Pending(ctx, id)
 	if err != nil {
 		return Waits{}, err
 	}
-	if call != "" {
-		waiting = slices.DeleteFunc(waiting, func(w Waits) bool { return string(w.Call.Key) != call && w.Handle() != call })
+	missing := &NoCallError{ID: id, Call: call, For: "a decision"}
+	if d.Result != nil {
+		missing.For = "a result from outside"
 	}
+	waiting = slices.DeleteFunc(waiting, func(w Waits) bool {
+		return call != "" && string(w.Call.Key) != call && w.Handle() != call || (w.Call.WaitsFor() == agent.WaitsForApproval) != (d.Result == nil)
+	})
 	switch len(waiting) {
 	case 0:
-		return Waits{}, &NoCallError{ID: id, Call: call}
+		return Waits{}, missing
 	case 1:
 		return waiting[0], c.Decide(ctx, waiting[0], d)
 	}
@@ -188,12 +222,36 @@ func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision) 
 // the fields By and From if they are empty. The error wraps [ErrRefused] if the agent refuses the decision.
 func (c *Client) Decide(ctx context.Context, w Waits, d agent.Decision) error {
 	d.Key = w.Call.Key
-	d.By = cmp.Or(d.By, os.Getenv("USER"), os.Getenv("USERNAME"))
-	if host, err := os.Hostname(); err == nil {
-		d.From = cmp.Or(d.From, host)
-	}
+	d.By, d.From = cmp.Or(d.By, person()), cmp.Or(d.From, machine())
 	if err := d.Check(); err != nil {
 		return &agentError{fmt.Sprintf("agent %q: %v", w.AgentID, err), []error{ErrRefused}}
 	}
 	return c.update(ctx, w.AgentID, nil, protocol.DecideUpdate, d)
+}
+
+// person returns the name of the user of this process. It is empty if the environment does not tell it.
+func person() string { return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")) }
+
+// machine returns the name of this machine. It is empty if the system does not tell it.
+func machine() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// Permissions returns the permissions of an agent: see [agent.Permission]. It reads the history, so it needs no worker.
+func (c *Client) Permissions(ctx context.Context, id string) ([]agent.Permission, error) {
+	run, err := c.read(ctx, agent.RunRef{ID: id})
+	if err != nil || run.State == nil {
+		return nil, err
+	}
+	return run.State.Permissions, nil
+}
+
+// Revoke removes a permission of an agent. `key` is the field Key of the [agent.Permission]. Later calls ask a person again. It needs a
+// running worker.
+func (c *Client) Revoke(ctx context.Context, id string, key agent.Key) error {
+	return c.update(ctx, id, nil, protocol.RevokeUpdate, key)
 }

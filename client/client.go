@@ -289,11 +289,13 @@ type Sent struct {
 	// Duplicate says that the agent dropped the message, because it had already received a message with this ID. Duplicate is
 	// always false if [Client.Send] made the ID.
 	Duplicate bool
+	// Answered is the key of the call that the message has answered: see [agent.AskUser]. It is empty if the message is no answer.
+	Answered agent.Key
 }
 
 // Send puts a message into an agent's inbox. Send needs a running worker, and returns when the agent has received the
 // message. After a temporary failure, Send tries again with the same message ID. Nevertheless, the agent takes the message
-// only once.
+// only once. If the model asks a question by the tool "ask_user", the message without images becomes the answer.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
 // agent refuses the message. After any other error, the agent may or may not have received the message. In this case, send the
@@ -309,7 +311,21 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 		return sent, fmt.Errorf("send to agent %q: %w", id, err)
 	}
 	var accepted protocol.Accepted
-	err := c.deliver(ctx, id, &accepted, in)
+	var err error
+	for range maxMoves {
+		var asked agent.Key
+		err = c.deliver(ctx, id, &accepted, in)
+		if asked = asks(err); asked == "" {
+			break
+		}
+		err = c.Decide(ctx, Waits{AgentID: id, Call: agent.Call{Key: asked}}, agent.Decision{Result: &agent.GivenResult{Content: m.Text}, Message: m.ID})
+		if err == nil {
+			sent.Answered = asked
+		}
+		if !errors.Is(err, ErrRefused) { // another person may have answered
+			return sent, err
+		}
+	}
 	// If Send made the ID, only an earlier attempt of this call can have used it.
 	sent.Duplicate = accepted.Duplicate && !own
 	return sent, err

@@ -14,6 +14,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -52,6 +53,8 @@ type ListOptions struct {
 	Parent string
 	// Orphans selects only running agents whose parent has ended. No parent waits for the answers of these agents.
 	Orphans bool
+	// outside selects only agents whose calls wait for somebody outside, and agents without search attributes.
+	outside bool
 	// Before selects only agents whose newest run started before this time. Zero means all.
 	Before time.Time
 }
@@ -153,6 +156,11 @@ func (o ListOptions) query() string {
 	}
 	if o.Orphans {
 		terms = append(terms, "ParentWorkflowId IS NOT NULL", "ExecutionStatus = 'Running'")
+	}
+	if o.outside {
+		waitingFor := protocol.AttributeWaitingFor.GetName()
+		terms = append(terms, fmt.Sprintf("(%s IS NULL OR %s IN (%s, %s, %s))", waitingFor, waitingFor,
+			quote(string(agent.WaitsForApproval)), quote(string(agent.WaitsForAnswer)), quote(string(agent.WaitsForResult))))
 	}
 	if !o.Before.IsZero() {
 		terms = append(terms, "StartTime < "+quote(o.Before.UTC().Format(time.RFC3339Nano)))

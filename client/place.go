@@ -50,3 +50,17 @@ func (c *Client) place(ctx context.Context, id string, steer bool) (run string, 
 	}
 	return view.Run, view.Entry
 }
+
+// asks returns the key of the call that the message answers, if the agent has refused the message with the error
+// [protocol.Asks]. Otherwise, it returns "".
+func asks(err error) agent.Key {
+	refused, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || refused.Type() != protocol.Asks {
+		return ""
+	}
+	var key agent.Key
+	if refused.Details(&key) != nil {
+		return ""
+	}
+	return key
+}

@@ -38,6 +38,8 @@ type WaitsFor = agent.WaitsFor
 const (
 	WaitsForMessage   = agent.WaitsForMessage   // the user's next message
 	WaitsForApproval  = agent.WaitsForApproval  // a person's decision on a tool call
+	WaitsForAnswer    = agent.WaitsForAnswer    // a person's answer to a question
+	WaitsForResult    = agent.WaitsForResult    // the result of a call that happens outside
 	WaitsForPerson    = agent.WaitsForPerson    // a person who removes the cause of a failure and sends a message: see [Held]
 	WaitsForSubAgents = agent.WaitsForSubAgents // the answers of sub-agents: all open calls wait for sub-agents
 )

@@ -42,10 +42,15 @@ type Progress struct {
 	Rewound bool
 }
 
-// Rests reports whether the agent does not go on by itself: it has ended, is held, or waits for a message. An agent that waits for
-// a person's decision on a call does not rest, because its turn has not ended.
+// Rests reports whether the agent does not go on by itself: it has ended, is held, or waits for a message. An agent whose calls wait
+// for somebody outside does not rest, because its turn has not ended.
 func (p Progress) Rests() bool {
-	return p.Status != "" && p.Status != Running && p.WaitsFor != WaitsForApproval
+	return p.Status != "" && p.Status != Running && !CallWaits(p.WaitsFor)
+}
+
+// CallWaits reports whether w says that calls wait for somebody outside: for a decision, an answer or a result.
+func CallWaits(w WaitsFor) bool {
+	return w == WaitsForApproval || w == WaitsForAnswer || w == WaitsForResult
 }
 
 const (
@@ -87,7 +92,7 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 }
 
 // Reply waits until an agent has answered a message, and returns the answer and the agent's status. `messageID` is the ID of
-// the message. Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call.
+// the message, or [Sent].Answered if the message has answered a question. Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call.
 // The answer may then be empty.
 //
 // Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The answered message must have
@@ -104,7 +109,7 @@ func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see 
 		switch {
 		case p.Message != nil:
 			m := p.Message
-			taken = taken || m.Role == llm.User && string(m.Key) == messageID
+			taken = taken || (m.Role == llm.User || m.Role == llm.Tool) && string(m.Key) == messageID
 			if taken && m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
 				answer = m.Content
 			}
