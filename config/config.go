@@ -48,6 +48,8 @@ type Config struct {
 	MCPServers map[string]MCPServer
 	// Agents has the agents by name. There is at least one agent.
 	Agents map[string]Agent
+	// External has the tools whose results come from outside, by name: see [tool.NewExternal].
+	External map[string]External
 	// Tools configures the built-in tools. In the file, this field is `builtin`.
 	Tools Tools
 
@@ -173,8 +175,20 @@ type Agent struct {
 	// `Agents`, "server.tool" or "server.*" for a server that `Tools` has, or "default". The most specific key decides. The
 	// default of "default" is "never".
 	Approval map[string]string
+	// ApprovalTimeout is how long a call waits for a person's decision, before it is denied. Zero means no limit.
+	ApprovalTimeout time.Duration
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
+}
+
+// External is a tool whose results come from outside. Agents name it in `tools` like a built-in tool.
+type External struct {
+	// Description tells the model what the tool does.
+	Description string
+	// Arguments is the JSON schema of the arguments; empty means any arguments.
+	Arguments json.RawMessage
+	// Timeout is how long a call waits for its result. Zero means no limit.
+	Timeout time.Duration
 }
 
 // Models returns the names of the agent's models, in the order in which they are called.

@@ -67,6 +67,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	require.Equal(t, &Config{
 		TaskQueue: "support",
 		Tools:     Tools{Root: "testdata/valid/data", HTTPAllowPrivate: true},
+		External:  map[string]External{"deploy": {Description: "deploys a version", Arguments: json.RawMessage(`{"type":"object"}`), Timeout: 48 * time.Hour}},
 		Models: map[string]Model{
 			"main":   main,
 			"cold":   cold,
@@ -93,6 +94,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Instructions: "You are …\n\n  Indented.\n",
 				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
 				Agents:       []string{"researcher"},
+				ApprovalTimeout: 24 * time.Hour,
 				Approval: map[string]string{
 					"default": "destructive", "read_file": "never", "airline.*": "always", "airline.search": "never", "files.list": "always",
 					"researcher": "always",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -56,6 +57,7 @@ func (r *reader) config(p place) *Config {
 		Models:     map[string]Model{},
 		MCPServers: map[string]MCPServer{},
 		Agents:     map[string]Agent{},
+		External:   map[string]External{},
 	}
 	r.object(p, keys{
 		"task_queue": r.text(&cfg.TaskQueue),
@@ -67,6 +69,9 @@ func (r *reader) config(p place) *Config {
 		},
 		"agents": func(p place) {
 			r.entries(p, func(name string, p place) { cfg.Agents[name] = r.agent(p) })
+		},
+		"external": func(p place) {
+			r.entries(p, func(name string, p place) { cfg.External[name] = r.external(p) })
 		},
 		"builtin": func(p place) {
 			r.object(p, keys{
@@ -218,23 +223,17 @@ func (r *reader) renames(into *map[string]string) func(place) {
 func (r *reader) agent(p place) Agent {
 	var a Agent
 	r.object(p, keys{
-		"description": r.text(&a.Description),
-		"model":       r.text(&a.Model),
-		"fallback":    r.texts(&a.Fallback),
-		"output_schema": func(p place) {
-			var b bytes.Buffer
-			if p.node.Kind != yaml.MappingNode {
-				r.problemf(p.path, "must be a JSON schema: a mapping, not %s", kindOf(p.node))
-			} else if r.json(&b, p) {
-				a.OutputSchema = b.Bytes()
-			}
-		},
-		"instructions": r.text(&a.Instructions),
-		"tools":        r.texts(&a.Tools),
-		"agents":       r.texts(&a.Agents),
-		"keep_agents":  r.boolean(&a.KeepAgents),
-		"priority":     r.integer(&a.Priority, 1, 5),
-		"approval":     func(p place) { a.Approval = r.approval(p) },
+		"description":      r.text(&a.Description),
+		"model":            r.text(&a.Model),
+		"fallback":         r.texts(&a.Fallback),
+		"output_schema":    r.schema(&a.OutputSchema),
+		"instructions":     r.text(&a.Instructions),
+		"tools":            r.texts(&a.Tools),
+		"agents":           r.texts(&a.Agents),
+		"keep_agents":      r.boolean(&a.KeepAgents),
+		"priority":         r.integer(&a.Priority, 1, 5),
+		"approval":         func(p place) { a.Approval = r.approval(p) },
+		"approval_timeout": r.duration(&a.ApprovalTimeout),
 		"limits": func(p place) {
 			r.object(p, keys{
 				"model_calls":       r.integer(&a.Limits.ModelCalls, 1, math.MaxInt32),
@@ -250,6 +249,29 @@ func (r *reader) agent(p place) Agent {
 	})
 	a.Limits = a.Limits.WithDefaults()
 	return a
+}
+
+// external reads an entry of the field `external`.
+func (r *reader) external(p place) External {
+	var e External
+	r.object(p, keys{
+		"description": r.text(&e.Description),
+		"arguments":   r.schema(&e.Arguments),
+		"timeout":     r.duration(&e.Timeout),
+	})
+	return e
+}
+
+// schema returns a function that reads a JSON schema into `to`.
+func (r *reader) schema(to *json.RawMessage) func(place) {
+	return func(p place) {
+		var b bytes.Buffer
+		if p.node.Kind != yaml.MappingNode {
+			r.problemf(p.path, "must be a JSON schema: a mapping, not %s", kindOf(p.node))
+		} else if r.json(&b, p) {
+			*to = b.Bytes()
+		}
+	}
 }
 
 // approvalRules are the values in the field `approval` of an agent.

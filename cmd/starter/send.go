@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -24,6 +25,8 @@ begins a new turn. If the agent works, it reads the message before its next step
 
 send needs a worker. It waits for one as long as --wait allows, and then ends with exit
 code 5.
+
+If the agent asks a question with the tool ask_user, the message is the answer.
 
 An agent takes each message ID once. A script that may send a message twice should give
 it a --message-id: the agent then drops the second one, and send says so.`,
@@ -76,7 +79,10 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				}
 				return nil
 			}
-			reply, status, err := c.Reply(ctx, id, sent.MessageID, before.Count, follow.see)
+			if sent.Answered != "" {
+				fmt.Fprintf(follow.stderr, "The message answers the agent's question.\n")
+			}
+			reply, status, err := c.Reply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.see)
 			follow.end()
 			if err != nil {
 				return goesOn(ctx, withExitCode(err, queue), id)

@@ -36,7 +36,7 @@ type waitNotice struct {
 	since time.Time     // when the trouble began
 	told  string        // identifies the last report of the trouble; empty before the first report
 	tried *client.Retry // the call that is tried again
-	asks  bool          // the agent waits for a person's decision, and the user was told
+	asks  bool          // a call waits for somebody outside, and the user was told
 	work  work
 	// reported is when [waitNotice.report] last wrote a line or had no work to show. The next line follows when the time
 	// [reportEvery] has passed since then.
@@ -90,7 +90,7 @@ func (p *waitNotice) update(progress client.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.report(progress)
-	p.tellApproval(progress)
+	p.tellOutside(progress)
 	switch {
 	case progress.NoServer:
 		p.turn(noServer)
@@ -126,11 +126,18 @@ func (p *waitNotice) report(progress client.Progress) {
 	}
 }
 
-// tellApproval tells the user once that the agent waits for a person's decision on a call. The caller must hold `p.mu`.
-func (p *waitNotice) tellApproval(progress client.Progress) {
-	waits := progress.WaitsFor == client.WaitsForApproval
+// outsideText says what a person does for an agent whose calls wait for somebody outside.
+var outsideText = map[client.WaitsFor]string{
+	client.WaitsForApproval: "The agent waits for a decision on a call: see `starter inbox`, then `starter approve` or `starter deny`.",
+	client.WaitsForAnswer:   "The agent asks a question: see `starter inbox`, then `starter answer`.",
+	client.WaitsForResult:   "The agent waits for a result from outside: see `starter inbox`; `starter complete` gives it.",
+}
+
+// tellOutside tells the user once that a call waits for somebody outside. The caller must hold `p.mu`.
+func (p *waitNotice) tellOutside(progress client.Progress) {
+	waits := client.CallWaits(progress.WaitsFor)
 	if waits && !p.asks {
-		fmt.Fprintln(p.out, "The agent waits for a decision on a call: see `starter inbox`, then `starter approve` or `starter deny`.")
+		fmt.Fprintln(p.out, outsideText[progress.WaitsFor])
 	}
 	if progress.Status != "" {
 		p.asks = waits

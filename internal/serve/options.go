@@ -9,6 +9,7 @@ import (
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/builtin"
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
@@ -24,11 +25,19 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	if err != nil {
 		return options, err
 	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.External)) {
+		e := cfg.External[name]
+		external, err := tool.NewExternal(tool.Spec{Name: name, Description: e.Description, Schema: e.Arguments, ResultTimeout: e.Timeout})
+		if err != nil {
+			return options, fmt.Errorf("external %s: %w", name, err)
+		}
+		options.Tools = append(options.Tools, external)
+	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		a := cfg.Agents[name]
 		options.Agents = append(options.Agents, reagent.Agent{
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
+			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
 		})
 	}
 	for name, m := range cfg.Models {

@@ -46,6 +46,7 @@ agents:
     tools: [calculator, far.x, near.y]
     agents: [b]
     approval: {default: never, calculator: always, "near.*": destructive}
+    approval_timeout: 1h
     keep_agents: true
     priority: 1
     output_schema: {type: object}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+// giving are the flags of `starter answer` and `starter complete`.
+type giving struct {
+	call    string
+	isError bool
+	wait    time.Duration
+}
+
+func newAnswer(g *globals) *cobra.Command {
+	var o giving
+	cmd := &cobra.Command{
+		Use:   "answer ID TEXT...",
+		Short: "Answer a question of an agent",
+		Long: `answer answers a question that an agent, or a sub-agent below it, asks with the tool
+ask_user. With --call it answers the question that "starter inbox" shows under this name;
+it may be left out if one question waits. "starter send" answers the question of an agent,
+too. The text "-" is read from the standard input.`,
+		Example: `  starter inbox
+  starter answer report 'the second one'
+  starter answer report --call 3f2a91c4 - < answer.txt`,
+	}
+	return o.command(g, cmd, "Answered")
+}
+
+func newComplete(g *globals) *cobra.Command {
+	var o giving
+	cmd := &cobra.Command{
+		Use:   "complete ID RESULT...",
+		Short: "Give the result of a call that happens outside",
+		Long: `complete gives a call its result, if the tool is one whose results come from outside:
+"external" in agents.yaml. With --call it gives the result of the call that
+"starter inbox" shows under this name; it may be left out if one call waits. A call gets
+one result. The result "-" is read from the standard input.`,
+		Example: `  starter inbox
+  starter complete report 'deployed version 12'
+  starter complete report --call 3f2a91c4 --error 'the build is broken'`,
+	}
+	cmd.Flags().BoolVar(&o.isError, "error", false, "the result describes a failure")
+	return o.command(g, cmd, "Completed")
+}
+
+// command adds to `cmd` what `starter answer` and `starter complete` have in common.
+func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Command {
+	cmd.Args = cobra.MinimumNArgs(2)
+	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		result, err := text(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		return change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
+			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{IsError: o.isError})
+			return settled(cmd.ErrOrStderr(), w, verb, err)
+		})
+	}
+	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as inbox shows it")
+	addWait(cmd, &o.wait, defaultWait)
+	return cmd
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+func newPermissions(g *globals) *cobra.Command {
+	var revoke, asJSON bool
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "permissions ID [NAME...]",
+		Short: "List or revoke what an agent may do without a decision",
+		Long: `permissions shows the permissions that "starter approve --for-agent" has given to an
+agent. With --revoke it removes them: those with the given names, or all. From then on a
+person is asked again. Sub-agents have permissions of their own.`,
+		Example: `  starter permissions report
+  starter permissions report 3f2a91c4 --revoke`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, names := args[0], args[1:]
+			if len(names) > 0 && !revoke {
+				return exitf(exitUsage, "names are for --revoke; add it, or leave the names out")
+			}
+			return change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
+				all, err := c.Permissions(ctx, id)
+				if err != nil {
+					return err
+				}
+				if !revoke {
+					return printPermissions(cmd.OutOrStdout(), all, asJSON)
+				}
+				for _, name := range names {
+					if !slices.ContainsFunc(all, func(p agent.Permission) bool { return p.Key.Handle() == name || string(p.Key) == name }) {
+						return exitf(exitWrongState, "agent %q has no permission %q; see `starter permissions %s`", id, name, shellWord(id))
+					}
+				}
+				for _, p := range all {
+					if len(names) > 0 && !slices.Contains(names, p.Key.Handle()) && !slices.Contains(names, string(p.Key)) {
+						continue
+					}
+					if err := c.Revoke(ctx, id, p.Key); err != nil {
+						return err
+					}
+					fmt.Fprintf(cmd.ErrOrStderr(), "Revoked %s %s of agent %s\n", p.Key.Handle(), printable.Name(p.Tool), printable.Name(id))
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "remove the permissions")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addWait(cmd, &wait, defaultWait)
+	return cmd
+}
+
+// permissionView is the JSON form of one permission. Fields may be added, but must not be changed.
+type permissionView struct {
+	Name string `json:"name"`
+	agent.Permission
+}
+
+func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error {
+	if asJSON {
+		views := make([]permissionView, len(all))
+		for i, p := range all {
+			views[i] = permissionView{p.Key.Handle(), p}
+		}
+		return printJSON(out, views)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(out, "The agent has no permissions: a person decides on each call that needs an approval.")
+		return err
+	}
+	for _, p := range all {
+		arguments := "with any arguments"
+		if p.Arguments != "" {
+			arguments = printable.Line(p.Arguments, maxShown)
+		}
+		_, err := fmt.Fprintf(out, "%s  %s %s, by %s, %s\n", p.Key.Handle(), printable.Name(p.Tool), arguments, printable.Name(p.By), time.UnixMilli(p.Time).Format(time.DateTime))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
